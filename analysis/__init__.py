@@ -1,0 +1,1 @@
+"""What is concluded, from records alone; no framework is imported here."""

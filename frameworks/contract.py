@@ -1,0 +1,147 @@
+"""What an adapter writes: the whole contract between samestep and a framework.
+
+A framework is described by a `Framework` (readable where it is not installed) that points
+to an `Adapter` class (imported only in a worker process, under the framework's own
+interpreter, after the thread counts are in its environment):
+
+1. `Adapter.__init__` puts the process into the conditions asked for, or raises
+   `Unavailable` with the reason.
+2. `Adapter.trainer` builds the network of a workload and loads the canonical weights.
+3. The harness then calls, and times, `put` -> `synchronise` and `step` -> `synchronise`
+   for every mini-batch. `step` may return before the work is done; `synchronise` may not.
+
+An adapter never looks at a clock, opens a file or prints. Arrays cross the border in
+canonical layout: images `(batch, height, width, channels)`, dense kernels `(in, out)`,
+convolution kernels `(height, width, in, out)`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from frameworks.workloads import Weights, Workload
+
+Setting = str | int | float | bool
+
+# What every trainer reads back from its running framework, so that contenders can be
+# compared setting by setting. "n/a" where a framework has no such thing.
+SETTINGS = (
+    "precision",  # type of the weights as stored
+    "intra_threads",  # threads inside one operation
+    "inter_threads",  # operations side by side
+    "tf32_matmul",
+    "tf32_convolution",
+    "cudnn_autotune",
+    "layout",  # of images inside the network
+    "compilation",
+    "denormals",  # kept or flushed, by probe
+    "optimiser",  # the implementation used
+    "onednn",
+)
+
+
+class Unavailable(Exception):
+    """The conditions cannot be met here (no such device, say); the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How a contender is to run."""
+
+    device: str = "cpu"  # "cpu" or "gpu"
+    threads: int = 1
+    precision: str = "float32"  # "float32" or "float64"
+    tf32: bool = False  # matrix products and convolutions both
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Something a variant is known not to compute as the workload says.
+
+    `component` is the part that deviates (`optimiser.adam`). The certificate measures the
+    size, demands that it stays within `loss_within` (relative, over the first ten steps),
+    and demands full agreement once that part is replaced by plain SGD.
+    """
+
+    component: str
+    reason: str
+    loss_within: float
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to write the workload in a framework.
+
+    `rebuilds`: building afresh costs about one step, so the harness may do it at every turn.
+    False where it traces or compiles; the harness then restores the weights instead.
+    """
+
+    summary: str
+    rebuilds: bool = True
+    deviations: tuple[Deviation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework as seen from outside; nothing here needs it installed."""
+
+    name: str
+    title: str
+    distributions: tuple[str, ...]  # any of them, as pip names it, means installed
+    install: str
+    adapter: str  # "module:Class"
+    variants: Mapping[str, Variant]
+    devices: tuple[str, ...] = ("cpu", "gpu")
+    environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+
+
+class Trainer(ABC):
+    """One network with its optimiser, on one device."""
+
+    @abstractmethod
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Any:
+        """Copy a mini-batch to the device and return it in the framework's own terms.
+
+        `inputs` float32 `(batch, *shape)`; `targets` int32 `(batch,)` or float32
+        `(batch, outputs)`. The caller reuses both arrays: keep no reference to them.
+        Changes of type and layout belong here.
+        """
+
+    @abstractmethod
+    def step(self, batch: Any) -> None:
+        """One training step on what `put` returned."""
+
+    @abstractmethod
+    def synchronise(self) -> None:
+        """Wait until the device has done everything asked of it, updates of weights included."""
+
+    @abstractmethod
+    def loss(self) -> float:
+        """The last step's loss: mean over the mini-batch, taken before that step's update."""
+
+    @abstractmethod
+    def weights(self) -> Weights:
+        """Copies of all weights, in canonical layout and the trainer's precision."""
+
+    @abstractmethod
+    def restart(self, weights: Weights) -> None:
+        """Back to the beginning without building anew: load these, forget optimiser state."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Setting]:
+        """The values of `SETTINGS` in effect, read back from the framework; more are welcome."""
+
+
+class Adapter(ABC):
+    """A framework in one process, under one set of conditions."""
+
+    @abstractmethod
+    def __init__(self, conditions: Conditions) -> None:
+        """Apply the conditions. Raises Unavailable where they cannot be met."""
+
+    @abstractmethod
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        """Build the workload, starting from these weights (canonical, float32)."""

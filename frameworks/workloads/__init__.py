@@ -1,0 +1,13 @@
+"""What every framework must build, in no framework's terms."""
+
+from frameworks.workloads.catalogue import CATALOGUE, load
+from frameworks.workloads.layers import WorkloadError
+from frameworks.workloads.narrowing import narrowed
+from frameworks.workloads.parsing import from_dict, to_dict
+from frameworks.workloads.weights import Weights, initial_weights
+from frameworks.workloads.workload import Dataset, Stage, Workload
+
+__all__ = [
+    "CATALOGUE", "Dataset", "Stage", "Weights", "Workload", "WorkloadError",
+    "from_dict", "initial_weights", "load", "narrowed", "to_dict",
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""The workloads that come with samestep, and their parameters."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer, MaxPool, ReLU, WorkloadError
+from frameworks.workloads.parsing import from_dict, parse_optimiser, suggestion, whole
+from frameworks.workloads.workload import Dataset, Workload
+
+
+def mlp(
+    name: str = "mlp",
+    features: int = 10_000,
+    hidden: tuple[int, ...] = (1_000, 1_000),
+    outputs: int = 1,
+    samples: int = 10_000,
+    batch: int = 32,
+    optimiser: Any = "adam",
+) -> Workload:
+    """A wide perceptron: standard-normal features, mean squared error against zeros."""
+    layers: list[Layer] = []
+    for units in hidden:
+        layers += [Dense(units), ReLU()]
+    return Workload(
+        name=name,
+        dataset=Dataset("normal", samples, (features,)),
+        batch=batch,
+        layers=(*layers, Dense(outputs)),
+        loss="mean_squared_error",
+        optimiser=parse_optimiser(optimiser),
+    )
+
+
+def mnist_cnn(
+    name: str = "mnist-cnn",
+    filters: tuple[int, ...] = (32, 64, 64),
+    kernel: int = 3,
+    units: int = 64,
+    samples: int = 60_000,
+    batch: int = 64,
+    optimiser: Any = "adam",
+) -> Workload:
+    """A small convolutional network on 28x28 handwritten digits; pooling between
+    convolutions, none after the last; sparse cross-entropy from ten logits."""
+    layers: list[Layer] = []
+    for count in filters[:-1]:
+        layers += [Conv2D(count, kernel), ReLU(), MaxPool(2)]
+    return Workload(
+        name=name,
+        dataset=Dataset("mnist", samples, (28, 28, 1), 10),
+        batch=batch,
+        layers=(
+            *layers,
+            Conv2D(filters[-1], kernel),
+            ReLU(),
+            Flatten(),
+            Dense(units),
+            ReLU(),
+            Dense(10),
+        ),
+        loss="sparse_cross_entropy",
+        optimiser=parse_optimiser(optimiser),
+    )
+
+
+CATALOGUE: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
+
+
+def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
+    """A workload from its configuration entry.
+
+    The entry gives parameters of the catalogue's workload of that name (or of the one named
+    by `from`), or a whole description with `layers`.
+
+    Raises:
+        WorkloadError: unknown name or parameter, or layers that do not fit.
+    """
+    entry = dict(entry or {})
+    if "layers" in entry:
+        return from_dict({"name": name, **entry})
+    base = entry.pop("from", name)
+    if base not in CATALOGUE:
+        known = ", ".join(CATALOGUE)
+        raise WorkloadError(
+            f"not in the catalogue ({known}){suggestion(base, CATALOGUE)}; "
+            "give its layers, or name a catalogue entry with `from`"
+        )
+    build = CATALOGUE[base]
+    known_parameters = [p for p in inspect.signature(build).parameters if p != "name"]
+    for key, value in entry.items():
+        if key not in known_parameters:
+            raise WorkloadError(
+                f"unknown parameter {key!r}{suggestion(key, known_parameters)} "
+                f"(known: {', '.join(known_parameters)})"
+            )
+        if isinstance(value, list):
+            entry[key] = tuple(whole(key, item) for item in value)
+            if not value:
+                raise WorkloadError(f"{key}: at least one number is wanted")
+        elif key in ("hidden", "filters"):
+            raise WorkloadError(f"{key}: a list of whole numbers is wanted, got {value!r}")
+        elif key != "optimiser":
+            whole(key, value)
+    return build(name=name, **entry)

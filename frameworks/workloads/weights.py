@@ -1,0 +1,26 @@
+"""Initial weights, drawn once in NumPy and handed to every framework."""
+
+from math import prod
+
+import numpy as np
+
+from frameworks.workloads.workload import Workload
+
+Weights = dict[str, np.ndarray]
+
+
+def initial_weights(workload: Workload, seed: int) -> Weights:
+    """Draw every tensor from U(-b, b), b = 1 / sqrt(fan_in) (LeCun et al. 1998), biases too:
+    a zero bias would hide a framework that forgets it.
+
+    Returns float32 arrays in canonical layout, by name. Float64 runs start from the same
+    float32 values.
+    """
+    random = np.random.default_rng(seed)
+    weights: Weights = {}
+    bound = 0.0
+    for name, shape in workload.parameter_shapes.items():
+        if name.endswith(".kernel"):
+            bound = prod(shape[:-1]) ** -0.5
+        weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
+    return weights

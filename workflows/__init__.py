@@ -1,0 +1,1 @@
+"""How the study runs: one stage per module, from configuration to records."""

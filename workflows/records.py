@@ -1,0 +1,274 @@
+"""The records: what a study writes down, in one place, checked on writing and reading.
+
+One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
+`BATCHES`, and `<replicate>.json`, a `ContestRecord`. A certificate is a
+`CertificateRecord`. `collect` gathers one machine's into `batches.parquet` and
+`records.json`, a `MachineRecords`: all that analysis ever reads.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+SCHEMA = 1
+
+BATCHES = pa.schema(
+    [
+        ("study", pa.string()),
+        ("machine", pa.string()),
+        ("workload", pa.string()),
+        ("replicate", pa.int16()),  # from 1
+        ("contender", pa.string()),  # framework/variant/device/threads
+        ("framework", pa.string()),
+        ("variant", pa.string()),
+        ("device", pa.string()),
+        ("threads", pa.int16()),
+        ("round", pa.int16()),  # 0: warm-up before the rounds
+        ("position", pa.int16()),  # in the order of its round, from 0
+        ("batch", pa.int32()),  # index of the mini-batch in the data set
+        ("step", pa.int32()),  # of this process, from 0
+        ("warmup", pa.bool_()),  # round 0, and the first batches of each turn
+        ("start_ns", pa.int64()),  # Unix time, from one monotonic clock per contest
+        ("data_ns", pa.int64()),  # out of the memory map into host arrays
+        ("transfer_ns", pa.int64()),  # put, then synchronise
+        ("step_ns", pa.int64()),  # step, then synchronise
+        ("cpu_ns", pa.int64()),  # processor time of the process, all threads
+        ("switches", pa.int32()),  # involuntary context switches of the process
+        ("loss", pa.float64()),
+    ]
+)
+
+Status = Literal["ok", "missing", "failed"]
+Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
+Setting = str | int | float | bool
+R = TypeVar("R", bound="Record")
+
+
+class RecordError(Exception):
+    """A record that cannot be read: which file, and what is wrong with it."""
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Contender(Record):
+    """One thing that is measured."""
+
+    framework: str
+    variant: str
+    device: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.framework}/{self.variant}/{self.device}/{self.threads}"
+
+
+class ContenderRecord(Contender):
+    """What became of one contender in one contest.
+
+    `cores` are those its process was pinned to; `import_s`, `build_s` and `first_step_s`
+    are the one-off costs of its start.
+    """
+
+    status: Status
+    reason: str = ""
+    versions: dict[str, str] = {}
+    settings: dict[str, Setting] = {}
+    cores: list[int] = []
+    import_s: float | None = None
+    build_s: float | None = None
+    first_step_s: float | None = None
+
+
+class Code(Record):
+    """Which samestep: commit of the clone ("" outside one), and whether it was changed."""
+
+    version: str
+    commit: str
+    dirty: bool
+
+
+class ContestRecord(Record):
+    """One workload, one replicate, one machine: everybody in turns."""
+
+    schema_version: int = SCHEMA
+    study: str
+    machine: str
+    workload: str
+    replicate: int
+    started: str  # ISO 8601, UTC
+    duration_s: float
+    seed: int
+    order: list[list[str]]  # contenders of each round in the order they ran
+    code: Code
+    configuration: str  # hash of the whole configuration
+    environment: dict[str, Any]
+    contenders: list[ContenderRecord]
+
+
+class Measured(Record):
+    """How far two runs of the same steps came apart, all relative.
+
+    `loss` has one entry a step; `weights` the L2 distance of each tensor after the last.
+    """
+
+    loss: list[float]
+    weights: dict[str, float]
+
+    @property
+    def worst_loss(self) -> float:
+        return max(self.loss, default=0.0)
+
+    @property
+    def worst_weights(self) -> float:
+        return max(self.weights.values(), default=0.0)
+
+
+class CertificateRow(Contender):
+    """Whether one contender computes what the reference computes, in float64.
+
+    `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
+    size, `substituted` the long run with the deviating part replaced by plain SGD.
+    """
+
+    status: Agreement
+    reason: str = ""
+    versions: dict[str, str] = {}
+    long: Measured | None = None
+    full: Measured | None = None
+    substituted: Measured | None = None
+    losses: list[float] = []  # float64, of the long run
+
+
+class CertificateRecord(Record):
+    """One framework's certificates on one workload."""
+
+    schema_version: int = SCHEMA
+    study: str
+    machine: str
+    workload: str
+    framework: str
+    reference: str  # contender compared with
+    tolerance: float
+    steps: int
+    full_steps: int
+    narrowed: bool
+    parameters: int
+    parameters_long: int
+    rows: list[CertificateRow]
+
+
+class DatasetRecord(Record):
+    """Where a workload's mini-batches came from."""
+
+    workload: str
+    source: str  # one sentence for people
+    kind: Literal["normal", "mnist", "stand-in"]
+    samples: int
+    batches: int
+    seed: int
+    sha256: str  # of inputs and targets as stored
+
+
+class MissingRow(Contender):
+    """A contender that could not run at all, and why."""
+
+    reason: str
+
+
+class WorkloadRecord(Record):
+    """A workload and what follows from it."""
+
+    name: str
+    description: dict[str, Any]
+    parameters: int
+    flops_per_step: int
+    bytes_per_step: int
+
+
+class StudyRecord(Record):
+    """What was asked for."""
+
+    name: str
+    title: str
+    smoke: bool
+    reference: str
+    replicates: int
+    margin: float
+    confidence: float
+    command: str
+    configuration: dict[str, Any]
+
+
+class MachineRecords(Record):
+    """Everything one machine found out in one study, but for the mini-batches."""
+
+    schema_version: int = SCHEMA
+    machine: str
+    study: StudyRecord
+    workloads: list[WorkloadRecord]
+    datasets: list[DatasetRecord]
+    missing: list[MissingRow]
+    certificates: list[CertificateRecord]
+    contests: list[ContestRecord]
+
+
+def write_json(path: Path, record: Record) -> None:
+    """Put a record in place in one go: it is there whole or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_text(record.model_dump_json(indent=1) + "\n")
+
+
+def read_json(path: Path, kind: type[R]) -> R:
+    """Read a record. Raises RecordError, naming the file and the field that is wrong."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "file"
+        raise RecordError(f"{path}: {where}: {first['msg']}") from None
+
+
+def write_batches(path: Path, columns: dict[str, Any] | pa.Table) -> None:
+    """Write mini-batches in one go, in exactly the columns of `BATCHES`."""
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=BATCHES)
+    with atomic(path) as temporary:
+        pq.write_table(table.cast(BATCHES), temporary, compression="zstd")
+
+
+def read_batches(path: Path) -> pa.Table:
+    """Read mini-batches. Raises RecordError where the columns are not those of `BATCHES`."""
+    try:
+        table = pq.ParquetFile(path).read()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RecordError(f"{path}: not a readable Parquet file ({error})") from None
+    if table.schema.remove_metadata() != BATCHES:
+        wrong = sorted(set(BATCHES.names) ^ set(table.schema.names)) or "types differ"
+        raise RecordError(f"{path}: not the columns of a mini-batch table: {wrong}")
+    return table
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its place if the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
