@@ -56,7 +56,7 @@ class RecordError(Exception):
 
 
 class Record(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
 
 
 class Contender(Record):
@@ -75,8 +75,8 @@ class Contender(Record):
 class ContenderRecord(Contender):
     """What became of one contender in one contest.
 
-    `cores` are those its process was pinned to; `import_s`, `build_s` and `first_step_s`
-    are the one-off costs of its start.
+    `cores` are those its process was pinned to; `build_s` is what building the network
+    cost, once, before the first mini-batch.
     """
 
     status: Status
@@ -84,9 +84,7 @@ class ContenderRecord(Contender):
     versions: dict[str, str] = {}
     settings: dict[str, Setting] = {}
     cores: list[int] = []
-    import_s: float | None = None
     build_s: float | None = None
-    first_step_s: float | None = None
 
 
 class Code(Record):

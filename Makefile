@@ -1,0 +1,34 @@
+# make study    the default study, from a fresh clone to the report
+# make smoke    the same from a small budget
+# make test     the tests
+# make check    formatting, lint and types
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.PHONY: study smoke test check environment
+
+study: environment
+	snakemake --cores 1
+
+smoke: environment
+	snakemake --cores 1 --configfile config/smoke.yaml
+
+test: environment
+	python -m pytest
+
+check: environment
+	ruff check .
+	ruff format --check .
+	snakefmt --check --compact-diff Snakefile workflows
+	mypy
+	snakemake --lint
+
+environment: $(BIN)/.complete
+
+$(BIN)/.complete: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"samestep needs Python 3.11 to 3.13, and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[frameworks,test]'
+	@touch $@

@@ -1,0 +1,127 @@
+"""Who computes the same: the certificate table, and which pairs may be compared."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analysis.study import Machine, Seat
+from analysis.words import scientific
+from workflows.records import CertificateRecord, CertificateRow, Measured
+
+EARLY = 10  # steps over which a declared deviation is bounded; chaos takes over later
+
+
+@dataclass(frozen=True)
+class CertificateLine:
+    """A row of certificate.csv: worst relative distance from the reference in the loss of any
+    step and in any final weight, of the long run, at full size, and with plain SGD."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    status: str
+    reference: str
+    tolerance: float
+    steps: int
+    loss: float | None
+    weights: float | None
+    full_steps: int
+    full_loss: float | None
+    full_weights: float | None
+    sgd_loss: float | None
+    sgd_weights: float | None
+    narrowed: bool
+    parameters: int
+    parameters_long: int
+    dataset: str
+    reason: str
+
+
+class Permission(NamedTuple):
+    """Whether a pair may be compared, and what its certificates say."""
+
+    granted: bool
+    text: str
+
+
+class Certificates:
+    """The certificates of one machine by seat."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.found: dict[Seat, tuple[CertificateRecord, CertificateRow]] = {}
+        for record in machine.records.certificates:
+            for row in record.rows:
+                seat = Seat(record.workload, row.framework, row.variant, row.device, row.threads)
+                self.found[seat] = (record, row)
+
+    def pair(self, one: Seat, other: Seat) -> Permission:
+        """May these two be compared? Both must agree with the reference or have declared how
+        they deviate from it."""
+        rows, refusals = [], []
+        for seat in (one, other):
+            record, row = self.found.get(seat, (None, None))
+            if row is None or record is None:
+                refusals.append(f"{seat.contender} has no certificate")
+            elif row.status not in ("agrees", "declared"):
+                refusals.append(f"{seat.contender} {row.status}: {row.reason}")
+            else:
+                rows.append(row)
+        if refusals:
+            return Permission(False, "; ".join(refusals))
+        deviations = [declared(row) for row in rows if row.status == "declared"]
+        if deviations:
+            return Permission(True, "; ".join(deviations))
+        return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
+
+
+def declared(row: CertificateRow) -> str:
+    """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
+    starts with the component that deviates."""
+    component = row.reason.partition(":")[0] or "no component named"
+    if row.long is None or not row.long.loss:
+        return f"declared: {component}"
+    early = row.long.loss[:EARLY]
+    return f"declared: {component} (loss {scientific(max(early))} within {len(early)} steps)"
+
+
+def furthest(row: CertificateRow) -> float:
+    """Largest relative distance of any loss and any final weight, in all runs."""
+    runs = [run for run in (row.long, row.full) if run is not None]
+    return max((max(run.worst_loss, run.worst_weights) for run in runs), default=0.0)
+
+
+def certificate_lines(machine: Machine) -> list[CertificateLine]:
+    seats = Certificates(machine).found
+    return [
+        CertificateLine(
+            machine=machine.name,
+            **seat._asdict(),
+            status=row.status,
+            reference=record.reference,
+            tolerance=record.tolerance,
+            steps=record.steps,
+            loss=loss(row.long),
+            weights=weights(row.long),
+            full_steps=record.full_steps,
+            full_loss=loss(row.full),
+            full_weights=weights(row.full),
+            sgd_loss=loss(row.substituted),
+            sgd_weights=weights(row.substituted),
+            narrowed=record.narrowed,
+            parameters=record.parameters,
+            parameters_long=record.parameters_long,
+            dataset=machine.dataset(seat.workload),
+            reason=row.reason,
+        )
+        for seat, (record, row) in sorted(seats.items(), key=lambda item: machine.order(item[0]))
+    ]
+
+
+def loss(run: Measured | None) -> float | None:
+    return None if run is None else run.worst_loss
+
+
+def weights(run: Measured | None) -> float | None:
+    return None if run is None else run.worst_weights

@@ -1,0 +1,147 @@
+"""Each framework against the reference, in the same contests under the same conditions."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from analysis.certificates import Certificates
+from analysis.processes import logs
+from analysis.roster import Attendance
+from analysis.statistics import (
+    Estimate,
+    Verdict,
+    detectable,
+    holm,
+    replicates_needed,
+    student,
+    verdict,
+)
+from analysis.study import Machine, Seat
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row of comparisons.csv: `ratio` is the framework's time over the reference's.
+
+    `replicates` are those in which both were measured. `p_adjusted` is Holm's over all rows
+    of the machine. `detectable` is the smallest ratio minus 1 that this study could have
+    seen with 80 % power, and `replicates_needed` what would see the margin so.
+    """
+
+    machine: str
+    workload: str
+    device: str
+    threads: int
+    variant: str
+    framework: str
+    reference: str
+    replicates: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    detectable: float | None
+    replicates_needed: int | None
+    certificate: str
+    dataset: str
+    reason: str
+
+
+def comparisons(
+    machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
+) -> list[Comparison]:
+    certificates = Certificates(machine)
+    references = {name: reference(machine, name, measured) for name in machine.workloads}
+    rows = []
+    for seat in roster:
+        if seat.framework != references[seat.workload]:
+            base = seat._replace(framework=references[seat.workload])
+            rows.append(compare(machine, seat, base, certificates, roster, measured))
+    return judged(rows, machine.study.margin, 1 - machine.study.confidence)
+
+
+def reference(machine: Machine, workload: str, measured: dict[Seat, pd.DataFrame]) -> str:
+    """The study's reference framework; where it was not measured, the first one that was."""
+    found = {seat.framework for seat in measured if seat.workload == workload}
+    if machine.study.reference in found or not found:
+        return machine.study.reference
+    return min(found)
+
+
+def compare(
+    machine: Machine,
+    seat: Seat,
+    base: Seat,
+    certificates: Certificates,
+    roster: dict[Seat, Attendance],
+    measured: dict[Seat, pd.DataFrame],
+) -> Comparison:
+    """One pair, not yet judged: `verdict` says whether a ratio could be formed at all."""
+    permission = certificates.pair(seat, base)
+    blank = Comparison(
+        machine=machine.name,
+        **{name: value for name, value in seat._asdict().items() if name != "threads"},
+        threads=seat.threads,
+        reference=base.framework,
+        replicates=0,
+        ratio=None,
+        ratio_low=None,
+        ratio_high=None,
+        p=None,
+        p_adjusted=None,
+        verdict="missing",
+        detectable=None,
+        replicates_needed=None,
+        certificate=permission.text if permission.granted else "",
+        dataset=machine.dataset(seat.workload),
+        reason="",
+    )
+    if absent := [side for side in (seat, base) if side not in measured]:
+        return replace(blank, reason="; ".join(dict.fromkeys(why(s, roster) for s in absent)))
+    if not permission.granted:
+        return replace(blank, verdict="refused", reason=permission.text)
+    ratios = (logs(measured[seat]) - logs(measured[base])).dropna().tolist()
+    if not ratios:
+        return replace(blank, reason="there is no replicate in which both were measured")
+    return estimated(blank, student(ratios, machine.study.confidence), machine)
+
+
+def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:
+    if seat not in roster:
+        return f"{seat.contender} is not in the study"
+    return roster[seat].reason
+
+
+def estimated(blank: Comparison, estimate: Estimate, machine: Machine) -> Comparison:
+    study = machine.study
+    row = replace(
+        blank, verdict="cannot tell", replicates=estimate.n, ratio=math.exp(estimate.mean)
+    )
+    if estimate.sd is None or estimate.low is None or estimate.high is None:
+        return replace(row, reason="one replicate has no interval: two at least are needed")
+    alpha = 1 - study.confidence
+    return replace(
+        row,
+        ratio_low=math.exp(estimate.low),
+        ratio_high=math.exp(estimate.high),
+        p=estimate.p,
+        detectable=detectable(estimate.sd, estimate.n, alpha),
+        replicates_needed=replicates_needed(estimate.sd, study.margin, alpha),
+    )
+
+
+def judged(rows: Sequence[Comparison], margin: float, alpha: float) -> list[Comparison]:
+    """Adjust the p-values of the family and give every row with an interval its verdict."""
+    adjusted = iter(holm([row.p for row in rows if row.p is not None]))
+    done = []
+    for row in rows:
+        if row.p is not None and row.ratio and row.ratio_low and row.ratio_high:
+            p = next(adjusted)
+            what = verdict(row.ratio, row.ratio_low, row.ratio_high, p, margin, alpha)
+            row = replace(row, p_adjusted=p, verdict=what)
+        done.append(row)
+    return done

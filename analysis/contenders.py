@@ -1,0 +1,97 @@
+"""What each contender took, whoever else there was."""
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.processes import logs
+from analysis.roster import Attendance
+from analysis.statistics import student
+from analysis.study import Machine, Seat
+
+
+@dataclass(frozen=True)
+class ContenderLine:
+    """A row of contenders.csv. Times are transfer and step of one mini-batch.
+
+    `median_ms` is the geometric mean of the replicates' medians over steady state, with
+    Student's interval; the quartiles are geometric means of the replicates' quartiles, and
+    `first_batch_ms` of each process's very first mini-batch. `batches` (steady state) and
+    `warmup_batches` count over all replicates.
+    """
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    replicates: int
+    batches: int
+    median_ms: float | None
+    low_ms: float | None
+    high_ms: float | None
+    q25_ms: float | None
+    q75_ms: float | None
+    first_batch_ms: float | None
+    warmup_batches: int
+    samples_per_s: float | None
+    data_ms: float | None
+    transfer_ms: float | None
+    step_ms: float | None
+    status: str
+    dataset: str
+    reason: str
+
+
+def contender_lines(
+    machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
+) -> list[ContenderLine]:
+    return [
+        line(machine, seat, attendance, measured.get(seat))
+        for seat, attendance in roster.items()
+    ]
+
+
+def line(
+    machine: Machine, seat: Seat, attendance: Attendance, rows: pd.DataFrame | None
+) -> ContenderLine:
+    fixed = {
+        "machine": machine.name,
+        **seat._asdict(),
+        "status": attendance.status,
+        "dataset": machine.dataset(seat.workload),
+        "reason": attendance.reason,
+    }
+    if rows is None:
+        empty = [name for name in ContenderLine.__dataclass_fields__ if name not in fixed]
+        counts = ("replicates", "batches", "warmup_batches")
+        return ContenderLine(**fixed, **{name: 0 if name in counts else None for name in empty})
+    estimate = student(logs(rows).tolist(), machine.study.confidence)
+    median = math.exp(estimate.mean)
+    return ContenderLine(
+        **fixed,
+        replicates=len(rows),
+        batches=int(rows["batches"].sum()),
+        median_ms=median,
+        low_ms=None if estimate.low is None else math.exp(estimate.low),
+        high_ms=None if estimate.high is None else math.exp(estimate.high),
+        q25_ms=geometric(rows, "q25"),
+        q75_ms=geometric(rows, "q75"),
+        first_batch_ms=geometric(rows, "first"),
+        warmup_batches=int(rows["warmup"].sum()),
+        samples_per_s=1000 * batch_size(machine, seat.workload) / median,
+        data_ms=float(rows["data_ms"].mean()),
+        transfer_ms=float(rows["transfer_ms"].mean()),
+        step_ms=float(rows["step_ms"].mean()),
+    )
+
+
+def geometric(rows: pd.DataFrame, column: str) -> float:
+    return math.exp(float(logs(rows, column).mean()))
+
+
+def batch_size(machine: Machine, workload: str) -> int:
+    found = next(record for record in machine.records.workloads if record.name == workload)
+    return int(found.description["batch"])

@@ -1,0 +1,55 @@
+"""One row per process: what one contender showed in one replicate of one contest."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.study import PARTS, Machine, Seat
+
+COLUMNS = ["workload", "framework", "variant", "device", "threads"]
+
+
+def sound(machine: Machine) -> pd.DataFrame:
+    """Mini-batches of processes that lived to the end of their contest."""
+    ok = [
+        (contest.workload, contest.replicate, contender.name)
+        for contest in machine.records.contests
+        for contender in contest.contenders
+        if contender.status == "ok"
+    ]
+    keys = pd.MultiIndex.from_frame(machine.batches[["workload", "replicate", "contender"]])
+    return machine.batches[keys.isin(ok)]
+
+
+def processes(machine: Machine) -> pd.DataFrame:
+    """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
+    and `q75` of transfer and step, medians of each part, the number of
+    `batches`; of warm-up their number and the very `first` mini-batch."""
+    batches = sound(machine).sort_values([*COLUMNS, "replicate", "step"])
+    keys = [*COLUMNS, "replicate"]
+    steady = batches[~batches["warmup"]].groupby(keys)
+    everything = batches.groupby(keys)
+    table = pd.DataFrame(
+        {
+            "median": steady["ms"].median(),
+            "q25": steady["ms"].quantile(0.25),
+            "q75": steady["ms"].quantile(0.75),
+            "batches": steady.size(),
+            **{f"{part}_ms": steady[f"{part}_ms"].median() for part in PARTS},
+            "warmup": everything["warmup"].sum(),
+            "first": everything["ms"].first(),
+        }
+    )
+    return table[table["batches"].notna()].reset_index()
+
+
+def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
+    """The processes of each seat, indexed by replicate."""
+    return {
+        Seat(*key[:4], int(key[4])): rows.set_index("replicate").sort_index()
+        for key, rows in table.groupby(COLUMNS)
+    }
+
+
+def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":
+    """Natural logarithms by replicate: ratios become differences."""
+    return pd.Series(np.log(rows[column].to_numpy(float)), index=rows.index)

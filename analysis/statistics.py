@@ -1,0 +1,94 @@
+"""From replicates to a verdict.
+
+The replicate, a contest in fresh processes, is the unit: mini-batches of one process are
+not independent of each other, so their number says nothing about how sure one can be.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, stats
+from statsmodels.stats.multitest import multipletests
+
+Verdict = Literal["faster", "slower", "equivalent", "cannot tell", "missing", "refused"]
+POWER = 0.8
+SAME = 1e-12  # logs closer than this are one value; rounding would make up a variance
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean of `n` logarithms. Without a second replicate there is no `sd`, interval or `p`."""
+
+    n: int
+    mean: float
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+def student(logs: Sequence[float], confidence: float) -> Estimate:
+    """Student's one-sample t: interval of the mean, and two-sided p that it is zero."""
+    values = np.asarray(logs, dtype=float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return Estimate(len(values), mean)
+    if np.ptp(values) < SAME:
+        return Estimate(len(values), mean, 0.0, mean, mean, float(abs(mean) < SAME))
+    test = stats.ttest_1samp(values, 0.0)
+    low, high = test.confidence_interval(confidence)
+    sd = float(values.std(ddof=1))
+    return Estimate(len(values), mean, sd, float(low), float(high), float(test.pvalue))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's (1979) adjusted p-values of one family."""
+    return [float(q) for q in multipletests(p, method="holm")[1]] if len(p) else []
+
+
+def verdict(
+    ratio: float, low: float, high: float, p_adjusted: float, margin: float, alpha: float
+) -> Verdict:
+    """Equivalent where the whole interval lies within the margin, either way; faster or
+    slower where the adjusted p is below alpha; else nobody can tell."""
+    if 1 / (1 + margin) <= low and high <= 1 + margin:
+        return "equivalent"
+    if p_adjusted < alpha:
+        return "faster" if ratio < 1 else "slower"
+    return "cannot tell"
+
+
+def detectable(sd: float, n: int, alpha: float) -> float:
+    """Smallest true ratio minus 1 that `n` replicates see with 80 % power, the observed
+    standard deviation of the log-ratios being the true one."""
+    most = 1.0
+    while power(most, n, alpha) < POWER:
+        most *= 2
+    effect = optimize.brentq(lambda effect: power(effect, n, alpha) - POWER, 0.0, most)
+    return math.expm1(float(effect) * sd)
+
+
+def replicates_needed(sd: float, margin: float, alpha: float) -> int:
+    """Fewest replicates, two at least, that see a ratio of `1 + margin` with 80 % power."""
+    if sd == 0:
+        return 2
+    effect = math.log1p(margin) / sd
+    most = 2
+    while power(effect, most, alpha) < POWER:
+        most *= 2
+    return bisect_left(range(most), True, lo=2, key=lambda n: power(effect, n, alpha) >= POWER)
+
+
+def power(effect: float, n: int, alpha: float) -> float:
+    """Power of the two-sided one-sample t test at a true mean of `effect` standard
+    deviations: both tails of the noncentral t distribution."""
+    critical, shift = stats.t.isf(alpha / 2, n - 1), effect * math.sqrt(n)
+    near = float(stats.nct.sf(critical, n - 1, shift))
+    far = float(stats.nct.cdf(-critical, n - 1, shift))
+    # statsmodels' TTestPower.power is this sum, but scipy answers NaN for some far tails
+    # (all below 1e-6), on which a search for the effect stops at a wrong place.
+    return near + (0.0 if math.isnan(far) else far)

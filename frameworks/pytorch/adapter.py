@@ -1,0 +1,128 @@
+"""PyTorch, run eagerly."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.pytorch import optimisers
+from frameworks.pytorch.network import Network
+from frameworks.workloads import Weights, Workload
+
+Batch = tuple[Tensor, Tensor]
+
+
+class PyTorchAdapter(Adapter):
+    def __init__(self, conditions: Conditions) -> None:
+        if conditions.device == "gpu" and not torch.cuda.is_available():
+            build = "" if torch.version.cuda else " (this build has no CUDA)"
+            raise Unavailable(f"PyTorch {torch.__version__} sees no GPU{build}")
+        torch.set_num_threads(conditions.threads)
+        if torch.get_num_interop_threads() != conditions.threads:
+            try:
+                torch.set_num_interop_threads(conditions.threads)
+            except RuntimeError as error:
+                raise Unavailable(f"PyTorch fixed its inter-op threads earlier: {error}") from None
+        torch.backends.cuda.matmul.allow_tf32 = conditions.tf32
+        torch.backends.cudnn.allow_tf32 = conditions.tf32
+        self._conditions = conditions
+
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        return PyTorchTrainer(workload, weights, self._conditions, tuned=variant == "tuned")
+
+
+class PyTorchTrainer(Trainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, tuned: bool
+    ) -> None:
+        self._device = torch.device("cuda" if conditions.device == "gpu" else "cpu")
+        self._dtype: torch.dtype = getattr(torch, conditions.precision)
+        self._format = torch.channels_last if tuned else torch.contiguous_format
+        self._shape = workload.dataset.shape
+        # TensorFlow autotunes by default, PyTorch when asked; shapes never change here.
+        torch.backends.cudnn.benchmark = tuned
+
+        self._network = Network(workload, self._format).to(self._dtype)
+        self._network.to_empty(device=self._device).to(memory_format=self._format)
+        self._network.load(weights)
+        self._network.train()
+        self._loss_function: nn.Module
+        if workload.loss == "sparse_cross_entropy":
+            self._loss_function, self._target_dtype = nn.CrossEntropyLoss(), torch.int64
+        else:
+            self._loss_function, self._target_dtype = nn.MSELoss(), self._dtype
+        self._optimiser = optimisers.build(workload.optimiser, self._network.parameters(), tuned)
+        self._loss: Tensor | None = None
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        x, y = torch.from_numpy(inputs), torch.from_numpy(targets)
+        layout = torch.contiguous_format
+        if x.dim() == 4:
+            x, layout = x.permute(0, 3, 1, 2), self._format
+        return (
+            x.to(self._device, self._dtype, copy=True, memory_format=layout),
+            y.to(self._device, self._target_dtype, copy=True),
+        )
+
+    def step(self, batch: Batch) -> None:
+        inputs, targets = batch
+        self._optimiser.zero_grad()
+        loss = self._loss_function(self._network(inputs), targets)
+        loss.backward()
+        self._optimiser.step()
+        self._loss = loss.detach()
+
+    def synchronise(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def loss(self) -> float:
+        assert self._loss is not None, "no step taken yet"
+        return self._loss.item()
+
+    def weights(self) -> Weights:
+        return self._network.canonical()
+
+    def restart(self, weights: Weights) -> None:
+        self._network.load(weights)
+        self._optimiser.zero_grad()
+        self._optimiser.state.clear()  # made anew, from zero, by the next step
+        self._loss = None
+
+    def settings(self) -> dict[str, Setting]:
+        weight = next(self._network.parameters())
+        cuda = weight.device.type == "cuda"
+        mkldnn = torch.backends.mkldnn
+        return {
+            "precision": str(weight.dtype).removeprefix("torch."),
+            "device": torch.cuda.get_device_name(weight.device) if cuda else "cpu",
+            "intra_threads": torch.get_num_threads(),
+            "inter_threads": torch.get_num_interop_threads(),
+            "tf32_matmul": torch.backends.cuda.matmul.allow_tf32,
+            "tf32_convolution": torch.backends.cudnn.allow_tf32,
+            "cudnn_autotune": torch.backends.cudnn.benchmark if cuda else "n/a",
+            "layout": self._layout(),
+            "compilation": "eager",
+            "denormals": self._denormals(),
+            "onednn": bool(mkldnn.is_available() and mkldnn.enabled),
+            **optimisers.settings(self._optimiser),
+        }
+
+    @torch.no_grad()
+    def _layout(self) -> str:
+        """The strides of the first activation whose channels are more than one."""
+        zeros = np.zeros((2, *self._shape), np.float32)
+        value = self.put(zeros, zeros)[0]
+        for module in self._network:
+            if value.dim() != 4:
+                break
+            if value.shape[1] > 1:
+                return "NHWC" if value.stride(1) == 1 else "NCHW"
+            value = module(value)
+        return "n/a"
+
+    def _denormals(self) -> str:
+        """Large enough that the thread pool computes its share."""
+        smallest = torch.full((1 << 20,), torch.finfo(self._dtype).tiny, dtype=self._dtype)
+        kept = int(torch.count_nonzero(smallest.to(self._device) * 0.25))
+        return {0: "flushed", len(smallest): "kept"}.get(kept, "mixed")

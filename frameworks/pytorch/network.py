@@ -1,0 +1,122 @@
+"""The layer vocabulary as PyTorch modules, and weights between the two layouts."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from frameworks.workloads import Weights, Workload
+from frameworks.workloads.layers import (
+    AveragePool,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+    Shape,
+    Sigmoid,
+    Tanh,
+)
+
+
+class FlattenRowMajor(nn.Module):
+    """Flatten images in canonical order (height, width, channels): a view, and so free, if
+    they are channels-last in memory."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return images.permute(0, 2, 3, 1).flatten(1) if images.dim() == 4 else images
+
+
+class Network(nn.Sequential):
+    """A workload's layers in order, uninitialised until `load`.
+
+    Flattened images feed a dense layer in PyTorch's own order (channels first) when they are
+    stored so: its kernel's rows are then permuted here, once, and not the images in each step.
+    """
+
+    def __init__(self, workload: Workload, memory_format: torch.memory_format) -> None:
+        # On the meta device no initial values are drawn only to be overwritten.
+        with torch.device("meta"):
+            super().__init__(*(module(s.layer, s.input_shape) for s in workload.stages))
+        self.names = tuple(workload.parameter_shapes)
+        self.permuted: dict[str, Shape] = {}
+        if memory_format == torch.contiguous_format:
+            for index, name, shape in flattened_into_dense(workload):
+                self[index] = nn.Flatten()
+                self.permuted[f"{name}.kernel"] = shape
+
+    @torch.no_grad()
+    def load(self, weights: Weights) -> None:
+        """Copy canonical weights in."""
+        for name, parameter in zip(self.names, self.parameters(), strict=True):
+            value = torch.tensor(weights[name])
+            if value.dim() == 4:
+                value = value.permute(3, 2, 0, 1)
+            elif name in self.permuted:
+                value = value.reshape(*self.permuted[name], -1).permute(3, 2, 0, 1).flatten(1)
+            elif value.dim() == 2:
+                value = value.T
+            parameter.copy_(value)
+
+    def canonical(self) -> Weights:
+        """Copy canonical weights out."""
+        weights: Weights = {}
+        for name, parameter in zip(self.names, self.parameters(), strict=True):
+            value = parameter.detach().cpu()
+            if value.dim() == 4:
+                value = value.permute(2, 3, 1, 0)
+            elif name in self.permuted:
+                height, width, channels = self.permuted[name]
+                value = value.unflatten(1, (channels, height, width)).permute(2, 3, 1, 0)
+                value = value.flatten(0, 2)
+            elif value.dim() == 2:
+                value = value.T
+            weights[name] = np.array(value.numpy(), order="C")
+        return weights
+
+
+def module(layer: Layer, shape: Shape) -> nn.Module:
+    """One layer of the vocabulary, for inputs of the canonical shape given."""
+    match layer:
+        case Dense(units):
+            return nn.Linear(shape[0], units)
+        case Conv2D():
+            return convolution(layer, shape)
+        case MaxPool(size):
+            return nn.MaxPool2d(size, layer.step)
+        case AveragePool(size):
+            return nn.AvgPool2d(size, layer.step)
+        case GlobalAveragePool():
+            return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        case Flatten():
+            return FlattenRowMajor()
+        case ReLU():
+            return nn.ReLU()
+        case Tanh():
+            return nn.Tanh()
+        case Sigmoid():
+            return nn.Sigmoid()
+    raise NotImplementedError(f"PyTorch adapter: no layer of kind {layer.kind!r}")
+
+
+def convolution(layer: Conv2D, shape: Shape) -> nn.Module:
+    """PyTorch pads both sides alike; what cannot be said so is padded in a layer of its own."""
+    (top, bottom), (left, right) = layer.pads(shape)
+    sizes = (shape[2], layer.filters, layer.kernel, layer.stride)
+    if (top, left) == (bottom, right):
+        return nn.Conv2d(*sizes, padding=(top, left))
+    return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), nn.Conv2d(*sizes))
+
+
+def flattened_into_dense(workload: Workload) -> Iterator[tuple[int, str, Shape]]:
+    """Each flatten of images that only elementwise layers separate from a dense layer: its
+    index, that dense layer's name, the shape of the images."""
+    stages = workload.stages
+    for index, stage in enumerate(stages):
+        if isinstance(stage.layer, Flatten) and len(stage.input_shape) == 3:
+            dense = next((s.name for s in stages[index:] if isinstance(s.layer, Dense)), None)
+            if dense:
+                yield index, dense, stage.input_shape

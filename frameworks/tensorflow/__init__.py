@@ -1,0 +1,35 @@
+"""TensorFlow, seen from outside."""
+
+from frameworks.contract import Deviation, Framework, Variant
+
+FRAMEWORK = Framework(
+    name="tensorflow",
+    title="TensorFlow",
+    distributions=("tensorflow", "tensorflow-cpu"),
+    install="pip install -r frameworks/tensorflow/requirements.txt",
+    adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
+    variants={
+        "default": Variant(
+            "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",
+            rebuilds=False,
+            deviations=(
+                Deviation(
+                    "optimiser.adam",
+                    "Keras adds epsilon to the root of v before the bias correction, so that its "
+                    "effective epsilon is epsilon / sqrt(1 - beta2^t): 32 times larger at step 1",
+                    loss_within=1e-2,
+                ),
+                Deviation(
+                    "optimiser.rmsprop",
+                    "Keras adds epsilon inside the root: g / sqrt(v + epsilon)",
+                    loss_within=1e-1,
+                ),
+            ),
+        ),
+        "tuned": Variant(
+            "tf.function over tf.nn and TensorFlow's own update kernels",
+            rebuilds=False,
+        ),
+    },
+    environment={"TF_CPP_MIN_LOG_LEVEL": "2"},
+)

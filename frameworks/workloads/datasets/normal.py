@@ -1,0 +1,47 @@
+"""Standard-normal inputs, against zeros or random labels."""
+
+import numpy as np
+
+from frameworks.workloads.datasets.batches import Batches, Column, generator
+from frameworks.workloads.workload import Workload
+
+
+def draw(workload: Workload, seed: int) -> Batches:
+    """Inputs float32 N(0, 1); targets zeros float32 (batches, batch, outputs) for a mean
+    squared error, else labels int32 (batches, batch), uniform over the classes.
+
+    Drawn in training order: independent samples need no shuffling.
+    """
+    dataset = workload.dataset
+    counts = (workload.batches, workload.batch)
+    inputs = generator(seed, "inputs")
+    labels = generator(seed, "labels")
+    shape = (workload.batch, *dataset.shape)
+    source = f"standard-normal numbers drawn with seed {seed}"
+    if workload.loss == "mean_squared_error" or dataset.classes is None:
+        source += ", against zeros"
+        zeros = np.zeros((workload.batch, workload.outputs), np.float32)
+        targets = Column(
+            (*counts, workload.outputs), np.float32, (zeros for _ in range(workload.batches))
+        )
+    else:
+        source += f", against random labels of {dataset.classes} classes"
+        targets = Column(
+            counts,
+            np.int32,
+            (
+                labels.integers(dataset.classes, size=workload.batch)
+                for _ in range(workload.batches)
+            ),
+        )
+    return Batches(
+        kind="normal",
+        source=source,
+        samples=dataset.samples,
+        inputs=Column(
+            (*counts, *dataset.shape),
+            np.float32,
+            (inputs.standard_normal(shape, np.float32) for _ in range(workload.batches)),
+        ),
+        targets=targets,
+    )

@@ -1,0 +1,322 @@
+"""Made-up records with known ratios and the noise of facts.md: persistent process effects,
+weather shared by whoever takes turns, autocorrelated batches, slow first batches of a turn."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from frameworks.workloads import from_dict, load, narrowed, to_dict
+from workflows import records as r
+
+# Milliseconds of a step on one thread, as measured in facts.md.
+MS = {
+    ("mlp", "pytorch", "default"): 110.0,
+    ("mlp", "pytorch", "tuned"): 50.0,
+    ("mlp", "tensorflow", "default"): 77.0,
+    ("mlp", "tensorflow", "tuned"): 42.0,
+    ("mnist-cnn", "pytorch", "default"): 21.0,
+    ("mnist-cnn", "pytorch", "tuned"): 19.0,
+    ("mnist-cnn", "tensorflow", "default"): 11.0,
+    ("mnist-cnn", "tensorflow", "tuned"): 18.7,
+}
+SECOND_THREAD = {"mlp": 1.25, "mnist-cnn": 1.5}
+NO_GPU = "no GPU was found: nvidia-smi is not installed"
+ENVIRONMENT = {
+    "summary": "AMD EPYC (2 cores), 24 GiB, KVM virtual machine, Linux 6.18, no GPU",
+    "cpu": {
+        "model": "AMD EPYC",
+        "physical": 2,
+        "available": [0, 1],
+        "mhz": {"base": None, "now": 2596.1},
+        "caches_kib": {"L1d": 32, "L2": 1024, "L3": 32768},
+        "flags": ["avx", "avx2", "fma"],
+        "governor": "not readable",
+        "turbo": "not readable",
+    },
+    "memory": {"total_gib": 23.54, "transparent_huge_pages": "madvise"},
+    "gpus": [],
+    "virtualisation": {"hypervisor": True, "machine": "KVM", "container": "", "vendor": ""},
+    "system": {"name": "Debian GNU/Linux 12 (bookworm)", "kernel": "Linux 6.18.44"},
+    "python": {"version": "3.11.7", "implementation": "CPython"},
+    "load_average": [0.13, 0.12, 0.08],
+    "cuda_driver": "",
+}
+
+
+@dataclass
+class Recipe:
+    """What to make up. `ms` overrides step times; `absent` maps (workload, replicate,
+    contender name) to a reason of failure."""
+
+    machine: str = "amd-epyc-9b14-2c-1a2b3c"
+    study: str = "default"
+    workloads: tuple[str, ...] = ("mlp", "mnist-cnn")
+    frameworks: tuple[str, ...] = ("pytorch", "tensorflow")
+    variants: tuple[str, ...] = ("default", "tuned")
+    threads: tuple[int, ...] = (1, 2)
+    replicates: int = 7
+    rounds: int = 8
+    turn: int = 6
+    discarded: int = 2
+    warmup: int = 5
+    seed: int = 1
+    smoke: bool = False
+    reference: str = "pytorch"
+    mnist: str = "mnist"
+    process_sd: float = 0.02
+    batch_sd: float = 0.03
+    ms: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    absent: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()  # contender names
+    environment: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
+
+    @property
+    def contenders(self) -> list[r.Contender]:
+        return [
+            r.Contender(framework=f, variant=v, device="cpu", threads=t)
+            for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
+        ]
+
+    def step_ms(self, workload: str, contender: r.Contender) -> float:
+        key = (workload, contender.framework, contender.variant)
+        ms = {**MS, **self.ms}.get(key, 30.0)
+        return ms / (SECOND_THREAD[workload] if contender.threads > 1 else 1.0)
+
+
+def write(folder: Path, recipe: Recipe | None = None) -> Path:
+    """Write one machine's folder, as `collect` would, and return it."""
+    recipe = recipe or Recipe()
+    random = np.random.default_rng(recipe.seed)
+    frames, contests = [], []
+    for workload, replicate in itertools.product(
+        recipe.workloads, range(1, recipe.replicates + 1)
+    ):
+        rows, contest = make_contest(recipe, workload, replicate, random)
+        frames.append(rows)
+        contests.append(contest)
+    table = pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)
+    r.write_batches(folder / "batches.parquet", {n: table[n].to_numpy() for n in r.BATCHES.names})
+    r.write_json(folder / "records.json", make_records(recipe, contests))
+    return folder
+
+
+def make_contest(
+    recipe: Recipe, workload: str, replicate: int, random: np.random.Generator
+) -> tuple[pd.DataFrame, r.ContestRecord]:
+    running = [
+        c for c in recipe.contenders if (workload, replicate, c.name) not in recipe.absent
+    ]
+    count = recipe.warmup + recipe.rounds * recipe.turn
+    weather = np.exp(np.cumsum(random.normal(0, 0.01, recipe.rounds + 1)))
+    orders = [[running[i] for i in random.permutation(len(running))] for _ in weather]
+    frames = []
+    for contender in running:
+        turns = np.arange(count - recipe.warmup)
+        rounds = np.r_[np.zeros(recipe.warmup, int), 1 + turns // recipe.turn]
+        within = np.r_[np.arange(recipe.warmup), turns % recipe.turn]
+        noise = np.zeros(count)
+        for i in range(1, count):
+            noise[i] = 0.36 * noise[i - 1] + random.normal(0, recipe.batch_sd)
+        process = random.normal(0, recipe.process_sd)
+        cold = np.where(within == 0, 0.06, np.where(within == 1, 0.02, 0.0))
+        spikes = random.random(count) < 0.02
+        ms = recipe.step_ms(workload, contender) * weather[rounds] * np.exp(
+            process + noise + cold + 0.5 * spikes
+        )
+        ms[0] *= 40 if contender.framework == "tensorflow" else 6
+        step = (ms * 1e6).astype(np.int64)
+        transfer = (random.gamma(4, 6, count) * 1e3).astype(np.int64) + 1
+        data = (random.gamma(6, 40 if workload == "mlp" else 12, count) * 1e3).astype(np.int64)
+        index = np.arange(count)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "study": recipe.study,
+                    "machine": recipe.machine,
+                    "workload": workload,
+                    "replicate": np.int16(replicate),
+                    "contender": contender.name,
+                    "framework": contender.framework,
+                    "variant": contender.variant,
+                    "device": contender.device,
+                    "threads": np.int16(contender.threads),
+                    "round": rounds.astype(np.int16),
+                    "position": np.array(
+                        [orders[n].index(contender) for n in rounds], dtype=np.int16
+                    ),
+                    "batch": (index % 156).astype(np.int32),
+                    "step": index.astype(np.int32),
+                    "warmup": (rounds == 0) | (within < recipe.discarded),
+                    "start_ns": 1_760_000_000_000_000_000 + np.cumsum(step + data + transfer),
+                    "data_ns": data,
+                    "transfer_ns": transfer,
+                    "step_ns": step,
+                    "cpu_ns": ((step + data) * contender.threads * 0.97).astype(np.int64),
+                    "switches": random.poisson(0.1, count).astype(np.int32),
+                    "loss": 2.3 * np.exp(-0.02 * within) + random.normal(0, 0.01, count),
+                }
+            )
+        )
+    contest = r.ContestRecord(
+        study=recipe.study,
+        machine=recipe.machine,
+        workload=workload,
+        replicate=replicate,
+        started=f"2026-01-0{1 + replicate % 9}T10:00:00+00:00",
+        duration_s=31.5 + replicate,
+        seed=1000 + replicate,
+        order=[[c.name for c in order] for order in orders[1:]],
+        code=r.Code(version="0.1.0", commit="1ebadd4c0ffee", dirty=False),
+        configuration="c0ffee",
+        environment={**recipe.environment, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
+        contenders=[make_contender(recipe, workload, replicate, c) for c in recipe.contenders]
+        + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
+    )
+    return (pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)), contest
+
+
+def make_missing(recipe: Recipe) -> list[r.MissingRow]:
+    return [
+        r.MissingRow(framework=f, variant=v, device="gpu", threads=t, reason=NO_GPU)
+        for f, v, t in itertools.product(recipe.frameworks, recipe.variants, recipe.threads)
+    ]
+
+
+def make_contender(
+    recipe: Recipe, workload: str, replicate: int, contender: r.Contender
+) -> r.ContenderRecord:
+    absent = recipe.absent.get((workload, replicate, contender.name))
+    if absent:
+        return r.ContenderRecord(**contender.model_dump(), status="failed", reason=absent)
+    torch = contender.framework == "pytorch"
+    tuned = contender.variant == "tuned"
+    return r.ContenderRecord(
+        **contender.model_dump(),
+        status="ok",
+        versions={"torch": "2.13.0"} if torch else {"tensorflow": "2.21.0", "keras": "3.15.1"},
+        settings={
+            "precision": "float32",
+            "intra_threads": contender.threads,
+            "inter_threads": 1,
+            "tf32_matmul": "n/a",
+            "tf32_convolution": "n/a",
+            "cudnn_autotune": "n/a",
+            "layout": ("channels last" if tuned else "NCHW") if torch else "NHWC",
+            "compilation": "none" if torch else "tf.function",
+            "denormals": "flushed",
+            "optimiser": ("torch.optim.Adam(fused)" if tuned else "torch.optim.Adam")
+            if torch
+            else ("ResourceApplyAdam" if tuned else "keras.optimizers.Adam"),
+            "onednn": True,
+        },
+        cores=list(range(contender.threads)),
+        build_s=0.2 if torch else 0.9,
+    )
+
+
+def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRecords:
+    workloads = [load(name, None) for name in recipe.workloads]
+    datasets = {
+        "normal": "standard-normal numbers drawn with seed 1",
+        "mnist": "MNIST, from the local cache",
+        "stand-in": "not MNIST: scikit-learn's digits, brought to 28x28 and jittered",
+    }
+    kinds = {"mlp": "normal", "mnist-cnn": recipe.mnist}
+    return r.MachineRecords(
+        machine=recipe.machine,
+        study=r.StudyRecord(
+            name=recipe.study,
+            title="The same training step in PyTorch and TensorFlow",
+            smoke=recipe.smoke,
+            reference=recipe.reference,
+            replicates=recipe.replicates,
+            margin=0.03,
+            confidence=0.95,
+            command="snakemake --cores 1"
+            + (" --configfile config/smoke.yaml" if recipe.smoke else ""),
+            configuration={"study": recipe.study, "replicates": recipe.replicates},
+        ),
+        workloads=[
+            r.WorkloadRecord(
+                name=w.name,
+                description=to_dict(w),
+                parameters=w.parameters,
+                flops_per_step=w.flops_per_step,
+                bytes_per_step=w.bytes_per_step(),
+            )
+            for w in workloads
+        ],
+        datasets=[
+            r.DatasetRecord(
+                workload=w.name,
+                source=datasets[kinds[w.name]],
+                kind=kinds[w.name],  # type: ignore[arg-type]
+                samples=w.dataset.samples,
+                batches=w.batches,
+                seed=1,
+                sha256="ab" * 32,
+            )
+            for w in workloads
+        ],
+        missing=make_missing(recipe),
+        certificates=[
+            make_certificate(recipe, name, framework)
+            for name, framework in itertools.product(recipe.workloads, recipe.frameworks)
+        ],
+        contests=contests,
+    )
+
+
+def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.CertificateRecord:
+    whole = from_dict(to_dict(load(workload, None)))
+    narrow = narrowed(whole)
+    contenders = [c for c in recipe.contenders if c.framework == framework]
+    rows = [make_certificate_row(recipe, workload, c) for c in contenders]
+    for variant, threads in itertools.product(recipe.variants, recipe.threads):
+        gpu = r.Contender(framework=framework, variant=variant, device="gpu", threads=threads)
+        rows.append(r.CertificateRow(**gpu.model_dump(), status="missing", reason=NO_GPU))
+    return r.CertificateRecord(
+        study=recipe.study,
+        machine=recipe.machine,
+        workload=workload,
+        framework=framework,
+        reference="pytorch/default/cpu/1",
+        tolerance=1e-12,
+        steps=100,
+        full_steps=3 if narrow != whole else 0,
+        narrowed=narrow != whole,
+        parameters=whole.parameters,
+        parameters_long=narrow.parameters,
+        rows=rows,
+    )
+
+
+def make_certificate_row(
+    recipe: Recipe, workload: str, contender: r.Contender
+) -> r.CertificateRow:
+    random = np.random.default_rng([len(contender.name), contender.threads, len(workload)])
+    losses = 2.3 * np.exp(-0.02 * np.arange(100)) * (1 + 0.1 * np.sin(np.arange(100)))
+    rounding = np.abs(random.normal(0, 1e-15, 100))
+    if contender.name == "pytorch/default/cpu/1":
+        rounding = np.zeros(100)
+    declared = (contender.framework, contender.variant) == ("tensorflow", "default")
+    drift = 1e-5 * (np.arange(100) + 1.0) ** 2.1 if declared else rounding
+    weights = {"dense1.kernel": float(rounding.max()), "dense1.bias": float(rounding.max() / 2)}
+    agreement = r.Measured(loss=list(rounding), weights=weights)
+    refused = contender.name in recipe.refused
+    deviation = "optimiser.adam: Keras puts epsilon inside the bias correction"
+    return r.CertificateRow(
+        **contender.model_dump(),
+        status="refused" if refused else "declared" if declared else "agrees",
+        reason="loss differs by 2.0e-3 at step 3" if refused else deviation if declared else "",
+        versions={contender.framework: "1"},
+        long=r.Measured(loss=list(drift), weights=weights),
+        full=r.Measured(loss=list(drift[:3]), weights=weights) if workload == "mlp" else None,
+        substituted=agreement if declared else None,
+        losses=list(losses * (1 + drift)),
+    )

@@ -1,0 +1,86 @@
+# Wiring shared by all stages: the checked configuration, and where things are.
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(workflow.basedir))
+# Jobs run this clone, under the interpreter that Snakemake runs under, activated or not.
+for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", workflow.basedir)]:
+    rest = os.environ.get(variable)
+    os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
+
+from workflows import configuration, keys
+from workflows.code import files_hash
+from workflows.machine import fingerprint
+
+try:
+    STUDY = configuration.parse(config)
+    MACHINE = fingerprint()
+except (configuration.ConfigurationError, ValueError) as error:
+    raise WorkflowError(str(error)) from None
+
+HERE = f"results/{MACHINE}/{STUDY.study}"
+REPORT = f"reports/{STUDY.study}"
+FRAMEWORKS = list(dict.fromkeys(entry.framework for entry in STUDY.contenders))
+REPLICATES = range(1, STUDY.replicates + 1)
+
+
+wildcard_constraints:
+    workload="[^/]+",
+    framework="[^/]+",
+    machine="[^/]+",
+    replicate=r"\d+",
+
+
+def command():
+    """How this run was started, for the report to repeat."""
+    files = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
+    return " ".join(["snakemake --cores 1", *(["--configfile", *files] if files else [])])
+
+
+def contests(*suffixes):
+    return expand(
+        f"{HERE}/contests/{{workload}}/{{replicate}}{{suffix}}",
+        workload=STUDY.workloads,
+        replicate=REPLICATES,
+        suffix=suffixes,
+    )
+
+
+def certificates(workload):
+    return expand(
+        f"{HERE}/certificates/{{workload}}/{{framework}}.json",
+        workload=workload,
+        framework=FRAMEWORKS,
+    )
+
+
+def others():
+    """Machines whose results of this study lie beside this one's."""
+    found = Path("results").glob(f"*/{STUDY.study}/plan.json")
+    return sorted(plan.parts[-3] for plan in found if plan.parts[-3] != MACHINE)
+
+
+def machine_records(wildcards):
+    """Everything of this machine's study; whatever there is of another's."""
+    if wildcards.machine != MACHINE:
+        folder = Path(f"results/{wildcards.machine}/{STUDY.study}")
+        found = [*folder.glob("contests/*/*.json"), *folder.glob("certificates/*/*.json")]
+        return [f"{folder}/plan.json", *sorted(map(str, found))]
+    datasets = expand(f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads)
+    proofs = [path for workload in STUDY.workloads for path in certificates(workload)]
+    return [f"{HERE}/plan.json", *datasets, *proofs, *contests(".json", ".parquet")]
+
+
+def report_inputs(wildcards):
+    """One folder a machine: collected here, or brought from elsewhere."""
+    collected = {MACHINE, *others()}
+    brought = {path.parent.name for path in Path(REPORT).glob("machines/*/records.json")}
+    return expand(
+        f"{REPORT}/machines/{{machine}}/{{file}}",
+        machine=sorted(collected | brought),
+        file=["records.json", "batches.parquet"],
+    )

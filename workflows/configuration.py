@@ -1,0 +1,229 @@
+"""The study's configuration: what may be written in `config/*.yaml`, and its errors."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from frameworks.registry import UnknownFramework, framework
+from frameworks.workloads import Workload, WorkloadError, load
+
+Device = Literal["cpu", "gpu"]
+Threads = Annotated[int, Field(ge=1)] | Literal["all"]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
+
+
+class ConfigurationError(Exception):
+    """What is wrong with a configuration, by key; `str()` fits on one screen."""
+
+
+def without_repeats(items: list[Any]) -> list[Any]:
+    for item in items:
+        if items.count(item) > 1:
+            raise ValueError(f"{item!r} is listed twice")
+    return items
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ContenderEntry(Section):
+    """Contenders of one framework: its variants times devices times thread counts.
+
+    Where `devices` or `threads` are not given, the study's apply. `required` makes an error
+    of what would otherwise be a row with its reason.
+    """
+
+    framework: str
+    variants: Annotated[list[str], Field(min_length=1), AfterValidator(without_repeats)] = [
+        "default"
+    ]
+    devices: list[Device] | None = Field(default=None, min_length=1)
+    threads: list[Threads] | None = Field(default=None, min_length=1)
+    required: bool = False
+
+    @model_validator(mode="after")
+    def known(self) -> Self:
+        try:
+            description = framework(self.framework)
+        except UnknownFramework as error:
+            raise ValueError(str(error)) from None
+        for variant in self.variants:
+            if variant not in description.variants:
+                raise ValueError(
+                    f"{self.framework} has no variant {variant!r} "
+                    f"(it has: {', '.join(description.variants)})"
+                )
+        return self
+
+
+class MnistEntry(Section):
+    """Where MNIST comes from; see README, "MNIST"."""
+
+    source: Literal["auto", "mnist", "stand-in"] = "auto"
+    folder: str | None = None
+    split: Literal["train", "test"] = "train"
+
+
+class ContestEntry(Section):
+    """How one contest is dealt, in mini-batches.
+
+    Each contender first runs `warmup` of them, then in each of `rounds` one turn of `turn`,
+    of which the first `settle` are kept but not counted as steady state.
+    """
+
+    warmup: int = Field(default=5, ge=1)
+    rounds: int = Field(default=8, ge=1)
+    turn: int = Field(default=6, ge=2)
+    settle: int = Field(default=2, ge=0)
+    timeout_s: float = Field(default=600, gt=0)
+
+    @model_validator(mode="after")
+    def leaves_steady_state(self) -> Self:
+        if self.settle >= self.turn:
+            raise ValueError(f"settle {self.settle} leaves nothing of a turn of {self.turn}")
+        return self
+
+
+class CertificateEntry(Section):
+    """How long contenders must agree in float64, and how closely (relative)."""
+
+    steps: int = Field(default=100, ge=10)
+    full_steps: int = Field(default=3, ge=1)
+    tolerance: float = Field(default=1e-12, gt=0, le=1e-6)
+
+
+class Configuration(Section):
+    """A whole study."""
+
+    study: str = Field(pattern=NAME, max_length=60)
+    title: str = "The same training step, timed in every framework"
+    smoke: bool = False
+    seed: int = Field(default=1, ge=0, lt=2**32)
+    replicates: int = Field(ge=1, le=1000)
+    reference: str
+    contenders: list[ContenderEntry] = Field(min_length=1)
+    devices: Annotated[list[Device], AfterValidator(without_repeats)] = Field(
+        default=["cpu", "gpu"], min_length=1
+    )
+    threads: Annotated[list[Threads], AfterValidator(without_repeats)] = Field(
+        default=[1, "all"], min_length=1
+    )
+    tf32: bool = False
+    workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)
+    mnist: MnistEntry = MnistEntry()
+    contest: ContestEntry = ContestEntry()
+    certificate: CertificateEntry = CertificateEntry()
+    margin: float = Field(default=0.03, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    interpreters: dict[str, str] = {}
+
+    @field_validator("workloads")
+    @classmethod
+    def buildable(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        for name, entry in entries.items():
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f"{name!r}: letters, digits, - and _ only, since it names a file")
+            try:
+                load(name, entry)
+            except WorkloadError as error:
+                raise ValueError(f"{name}: {error}") from None
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name}: not a workload ({error})") from None
+        return entries
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        names = [entry.framework for entry in self.contenders]
+        if self.reference not in names:
+            raise ValueError(f"reference: {self.reference!r} is not among the contenders")
+        for name in self.interpreters:
+            if name not in names:
+                raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        for name, entry in self.workloads.items():
+            batches = load(name, entry).batches
+            needed = self.certificate.steps
+            if batches < needed:
+                raise ValueError(
+                    f"workloads: {name} has {batches} mini-batches, fewer than the "
+                    f"{needed} of certificate.steps: give it more samples"
+                )
+        return self
+
+    def workload(self, name: str) -> Workload:
+        return load(name, self.workloads[name])
+
+
+def parse(values: Mapping[str, Any]) -> Configuration:
+    """Check a configuration. Raises ConfigurationError, naming each key that is wrong."""
+    try:
+        return Configuration.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [describe(item, values) for item in error.errors()]
+        more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
+        heading = "The configuration cannot be used:"
+        raise ConfigurationError("\n  ".join([heading, *lines[:12], *more])) from None
+
+
+def describe(item: Any, values: Mapping[str, Any]) -> str:
+    path = [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
+    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+    message = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden":
+        message = "unknown key" + did_you_mean(str(path[-1]), known_keys(path[:-1]))
+    elif item["type"] == "missing":
+        message = "this key is missing"
+    elif not isinstance(item["input"], dict) and item["type"] != "value_error":
+        message += f", got {item['input']!r}"
+    return f"{where}: {message}" if where else message
+
+
+def known_keys(path: list[Any]) -> Iterable[str]:
+    sections: dict[str, type[Section]] = {
+        "contenders": ContenderEntry,
+        "mnist": MnistEntry,
+        "contest": ContestEntry,
+        "certificate": CertificateEntry,
+    }
+    return (sections[path[0]] if path else Configuration).model_fields
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def read(paths: Iterable[Path]) -> Configuration:
+    """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            values = yaml.safe_load(path.read_text())
+        except OSError as error:
+            raise ConfigurationError(f"{path}: {error.strerror}") from None
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"{path}: not readable as YAML: {error}") from None
+        if not isinstance(values, dict):
+            raise ConfigurationError(f"{path}: keys and values are wanted")
+        merge(merged, values)
+    return parse(merged)
+
+
+def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = value

@@ -1,0 +1,245 @@
+"""A contest: one workload, one replicate, every contender in turns on the same cores.
+
+`python -m workflows.contest --plan plan.json --workload mlp --replicate 1`
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frameworks.registry import framework
+from workflows.code import code, content_hash
+from workflows.environment import environment
+from workflows.folders import Folders
+from workflows.lock import machine_lock
+from workflows.machine import available_cores
+from workflows.outlook import Outlook
+from workflows.plan import Plan, PlannedContender
+from workflows.process import WorkerDied, WorkerProcess
+from workflows.progress import Progress
+from workflows.records import (
+    BATCHES,
+    ContenderRecord,
+    ContestRecord,
+    RecordError,
+    read_json,
+    write_batches,
+    write_json,
+)
+from workflows.turns import orders
+
+Report = Callable[[int, str], None]
+
+
+class Contest:
+    """Deals the turns and keeps what comes back, contender by contender."""
+
+    def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
+        self.plan, self.workload, self.replicate, self.folders = plan, workload, replicate, folders
+        self.deal = plan.study.contest
+        self.seed = contest_seed(plan.study.seed, workload, replicate)
+        self.random = np.random.default_rng(self.seed)
+        self.records = [
+            ContenderRecord(
+                **contender.model_dump(include={"framework", "variant", "device", "threads"}),
+                status="missing" if contender.missing else "ok",
+                reason=contender.missing,
+                versions=contender.versions,
+            )
+            for contender in plan.contenders
+        ]
+        self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
+        self.workers: dict[int, WorkerProcess] = {}
+        self.columns: dict[str, list[Any]] = {name: [] for name in BATCHES.names}
+        self.orders: list[list[int]] = []
+        # The monotonic clock is one for all processes of a machine; this makes it Unix time.
+        self.offset_ns = time.time_ns() - time.perf_counter_ns()
+
+    @property
+    def turns(self) -> int:
+        """Turns of the whole contest, the warm-up one included."""
+        return (self.deal.rounds + 1) * len(self.running)
+
+    def run(self, report: Report) -> None:
+        """Start everybody, warm everybody up, deal the rounds."""
+        with ExitStack() as stack:
+            self.start(stack, report)
+            self.deal_round(0, self.shuffled(), report)
+            self.orders = [
+                [self.running[place] for place in order]
+                for order in orders(len(self.running), self.deal.rounds, self.random)
+            ]
+            for number, order in enumerate(self.orders, 1):
+                self.deal_round(number, order, report)
+            for index in self.still(self.running):
+                with self.failing(index):
+                    answer = self.ask(index, "settings")
+                    self.records[index].settings = answer["settings"]
+                    self.records[index].cores = answer["cores"]
+
+    def start(self, stack: ExitStack, report: Report) -> None:
+        """All processes, in random order; they import side by side, since that is not timed."""
+        cores = available_cores()
+        started = self.shuffled()
+        for index in started:
+            contender = self.plan.contenders[index]
+            # The last cores: the first ones serve most interrupts.
+            pinned = cores[-contender.threads :] if contender.device == "cpu" else cores
+            log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
+            with self.failing(index):
+                worker = WorkerProcess(contender.interpreter, contender, pinned, log)
+                self.workers[index] = stack.enter_context(worker)
+                worker.send_open(precision="float32", tf32=self.plan.study.tf32)
+        for index in self.still(started):
+            report(0, f"starting {self.records[index].name}")
+            with self.failing(index):
+                answer = self.workers[index].receive(self.deal.timeout_s)
+                if "missing" in answer:
+                    raise WorkerDied(answer["missing"])
+                self.records[index].versions = answer["versions"]
+                self.ask(index, "load", folder=str(self.folders.data / self.workload))
+
+    def deal_round(self, number: int, order: list[int], report: Report) -> None:
+        """One turn for each. Round 0 builds and warms up; the others start from the initial
+        weights again, all on the same mini-batches."""
+        for position, index in enumerate(order):
+            record = self.records[index]
+            if record.status != "ok":  # its position stays empty, the balance of others holds
+                continue
+            report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
+            with self.failing(index):
+                if number == 0:
+                    answer = self.ask(
+                        index, "build", variant=record.variant, offset_ns=self.offset_ns
+                    )
+                    record.build_s = answer["build_s"]
+                    first, count, rebuild, settle = 0, self.deal.warmup, None, self.deal.warmup
+                else:
+                    first = self.deal.warmup + (number - 1) * self.deal.turn
+                    count, settle = self.deal.turn, self.deal.settle
+                    rebuild = framework(record.framework).variants[record.variant].rebuilds
+                rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
+                self.keep(record, number, position, settle, rows)
+
+    def stage(self, number: int) -> str:
+        return f"round {number}/{self.deal.rounds}" if number else "warm-up"
+
+    def keep(
+        self, record: ContenderRecord, number: int, position: int, settle: int, rows: dict[str, Any]
+    ) -> None:
+        count = len(rows["step"])
+        constant = {
+            "study": self.plan.study.study,
+            "machine": self.plan.machine,
+            "workload": self.workload,
+            "replicate": self.replicate,
+            "contender": record.name,
+            "framework": record.framework,
+            "variant": record.variant,
+            "device": record.device,
+            "threads": record.threads,
+            "round": number,
+            "position": position,
+        }
+        for name, value in constant.items():
+            self.columns[name] += [value] * count
+        self.columns["warmup"] += [place < settle for place in range(count)]
+        for name, values in rows.items():
+            self.columns[name] += values
+
+    def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
+        return self.workers[index].ask(do, self.deal.timeout_s, **arguments)
+
+    @contextmanager
+    def failing(self, index: int) -> Iterator[None]:
+        """What goes wrong with one contender becomes its record; the others play on."""
+        try:
+            yield
+        except WorkerDied as death:
+            self.records[index].status, self.records[index].reason = "failed", death.reason
+
+    def still(self, indices: list[int]) -> Iterator[int]:
+        """Those of them that have not failed, looked at one by one."""
+        return (index for index in indices if self.records[index].status == "ok")
+
+    def shuffled(self) -> list[int]:
+        return [self.running[place] for place in self.random.permutation(len(self.running))]
+
+    def record(self, started: datetime, duration_s: float) -> ContestRecord:
+        return ContestRecord(
+            study=self.plan.study.study,
+            machine=self.plan.machine,
+            workload=self.workload,
+            replicate=self.replicate,
+            started=started.isoformat(timespec="seconds"),
+            duration_s=round(duration_s, 3),
+            seed=self.seed,
+            order=[[self.records[index].name for index in order] for order in self.orders],
+            code=code(),
+            configuration=content_hash(self.plan.configuration),
+            environment=environment(),
+            contenders=self.records,
+        )
+
+
+def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
+    """A seed of its own for each contest, the same on every machine."""
+    words = [study_seed, replicate, *workload.encode()]
+    return int(np.random.SeedSequence(words).generate_state(1)[0])
+
+
+def log_name(contender: PlannedContender) -> str:
+    return contender.name.replace("/", "-") + ".log"
+
+
+def hold(
+    plan: Plan, workload: str, replicate: int, folders: Folders, log: Path | None = None
+) -> ContestRecord:
+    """Hold one contest, alone on this machine, and write its two records."""
+    outlook = Outlook(plan, folders, workload, replicate)
+    contest = Contest(plan, workload, replicate, folders)
+    title = outlook.title
+    with Progress(contest.turns, title, log=log) as progress, machine_lock(progress.note):
+        begin = time.monotonic()
+        started = datetime.now(UTC)
+
+        def report(turn: int, text: str) -> None:
+            done = turn / max(contest.turns, 1)
+            progress.update(turn, text, outlook.left_s(done, time.monotonic() - begin))
+
+        contest.run(report)
+        record = contest.record(started, time.monotonic() - begin)
+        for contender in record.contenders:
+            if contender.status == "failed":
+                progress.note(f"{contender.name} failed: {contender.reason}")
+    write_batches(folders.batches(workload, replicate), contest.columns)
+    write_json(folders.contest(workload, replicate), record)
+    return record
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflows.contest", description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True, help="the study's plan.json")
+    parser.add_argument("--workload", required=True)
+    parser.add_argument("--replicate", type=int, required=True)
+    parser.add_argument("--log", type=Path, help="also write the progress there")
+    arguments = parser.parse_args()
+    try:
+        plan = read_json(arguments.plan, Plan)
+        folders = Folders(arguments.plan.parent)
+        hold(plan, arguments.workload, arguments.replicate, folders, arguments.log)
+    except (RecordError, OSError) as error:
+        print(f"contest {arguments.workload} {arguments.replicate}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

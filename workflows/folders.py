@@ -1,0 +1,37 @@
+"""Where one machine keeps one study: everything below `results/<machine>/<study>/`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Folders:
+    root: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.json"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    def dataset(self, workload: str) -> Path:
+        return self.data / workload / "dataset.json"
+
+    def traces(self, workload: str) -> Path:
+        """The reference's float64 weights, which the other frameworks are held against."""
+        return self.root / "certificates" / workload / "reference"
+
+    def certificate(self, workload: str, framework: str) -> Path:
+        return self.root / "certificates" / workload / f"{framework}.json"
+
+    def batches(self, workload: str, replicate: int) -> Path:
+        return self.root / "contests" / workload / f"{replicate}.parquet"
+
+    def contest(self, workload: str, replicate: int) -> Path:
+        return self.root / "contests" / workload / f"{replicate}.json"

@@ -1,0 +1,95 @@
+"""One measurement at a time on a machine, whoever runs it and in whichever folder.
+
+The kernel holds the lock, so it goes with its process however that ends.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+from filelock import FileLock, Timeout
+
+EVERYBODY = 0o666
+
+
+@contextmanager
+def machine_lock(on_wait: Callable[[str], None], every_s: float = 30.0) -> Iterator[None]:
+    """Hold the machine for the block, waiting for it as long as it takes.
+
+    `on_wait` is told who holds it at once and then every `every_s` seconds. The lock is
+    `samestep.lock` in the temporary folder, or `SAMESTEP_LOCK`. Where that cannot be opened
+    it is one of this user's own, which keeps out only this user's other measurements.
+
+    Raises:
+        OSError: neither file can be opened.
+    """
+    path = Path(os.environ.get("SAMESTEP_LOCK") or shared())
+    try:
+        lock = attempt(path)
+    except OSError as error:
+        on_wait(
+            f"cannot open {path} ({error.strerror or error}); locking {personal()} instead, "
+            "which does not keep out other users' measurements"
+        )
+        path = personal()
+        lock = attempt(path)
+    while not lock.is_locked:
+        on_wait(f"waiting for the machine: {holder(path)}")
+        # Seldom, since whoever waits shares the cores with what is being measured.
+        with suppress(Timeout):
+            lock.acquire(timeout=every_s, poll_interval=min(1.0, every_s))
+    try:
+        sign(path, f"{os.getpid()} {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+        yield
+    finally:
+        sign(path, "")
+        lock.release()
+
+
+def shared() -> Path:
+    return Path(tempfile.gettempdir()) / "samestep.lock"
+
+
+def personal() -> Path:
+    return Path(tempfile.gettempdir()) / f"samestep-{os.getuid()}.lock"
+
+
+def attempt(path: Path) -> FileLock:
+    """A lock on `path`, held if nobody else holds it. Raises OSError if it cannot be opened."""
+    lock = FileLock(path, mode=EVERYBODY)
+    with suppress(Timeout):
+        lock.acquire(blocking=False)
+    return lock
+
+
+def holder(path: Path) -> str:
+    """Who holds the lock, in words, as far as it is known."""
+    try:
+        pid, _, since = note(path).read_text().strip().partition(" ")
+    except (OSError, UnicodeDecodeError):
+        pid, since = "", ""
+    # The note of a process that was killed outlives it.
+    if pid.isdecimal() and psutil.pid_exists(int(pid)):
+        return f"process {pid} has been measuring since {since}"
+    return "another process is measuring"
+
+
+def note(path: Path) -> Path:
+    """Beside the lock and not in it: older filelocks empty the file whenever they try it."""
+    return path.with_name(f"{path.name}.holder")
+
+
+def sign(path: Path, text: str) -> None:
+    """Leave a note of who holds the lock, if that is possible."""
+    with suppress(OSError):
+        # Linux refuses O_CREAT, even of a file that exists, where another user made it in /tmp.
+        create = 0 if note(path).exists() else os.O_CREAT
+        handle = os.open(note(path), os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | create, EVERYBODY)
+        with os.fdopen(handle, "w") as file:
+            with suppress(PermissionError):
+                os.fchmod(handle, EVERYBODY)
+            file.write(text)

@@ -1,0 +1,186 @@
+"""A worker process as the coordinator sees it: asked in JSON lines, one at a time."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from frameworks.registry import framework
+from workflows.code import ROOT
+from workflows.records import Contender
+
+# Numerical libraries read these at import; they must come from the contender's own
+# thread count, not from Snakemake or the shell.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+CLOSING_S = 10.0
+
+
+class WorkerDied(Exception):
+    """A worker that is gone; `reason` says how, for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class WorkerProcess:
+    """One contender's process, under its framework's interpreter, pinned to `cores`.
+
+    Its standard error (frameworks are talkative) goes to `log`. Use as a context manager;
+    leaving it ends the process.
+    """
+
+    def __init__(
+        self,
+        interpreter: str,
+        contender: Contender,
+        cores: list[int] | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.contender = contender
+        self.log: IO[bytes]
+        if log:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            self.log = log.open("w+b")
+        else:
+            self.log = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as the process
+        try:
+            with pinned(cores):
+                self.process = subprocess.Popen(
+                    [interpreter, "-m", "workflows.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self.log,
+                    cwd=ROOT,
+                    env=surroundings(contender),
+                )
+        except OSError as error:
+            self.log.close()
+            raise WorkerDied(f"cannot start {interpreter}: {error.strerror}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def ask(self, do: str, timeout_s: float = 600, **arguments: Any) -> dict[str, Any]:
+        """Have the worker do one thing and wait for its answer. Raises as the two below."""
+        self.send(do, **arguments)
+        return self.receive(timeout_s)
+
+    def send(self, do: str, **arguments: Any) -> None:
+        """Ask without waiting. Raises WorkerDied if nobody is there to be asked."""
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise WorkerDied(self.obituary()) from None
+
+    def receive(self, timeout_s: float = 600) -> dict[str, Any]:
+        """Wait for the answer to what was sent.
+
+        Raises:
+            WorkerDied: it ended, raised an exception, or took longer than `timeout_s`.
+        """
+        assert self.process.stdout
+        if not select.select([self.process.stdout], [], [], timeout_s)[0]:
+            self.process.kill()
+            raise WorkerDied(f"no answer within {timeout_s:g} s")
+        line = self.process.stdout.readline()
+        if not line:
+            raise WorkerDied(self.obituary())
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise WorkerDied(answer["error"])
+        return answer
+
+    def send_open(self, precision: str, tf32: bool) -> None:
+        """Have it import the framework under its contender's conditions."""
+        contender = self.contender
+        self.send(
+            "open",
+            framework=contender.framework,
+            device=contender.device,
+            threads=contender.threads,
+            precision=precision,
+            tf32=tf32,
+        )
+
+    def obituary(self) -> str:
+        """How the process ended: signal or exit status, and its last words."""
+        try:
+            status = self.process.wait(CLOSING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
+        self.log.seek(0)
+        words = self.log.read().decode(errors="replace").strip().splitlines()
+        last = f": {words[-1].strip()[:300]}" if words else ""
+        if status == -signal.SIGKILL:
+            return f"killed (SIGKILL; out of memory is the usual cause){last}"
+        if status < 0:
+            return f"killed by {signal.Signals(-status).name}{last}"
+        return f"ended with exit status {status}{last}"
+
+    def close(self) -> None:
+        """End the process, politely first."""
+        if self.process.stdin:
+            with suppress(OSError):
+                self.process.stdin.close()
+        try:
+            self.process.wait(CLOSING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.log.close()
+
+
+@contextmanager
+def pinned(cores: list[int] | None) -> Iterator[None]:
+    """Pin this thread for a moment: a process started now inherits it, so that even threads
+    made at its first import stay on those cores. Does nothing where pinning is not known."""
+    if not cores or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def surroundings(contender: Contender) -> Mapping[str, str]:
+    """The environment variables of a worker: the caller's, but for thread counts, the
+    visible GPUs and what the framework itself asks for."""
+    variables = dict(os.environ)
+    variables.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
+    variables["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
+    )
+    if contender.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = "-1"
+    variables.update(framework(contender.framework).environment)
+    return variables

@@ -1,0 +1,51 @@
+rule collect:
+    input:
+        machine_records,
+    output:
+        f"{REPORT}/machines/{{machine}}/records.json",
+        f"{REPORT}/machines/{{machine}}/batches.parquet",
+    log:
+        f"{HERE}/logs/collect-{{machine}}.log",
+    conda:
+        "environment.yaml"
+    params:
+        folder=lambda wildcards: f"results/{wildcards.machine}/{STUDY.study}",
+        out=lambda wildcards: f"{REPORT}/machines/{wildcards.machine}",
+        code=files_hash("workflows/collect.py", "workflows/records.py"),
+    shell:
+        "python -m workflows.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
+
+
+rule report:
+    input:
+        report_inputs,
+    output:
+        f"{REPORT}/report.html",
+        f"{REPORT}/report.md",
+        directory(f"{REPORT}/figures"),
+        directory(f"{REPORT}/tables"),
+    log:
+        f"{HERE}/logs/report.log",
+    conda:
+        "environment.yaml"
+    params:
+        folders=lambda wildcards, input: sorted({str(Path(path).parent) for path in input}),
+        out=lambda wildcards, output: str(Path(output[0]).parent),
+        code=files_hash("analysis"),
+    shell:
+        "python -m analysis {params.folders} --out {params.out} 2>&1 | tee {log}"
+
+
+rule verdict:
+    input:
+        plan=f"{HERE}/plan.json",
+        report=f"{REPORT}/report.html",
+        contests=contests(".json"),
+    output:
+        touch(f"{HERE}/complete"),
+    log:
+        f"{HERE}/logs/verdict.log",
+    conda:
+        "environment.yaml"
+    shell:
+        "python -m workflows.verdict --plan {input.plan} --report {input.report} 2>&1 | tee {log}"

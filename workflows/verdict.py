@@ -1,0 +1,73 @@
+"""The end of a study: say what failed, and set it aside so that the next run repeats it.
+
+`python -m workflows.verdict --plan plan.json` exits with 1 if anything failed.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from workflows.certify import FAILED
+from workflows.folders import Folders
+from workflows.plan import Plan
+from workflows.records import CertificateRecord, ContestRecord, RecordError, read_json
+
+
+def failures(folders: Folders) -> Iterator[tuple[Path, list[str]]]:
+    """Each record with a failed contender, and a line for every one of them."""
+    for path in sorted(folders.root.glob("contests/*/*.json")):
+        contest = read_json(path, ContestRecord)
+        failed = [c for c in contest.contenders if c.status == "failed"]
+        if failed:
+            where = f"{contest.workload}, replicate {contest.replicate}"
+            yield path, [f"{where}: {c.name}: {c.reason}" for c in failed]
+    for path in sorted(folders.root.glob("certificates/*/*.json")):
+        certificate = read_json(path, CertificateRecord)
+        rows = [row for row in certificate.rows if row.status == "failed"]
+        if rows:
+            where = f"{certificate.workload}, certificate"
+            yield path, [f"{where}: {row.name}: {row.reason}" for row in rows]
+
+
+def set_aside(path: Path) -> None:
+    """Rename a record and its table, so that it is kept but no longer counts as done."""
+    for part in (path, path.with_suffix(".parquet")):
+        if part.exists():
+            part.replace(part.with_name(f"{part.name}.failed"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflows.verdict", description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--report", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        plan = read_json(arguments.plan, Plan)
+        failed = list(failures(Folders(arguments.plan.parent)))
+    except RecordError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"\nThe report of study {plan.study.study!r}: {arguments.report}\n", file=sys.stderr)
+    if not failed:
+        return 0
+    print("Some contenders failed; the report has the others:", file=sys.stderr)
+    for path, lines in failed:
+        for line in lines:
+            print(f"  {line}", file=sys.stderr)
+        set_aside(path)
+    # Without its folder the reference is traced again.
+    for broken in Folders(arguments.plan.parent).root.glob(f"certificates/*/*/{FAILED}"):
+        shutil.rmtree(broken.parent)
+    print(
+        "Their records are set aside (*.failed), logs are in "
+        f"{Folders(arguments.plan.parent).logs}.\n"
+        "Run snakemake again to repeat only those.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

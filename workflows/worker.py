@@ -1,0 +1,172 @@
+"""The worker: one contender in one process. The only clock of the study is here.
+
+Run by the coordinator under the framework's interpreter; needs NumPy and the framework.
+Reads requests as JSON lines from standard input and answers each with one line.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
+from frameworks.registry import adapter_class, framework, versions
+from frameworks.workloads import Workload, from_dict
+from frameworks.workloads.datasets import open_batches
+from frameworks.workloads.optimisers import SGD
+
+# A power of two, so that no framework can round it.
+PLAIN_SGD = SGD(learning_rate=2.0**-7)
+
+clock = time.perf_counter_ns
+
+
+class Worker:
+    """What a coordinator may ask for, one method each."""
+
+    adapter: Adapter
+    trainer: Trainer
+    workload: Workload
+
+    def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
+        """Import the framework and apply the conditions, or say why that cannot be."""
+        description = find(framework)
+        installed = versions(description)
+        if description.distributions and not installed:
+            return {"missing": f"{description.title} is not installed ({description.install})"}
+        try:
+            self.adapter = adapter_class(description)(Conditions(**conditions))
+        except Unavailable as reason:
+            return {"missing": str(reason), "versions": installed}
+        return {"versions": installed}
+
+    def load(self, folder: str) -> dict[str, Any]:
+        """Memory-map a prepared workload and read its initial weights."""
+        place = Path(folder)
+        self.workload = from_dict(json.loads((place / "workload.json").read_text()))
+        self.inputs, self.targets = open_batches(place)
+        with np.load(place / "weights.npz") as stored:
+            self.initial = {name: stored[name] for name in self.workload.parameter_shapes}
+        self.host_inputs = np.empty_like(self.inputs[0])
+        self.host_targets = np.empty_like(self.targets[0])
+        self.steps = 0
+        return {}
+
+    def build(self, variant: str, offset_ns: int = 0) -> dict[str, Any]:
+        """Build the network from the initial weights; `offset_ns` turns this machine's
+        monotonic clock into Unix time, the same for all workers of a contest."""
+        self.variant, self.offset_ns = variant, offset_ns
+        begin = clock()
+        self.trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        self.trainer.synchronise()
+        return {"build_s": (clock() - begin) / 1e9}
+
+    def turn(self, first: int, count: int, rebuild: bool | None) -> dict[str, Any]:
+        """Train on mini-batches `first` to `first + count - 1`, from the initial weights:
+        on a freshly built model, in the same model restored, or (None) as it is."""
+        if rebuild:
+            del self.trainer
+            gc.collect()
+            self.trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
+        elif rebuild is not None:
+            self.trainer.restart(self.initial)
+            gc.collect()
+        self.trainer.synchronise()
+        rows = [self.measure((first + index) % len(self.inputs)) for index in range(count)]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def measure(self, index: int) -> dict[str, Any]:
+        """One mini-batch: data, transfer and step, each fenced by the device."""
+        trainer = self.trainer
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        cpu = time.process_time_ns()
+        start = clock()
+        np.copyto(self.host_inputs, self.inputs[index])
+        np.copyto(self.host_targets, self.targets[index])
+        fetched = clock()
+        batch = trainer.put(self.host_inputs, self.host_targets)
+        trainer.synchronise()
+        transferred = clock()
+        trainer.step(batch)
+        trainer.synchronise()
+        stepped = clock()
+        cpu = time.process_time_ns() - cpu
+        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+        self.steps += 1
+        return {
+            "batch": index,
+            "step": self.steps - 1,
+            "start_ns": start + self.offset_ns,
+            "data_ns": fetched - start,
+            "transfer_ns": transferred - fetched,
+            "step_ns": stepped - transferred,
+            "cpu_ns": cpu,
+            "switches": switches,
+            "loss": trainer.loss(),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Effective settings read back from the framework, and the cores pinned to."""
+        return {"settings": self.trainer.settings(), "cores": pinned()}
+
+    def trace(self, variant: str, steps: int, out: str, plain_sgd: bool = False) -> dict[str, Any]:
+        """Train without timing: the loss of every step, and the final weights into `out`."""
+        workload = self.workload
+        if plain_sgd:
+            workload = replace(workload, optimiser=PLAIN_SGD)
+        trainer = self.adapter.trainer(workload, self.initial, variant)
+        losses = []
+        for index in range(steps):
+            trainer.step(trainer.put(self.inputs[index], self.targets[index]))
+            losses.append(trainer.loss())
+        trainer.synchronise()
+        np.savez(out, **trainer.weights())  # type: ignore[arg-type]
+        return {"losses": losses}
+
+
+find = framework  # `open` has an argument of that name
+
+
+def pinned() -> list[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return []
+
+
+def explain(error: BaseException) -> str:
+    """One line for the record; the whole traceback goes to the log."""
+    text = " ".join(str(error).split())[:400]
+    kind = type(error).__name__
+    if isinstance(error, MemoryError) or kind in ("OutOfMemoryError", "ResourceExhaustedError"):
+        return f"out of memory: {kind}: {text}"
+    return f"{kind}: {text}"
+
+
+def main() -> None:
+    # Frameworks print to standard output at will; answers keep a descriptor of their own.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    worker = Worker()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": explain(error)}
+        with contextlib.suppress(BrokenPipeError):
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main()
