@@ -86,7 +86,7 @@ def tally(rows: Sequence[Comparison], margin: float) -> str:
     who, other = title(rows[0].framework), title(rows[0].reference)
     ratios = [row.ratio for row in rows if row.ratio]
     told = {
-        "faster": f"faster than {other} in {numbers['faster']}",
+        "faster": f"faster than {other} in {numbers['faster'] or 'none'}",
         "slower": f"slower in {numbers['slower']}",
         "equivalent": f"equivalent within {percent(margin)} in {numbers['equivalent']}",
     }

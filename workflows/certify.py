@@ -232,7 +232,7 @@ def main() -> int:
         plan = read_json(arguments.plan, Plan)
         folders = Folders(arguments.plan.parent)
         count = sum(c.framework == name for c in plan.contenders) if name else 3
-        with Progress(count, where) as progress:
+        with Progress(count, where, log=arguments.log) as progress:
             if not name:
                 make_reference(plan, workload, folders, progress)
                 return 0

@@ -1,6 +1,7 @@
 """The study's configuration: what may be written in `config/*.yaml`, and its errors."""
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -227,3 +228,8 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
             merge(into[key], value)
         else:
             into[key] = value
+
+
+def schema() -> str:
+    """The JSON schema in `config/schema.json`, by which editors complete and check."""
+    return json.dumps(Configuration.model_json_schema(), indent=1) + "\n"

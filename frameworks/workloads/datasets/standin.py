@@ -19,7 +19,7 @@ FLOOR, GAIN = 112, 3  # thin and saturate the strokes to about MNIST's mean and 
 DEGREES = 10  # each of these: largest jitter, either way
 SHEAR_PERCENT = 12
 SCALE_PERCENT = 8
-SHIFT = 2 << BITS
+SHIFT = 1 << BITS
 
 
 def generate(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,205 @@
+"""The tables as the report shows them: fewer columns than the files, rounded, in words."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from analysis.settings import NONE, SettingLine
+from analysis.study import Seat
+from analysis.tables import Findings
+from analysis.words import (
+    crossed,
+    device,
+    percent,
+    probability,
+    scientific,
+    three,
+    title,
+)
+
+
+@dataclass(frozen=True)
+class Display:
+    """`columns`: heading, and whether its cells are numbers. `notes`: rows that are not
+    there, who and why, one line for all with the same reason. `file`: where the rest is."""
+
+    caption: str
+    columns: list[tuple[str, bool]]
+    rows: list[list[str]]
+    notes: list[tuple[str, str]]
+    file: str
+
+
+def comparison_table(findings: Findings) -> Display:
+    study = findings.machine.study
+    rows = [row for row in findings.comparisons if row.ratio is not None]
+    return Display(
+        "Comparisons: time per mini-batch over the reference's",
+        [
+            ("workload", False), ("data", False), ("device", False), ("threads", True),
+            ("variant", False), ("ratio of", False), ("ratio", True),
+            (f"{percent(study.confidence)} interval", True), ("p (Holm)", True),
+            ("verdict", False), ("could have seen", True),
+            (f"replicates to see {percent(study.margin)}", True), ("same computation", False),
+        ],
+        [
+            [
+                row.workload, row.dataset, device(row.device), str(row.threads), row.variant,
+                f"{title(row.framework)} to {title(row.reference)}", three(row.ratio),
+                interval(row.ratio_low, row.ratio_high), probability(row.p_adjusted),
+                row.verdict, "" if row.detectable is None else percent(row.detectable),
+                f"{row.replicates_needed or ''}", row.certificate,
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.comparisons if row.ratio is None],
+            lambda row: f"{row.verdict}: {row.reason}",
+        ),
+        "comparisons.csv",
+    )  # fmt: skip
+
+
+def contender_table(findings: Findings) -> Display:
+    study = findings.machine.study
+    rows = [row for row in findings.contenders if row.median_ms is not None]
+    return Display(
+        "Contenders: milliseconds per mini-batch, transfer and step",
+        [
+            ("workload", False), ("data", False), ("device", False), ("threads", True),
+            ("contender", False), ("median", True), (f"{percent(study.confidence)} interval", True),
+            ("middle half", True), ("very first", True), ("samples per s", True),
+            ("replicates", True), ("mini-batches", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, device(row.device), str(row.threads),
+                f"{title(row.framework)} {row.variant}", three(row.median_ms),
+                interval(row.low_ms, row.high_ms), interval(row.q25_ms, row.q75_ms),
+                three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
+                str(row.batches),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.contenders if row.median_ms is None],
+            lambda row: f"{row.status}: {row.reason}",
+        ),
+        "contenders.csv",
+    )  # fmt: skip
+
+
+def device_table(findings: Findings) -> Display:
+    rows = [row for row in findings.devices if row.speedup is not None]
+    return Display(
+        "Devices and threads: how many times as fast as the baseline",
+        [
+            ("workload", False), ("data", False), ("contender", False), ("on", False),
+            ("baseline", False), ("speed-up", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("replicates", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, f"{title(row.framework)} {row.variant}",
+                crossed([(row.device, row.threads)]),
+                crossed([(row.baseline_device, row.baseline_threads)]),
+                three(row.speedup), interval(row.low, row.high), str(row.replicates),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.devices if row.speedup is None],
+            lambda row: f"missing: {row.reason}",
+        ),
+        "devices.csv",
+    )  # fmt: skip
+
+
+def certificate_table(findings: Findings) -> Display:
+    rows = [row for row in findings.certificate if row.loss is not None]
+    return Display(
+        "Certificates: largest relative difference from the reference, in float64",
+        [
+            ("workload", False), ("data", False), ("device", False), ("threads", True),
+            ("contender", False), ("status", False), ("steps", True), ("loss", True),
+            ("weights", True), ("loss, full size", True), ("loss, plain SGD", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, device(row.device), str(row.threads),
+                f"{title(row.framework)} {row.variant}", row.status, str(row.steps),
+                *(
+                    "" if value is None else scientific(value)
+                    for value in (row.loss, row.weights, row.full_loss, row.sgd_loss)
+                ),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.certificate if row.reason],
+            lambda row: f"{row.status}: {row.reason}",
+        ),
+        "certificate.csv",
+    )  # fmt: skip
+
+
+def setting_table(findings: Findings) -> Display:
+    """Only settings that differ between contenders compared, a line for each way they do."""
+    differing = [line for line in findings.settings if line.setting and line.equal != "yes"]
+    conditions = [(s.workload, s.variant, s.device, s.threads) for s in findings.measured]
+    found: dict[tuple[str, str], list[tuple[object, ...]]] = {}
+    for (setting, *where), lines in groupby(
+        sorted(differing, key=lambda line: (line.setting, *condition(line))),
+        key=lambda line: (line.setting, *condition(line)),
+    ):
+        held = list(lines)
+        if any(line.equal == "no" for line in held):
+            values = "; ".join(
+                f"{title(line.framework)}: {line.value}" for line in held if line.value != NONE
+            )
+            found.setdefault((setting, values), []).append(tuple(where))
+    return Display(
+        "Settings that differ between contenders compared, as read back from the frameworks",
+        [("setting", False), ("values", False), ("where", False)],
+        [
+            [
+                setting,
+                values,
+                "everywhere" if set(where) == set(conditions) else crossed(where),
+            ]
+            for (setting, values), where in found.items()
+        ],
+        [],
+        "settings.csv",
+    )
+
+
+def condition(line: SettingLine) -> tuple[str, str, str, int]:
+    return (line.workload, line.variant, line.device, line.threads)
+
+
+def environment_table(findings: Findings) -> Display:
+    return Display(
+        "Machine, versions and code",
+        [("key", False), ("value", False)],
+        [
+            [line.key, line.value + " (changed between contests)" * (line.changed == "yes")]
+            for line in findings.environment
+        ],
+        [],
+        "machine.csv",
+    )
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{three(low)} to {three(high)}"
+
+
+def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:
+    """Rows without numbers, in few words."""
+    groups: dict[str, list[Seat]] = {}
+    for row in rows:
+        seat = Seat(row.workload, row.framework, row.variant, row.device, row.threads)
+        groups.setdefault(reason(row), []).append(seat)
+    return [(crossed(seats), text) for text, seats in groups.items()]

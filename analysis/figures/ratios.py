@@ -1,0 +1,103 @@
+"""The ratios with their intervals, against equal and against the margin."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.transforms import blended_transform_factory
+
+from analysis.comparisons import Comparison
+from analysis.figures.style import INK, Figure, Look, bare, canvas, render
+from analysis.tables import Findings
+from analysis.words import count, device, listing, percent, three, title
+
+TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
+TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
+ROW = 0.34  # inches
+
+
+def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
+    rows = [row for row in findings.comparisons if row.ratio is not None]
+    if not rows:
+        return None
+    study = findings.machine.study
+    references = listing(title(r) for r in dict.fromkeys(row.reference for row in rows))
+    heads = len({row.workload for row in rows})
+    height = min(max(1.25 + ROW * (len(rows) + heads), 3.2), 7.2)
+    with canvas(height) as drawn:
+        axes = drawn.add_subplot()
+        places = draw_rows(axes, rows, look)
+        limits(axes, rows, study.margin)
+        axes.axvline(1, color=INK, linewidth=1.2)
+        axes.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
+        axes.set_ylim(places + 0.3, -0.8)
+        axes.set_xlabel(f"time per mini-batch, {references} = 1    (left of 1: faster)")
+        bare(axes, "x")
+        return render(
+            drawn,
+            name,
+            "Ratios",
+            f"Time per mini-batch over that of {references} under the same conditions, with its "
+            f"{percent(study.confidence)} interval. The line is equal speed, the band "
+            f"{percent(study.margin)} either way. Logarithmic axis.",
+            "Forest plot of ratios. " + " ".join(map(told, rows)),
+        )
+
+
+def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
+    """Rows from the top, a heading above each workload; returns the last place."""
+    place, workload = -1, None
+    labels: dict[int, str] = {}
+    beside = blended_transform_factory(axes.transAxes, axes.transData)
+    several = len({row.framework for row in rows}) > 1
+    devices = len({row.device for row in rows}) > 1
+    for row in rows:
+        place += 1
+        if row.workload != workload:
+            workload = row.workload
+            axes.text(-0.01, place, workload, transform=beside, ha="right", va="center",
+                      weight="bold")  # fmt: skip
+            place += 1
+        parts = [title(row.framework)] * several + [device(row.device)] * devices
+        labels[place] = ", ".join([*parts, count(row.threads, "thread"), row.variant])
+        colour, ratio = look.colour(row.framework), row.ratio or math.nan
+        if row.ratio_low is not None and row.ratio_high is not None:
+            axes.plot([row.ratio_low, row.ratio_high], [place, place], color=colour, linewidth=2.2,
+                      solid_capstyle="butt")  # fmt: skip
+        axes.plot([ratio], [place], look.marker(row.variant), color=colour, markersize=6.5)
+        axes.text(1.015, place, f"{three(row.ratio)} {row.verdict}", transform=beside,
+                  va="center")  # fmt: skip
+    axes.set_yticks(list(labels), list(labels.values()))
+    return place
+
+
+def limits(axes: Axes, rows: Sequence[Comparison], margin: float) -> None:
+    """A logarithmic axis with plain numbers around everything drawn."""
+    values = [
+        v for row in rows for v in (row.ratio, row.ratio_low, row.ratio_high) if v is not None
+    ]
+    low = min([*values, 1 / (1 + 2 * margin)]) / 1.06
+    high = max([*values, 1 + 2 * margin]) * 1.06
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    shown = [tick for tick in TICKS if low <= tick <= high]
+    room = math.log(high / low) / 9
+    kept = [1.0]
+    for tick in sorted(shown, key=lambda tick: abs(math.log(tick))):
+        if all(abs(math.log(tick / other)) >= room for other in kept):
+            kept.append(tick)
+    axes.xaxis.set_major_locator(FixedLocator(sorted(kept)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def told(row: Comparison) -> str:
+    between = "" if row.ratio_low is None else (
+        f" ({three(row.ratio_low)} to {three(row.ratio_high)})"
+    )  # fmt: skip
+    return (
+        f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}: "
+        f"{title(row.framework)} {three(row.ratio)}{between}, {row.verdict}."
+    )

@@ -1,0 +1,186 @@
+"""How it was measured, told from the records."""
+
+from collections.abc import Iterable
+
+from analysis.certificates import Certificates, furthest
+from analysis.study import Machine
+from analysis.tables import Findings
+from analysis.words import count, large, listing, percent, scientific
+from frameworks.workloads import Workload, from_dict
+from workflows.records import WorkloadRecord
+
+Described = list[tuple[str, str]]
+
+
+def method(findings: Findings) -> Described:
+    """Terms and what there is to say about them, in the order of a contest."""
+    machine = findings.machine
+    return [
+        ("Same computation", certificates(machine)),
+        ("Contests", contests(machine)),
+        ("Turns", turns(findings)),
+        ("Cores", cores(machine)),
+        (
+            "Timed region",
+            "One clock, in the harness, around each of three parts of a mini-batch, each ended "
+            "by the device's own synchronise: data (memory map to host arrays), transfer (host "
+            "to device) and step (forward, backward, update). The times compared are transfer "
+            "and step; data is the harness's own work, equal for all, and shown apart.",
+        ),
+        ("Estimates", estimates(machine)),
+        ("Seeds", seeds(machine)),
+    ]
+
+
+def certificates(machine: Machine) -> str:
+    records = machine.records.certificates
+    if not records:
+        return "No certificate was recorded, so no pair could be compared."
+    found = Certificates(machine).found
+    agreeing = [row for _, row in found.values() if row.status == "agrees"]
+    others = {
+        status: sum(row.status == status for _, row in found.values())
+        for status in ("declared", "refused", "failed", "missing")
+    }
+    told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
+    full = max(record.full_steps for record in records)
+    narrowed = sorted({record.workload for record in records if record.narrowed})
+    return (
+        f"Before any timing, each contender trained {span(r.steps for r in records)} steps in "
+        "float64 from the same weights on the same mini-batches. Every loss and every final "
+        f"weight tensor must agree with {listing(sorted({r.reference for r in records}))} to "
+        f"{scientific(records[0].tolerance)} relative. {count(len(agreeing), 'certificate')} "
+        f"agree, the furthest to {scientific(max(map(furthest, agreeing), default=0.0))}"
+        + (f"; {told}." if told else ".")
+        + (
+            f" {listing(narrowed)} ran the long certificate in a narrower copy of the same "
+            f"layers, and {count(full, 'step')} at full size."
+            if narrowed
+            else ""
+        )
+    )
+
+
+def contests(machine: Machine) -> str:
+    records = machine.records.contests
+    if not records:
+        return "No contest was held."
+    each = [f"{len(machine.contests(name))} of {name}" for name in machine.workloads]
+    minutes = sum(record.duration_s for record in records) / 60
+    started = sorted(record.started for record in records)
+    return (
+        f"{count(len(records), 'contest')} ({', '.join(each)}), each with fresh processes that "
+        f"lived side by side: one replicate. They took {minutes:.1f} minutes, the first started "
+        f"{moment(started[0])}, the last {moment(started[-1])}."
+    )
+
+
+def moment(started: str) -> str:
+    return started[:16].replace("T", " ") + " UTC"
+
+
+def turns(findings: Findings) -> str:
+    batches = findings.batches
+    keys = ["workload", "replicate", "contender", "round"]
+    turn = batches[batches["round"] > 0].groupby(keys)["warmup"].agg(["size", "sum"])
+    warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
+    rounds = batches[batches["round"] > 0].groupby(keys[:-1])["round"].nunique()
+    return (
+        f"After {span(warm)} mini-batches of warm-up, {span(rounds)} rounds. In each round every "
+        f"contender ran one turn of {span(turn['size'])} mini-batches while the others slept, in "
+        "an order drawn at random and balanced over the rounds. Each turn starts from the initial "
+        "weights and each round has mini-batches of its own, the same for all. The first "
+        f"{span(turn['sum'])} of a turn are kept and marked, but are not steady state."
+    )
+
+
+def cores(machine: Machine) -> str:
+    pinned: dict[tuple[str, int], set[tuple[int, ...]]] = {}
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.status == "ok" and contender.cores:
+                key = (contender.device, contender.threads)
+                pinned.setdefault(key, set()).add(tuple(contender.cores))
+    if not pinned:
+        return "The processes were not pinned to cores."
+    parts = [
+        f"{count(threads, 'thread')} on "
+        + listing(("core " if len(c) == 1 else "cores ") + ", ".join(map(str, c)) for c in sorted(s))
+        for (_, threads), s in sorted(pinned.items())
+    ]
+    return (
+        f"Processes were pinned: {'; '.join(dict.fromkeys(parts))}. Contenders with as many "
+        "threads share the same cores."
+    )
+
+
+def estimates(machine: Machine) -> str:
+    study = machine.study
+    return (
+        "Of each process the median steady-state mini-batch counts. A ratio is the geometric "
+        f"mean over replicates of the ratio within a contest; its {percent(study.confidence)} "
+        "interval is Student's, on logarithms, with the replicate as the unit. P-values are "
+        "two-sided and corrected by Holm's method over all rows of the machine; intervals are "
+        f"not. Equivalent means that the whole interval lies within {percent(study.margin)} "
+        "either way."
+    )
+
+
+def seeds(machine: Machine) -> str:
+    parts = []
+    for name in machine.workloads:
+        numbers = [str(contest.seed) for contest in machine.contests(name).values()]
+        if numbers:
+            parts.append(f"{name}: {', '.join(numbers)}")
+    drawn = listing(f"{d.seed} ({d.workload})" for d in machine.records.datasets)
+    return f"Of the contests, by replicate: {'; '.join(parts) or 'none'}. Of the data: {drawn}."
+
+
+def workloads(machine: Machine) -> Described:
+    """Each workload with its layers, and its data set."""
+    sources = {record.workload: record for record in machine.records.datasets}
+    described = []
+    for record in machine.records.workloads:
+        text = layers(record)
+        if data := sources.get(record.name):
+            text += (
+                f" Data: {data.source} ({data.samples:,} samples, {data.batches:,} mini-batches)."
+            )
+        described.append((record.name, text))
+    return described
+
+
+def layers(record: WorkloadRecord) -> str:
+    workload = from_dict(record.description)
+    chain = " → ".join([shape(workload.dataset.shape), *map(step, workload.stages)])
+    return (
+        f"{chain}. {optimised(workload)} Per step: {large(record.parameters)} parameters, "
+        f"{large(record.flops_per_step)} floating-point operations, at least "
+        f"{large(record.bytes_per_step, ' bytes')} of weights and optimiser state moved."
+    )
+
+
+def step(stage: "Stage") -> str:  # noqa: F821
+    values = {k: v for k, v in vars(stage.layer).items() if v is not None}
+    told = ", ".join(f"{name} {value}" for name, value in values.items())
+    name = stage.layer.kind.replace("_", " ")
+    changed = stage.output_shape != stage.input_shape
+    return name + (f" ({told})" if told else "") + (f" {shape(stage.output_shape)}" * changed)
+
+
+def shape(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def optimised(workload: Workload) -> str:
+    values = ", ".join(f"{k} {v:g}" for k, v in vars(workload.optimiser).items())
+    loss = workload.loss.replace("_", " ")
+    return f"Loss: {loss}; optimiser: {workload.optimiser.kind} ({values}); batch {workload.batch}."
+
+
+def span(values: Iterable[int]) -> str:
+    """`6`, or `5 to 6` where they differ."""
+    found = sorted({int(value) for value in values})
+    if not found:
+        return "no"
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"

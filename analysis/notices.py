@@ -1,0 +1,53 @@
+"""What a reader must know before the answer."""
+
+from typing import NamedTuple
+
+from analysis.tables import Findings
+from analysis.words import count, crossed, listing, title
+
+
+class Notice(NamedTuple):
+    """`heading` is one or two words that also stand without colour."""
+
+    heading: str
+    text: str
+
+
+def notices(findings: Findings) -> list[Notice]:
+    machine = findings.machine
+    found = []
+    if machine.study.smoke:
+        found.append(
+            Notice(
+                "SMOKE RUN",
+                "a small budget to see that everything works. Conclude nothing from the numbers.",
+            )
+        )
+    for record in machine.records.datasets:
+        if record.kind == "stand-in":
+            found.append(Notice("Stand-in data", f"{record.workload} ran on {record.source}."))
+    if not findings.measured:
+        found.append(Notice("Nothing measured", "no contender left a steady-state mini-batch."))
+    if used := {r.reference for r in findings.comparisons} - {machine.study.reference}:
+        found.append(
+            Notice(
+                "Other reference",
+                f"{title(machine.study.reference)} was not measured; "
+                f"ratios refer to {listing(title(name) for name in sorted(used))}.",
+            )
+        )
+    refused = [row for row in findings.comparisons if row.verdict == "refused"]
+    if refused:
+        keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in refused]
+        found.append(
+            Notice(
+                "Refused",
+                f"{count(len(refused), 'pair')} not shown to compute the same, so their times are "
+                f"given but not compared: {crossed(keys)}.",
+            )
+        )
+    failed = [line for line in findings.missing if line.status == "failed"]
+    if failed:
+        keys = [(f.workload, f.framework, f.variant, f.device, f.threads) for f in failed]
+        found.append(Notice("Failures", f"{crossed(keys)}; reasons under What is missing."))
+    return found

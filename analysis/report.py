@@ -1,0 +1,139 @@
+"""The report: everything above, put into words and pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.claims import Claim, claims, summary
+from analysis.displays import (
+    Display,
+    certificate_table,
+    comparison_table,
+    contender_table,
+    device_table,
+    environment_table,
+    setting_table,
+)
+from analysis.figures import Figure, figures
+from analysis.figures.style import Look
+from analysis.machine import summary as machine_summary
+from analysis.method import Described, method, workloads
+from analysis.missing import grouped
+from analysis.notices import Notice, notices
+from analysis.study import Machine
+from analysis.tables import Findings, tables
+from analysis.weaknesses import weaknesses
+from analysis.words import percent
+from workflows.records import atomic
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the report says about one machine."""
+
+    machine: str
+    line: str
+    notices: list[Notice]
+    summary: list[str]
+    claims: list[Claim]
+    figures: dict[str, Figure]
+    tables: dict[str, Display]
+    method: Described
+    workloads: Described
+    weaknesses: list[str]
+    missing: list[tuple[str, str]]
+    command: str
+    code: list[str] = field(default_factory=list)
+
+
+def chapter(findings: Findings, look: Look, number: int, machines: int) -> Chapter:
+    """`number` sets apart the files of several machines, counted from 1."""
+    machine = findings.machine
+    suffix = f"-{machine.name}" if machines > 1 else ""
+    drawn = figures(findings, look, suffix)
+    codes = {(c.code.version, c.code.commit, c.code.dirty) for c in machine.records.contests}
+    return Chapter(
+        machine=machine.name,
+        line=machine_summary(machine),
+        notices=notices(findings),
+        summary=summary(machine, findings.comparisons),
+        claims=claims(machine, findings.comparisons),
+        figures={figure.name.removesuffix(suffix): figure for figure in drawn},
+        tables={
+            "comparisons": comparison_table(findings),
+            "contenders": contender_table(findings),
+            "devices": device_table(findings),
+            "certificate": certificate_table(findings),
+            "settings": setting_table(findings),
+            "machine": environment_table(findings),
+        },
+        method=method(findings),
+        workloads=workloads(machine),
+        weaknesses=weaknesses(findings, machines),
+        missing=grouped(findings.missing),
+        command=machine.study.command,
+        code=[
+            f"samestep {version}, commit {commit or 'unknown'}" + ", with changes" * dirty
+            for version, commit, dirty in sorted(codes)
+        ],
+    )
+
+
+def write(machines: Sequence[Machine], out: Path) -> None:
+    """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
+    tables of an earlier rendering that this one does not have."""
+    found = [Findings(machine) for machine in machines]
+    look = Look.of(seat for findings in found for seat in findings.roster)
+    chapters = [
+        chapter(findings, look, number, len(found)) for number, findings in enumerate(found, 1)
+    ]
+    files: dict[str, str | bytes] = {}
+    for name, text in tables(found).items():
+        files[f"tables/{name}.csv"] = text
+    for one in chapters:
+        for figure in one.figures.values():
+            files[f"figures/{figure.name}.svg"] = figure.file
+            files[f"figures/{figure.name}.png"] = figure.png
+    files |= pages(machines, chapters)
+    for name, content in files.items():
+        with atomic(out / name) as temporary:
+            data = content if isinstance(content, bytes) else content.encode()
+            temporary.write_bytes(data)
+    for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
+        for path in out.glob(pattern):
+            if path.relative_to(out).as_posix() not in files:
+                path.unlink()
+
+
+def pages(machines: Sequence[Machine], chapters: Sequence[Chapter]) -> dict[str, str | bytes]:
+    study = machines[0].study
+    words: dict[str, Any] = {
+        "study": study,
+        "margin": percent(study.margin),
+        "confidence": percent(study.confidence),
+        "chapters": chapters,
+        "several": len(chapters) > 1,
+        "rebuild": "python -m analysis "
+        + " ".join(f"results/{one.machine}/{study.name}" for one in chapters)
+        + f" --out reports/{study.name}",
+    }
+    written: dict[str, str | bytes] = {}
+    for name, escape in (("report.md", False), ("report.html", True)):
+        environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            undefined=StrictUndefined,
+            autoescape=escape,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+        environment.globals["svg"] = lambda figure: Markup(figure.inline)  # our own drawing
+        written[name] = environment.get_template(f"{name}.j2").render(words)
+    return written

@@ -1,0 +1,131 @@
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from frameworks.workloads.datasets import DataError, MnistSettings, load, mirrors
+from frameworks.workloads.datasets.mnist import FOLDER
+from tests.datasets.conftest import filled
+
+
+def test_a_folder_from_the_configuration(tiny_folder: Path) -> None:
+    found = load(MnistSettings(folder=str(tiny_folder)))
+    assert found.images.shape == (50, 28, 28)
+    assert found.labels.shape == (50,)
+    assert found.kind == "mnist"
+    assert "from the folder given in the configuration" in found.source
+    assert str(tiny_folder) not in found.source, "a record is no place for home folders"
+
+
+def test_a_folder_from_the_environment(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(tiny_folder))
+    assert FOLDER in load(MnistSettings(split="test")).source
+    monkeypatch.setenv(FOLDER, str(tiny_folder / "nowhere"))
+    assert "configuration" in load(MnistSettings(folder=str(tiny_folder))).source
+    monkeypatch.setenv(FOLDER, "")
+    assert load(MnistSettings()).kind == "stand-in"
+
+
+def test_files_may_be_unpacked(tiny: dict[str, bytes], tmp_path: Path) -> None:
+    plain = {name.removesuffix(".gz"): gzip.decompress(packed) for name, packed in tiny.items()}
+    found = load(MnistSettings(folder=str(filled(tmp_path / "plain", plain))))
+    packed = load(MnistSettings(folder=str(filled(tmp_path / "packed", tiny))))
+    assert found.images.tobytes() == packed.images.tobytes()
+
+
+def test_only_the_first_samples(tiny_folder: Path) -> None:
+    settings = MnistSettings(folder=str(tiny_folder))
+    assert load(settings, 7).images.tobytes() == load(settings).images[:7].tobytes()
+    assert len(load(settings, 1000).labels) == 50
+
+
+@pytest.mark.parametrize("source", ["auto", "mnist"])
+def test_a_folder_without_a_file_is_refused_by_its_name(tiny_folder: Path, source: str) -> None:
+    (tiny_folder / "train-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(DataError, match="train-labels-idx1-ubyte is missing") as error:
+        load(MnistSettings(source, str(tiny_folder)))  # type: ignore[arg-type]
+    assert "`split: test`" in str(error.value)
+    assert len(load(MnistSettings(source, str(tiny_folder), "test")).images) == 20  # type: ignore[arg-type]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nowhere: this folder should hold MNIST"):
+        load(MnistSettings(folder=str(tmp_path / "nowhere")))
+
+
+@pytest.mark.parametrize("name", ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"])
+def test_an_altered_byte_in_a_folder_is_refused_by_name(tiny_folder: Path, name: str) -> None:
+    content = bytearray(gzip.decompress((tiny_folder / f"{name}.gz").read_bytes()))
+    content[-1] ^= 1
+    (tiny_folder / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"{name}: altered"):
+        load(MnistSettings(folder=str(tiny_folder)))
+
+
+def test_a_truncated_file_in_a_folder_is_refused_by_name(tiny_folder: Path) -> None:
+    path = tiny_folder / "train-images-idx3-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match=r"train-images-idx3-ubyte.gz: truncated"):
+        load(MnistSettings(folder=str(tiny_folder)))
+
+
+def test_offline_auto_takes_the_stand_in_and_says_so(
+    tiny: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = load(MnistSettings())
+    assert found.kind == "stand-in"
+    assert found.images.shape == (50, 28, 28)
+    assert "stand-in for MNIST" in found.source
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "no mirror answered" in lines[0]
+    assert "using the built-in stand-in" in lines[0]
+
+
+def test_offline_mnist_names_the_ways_to_mend_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        load(MnistSettings("mnist"))
+    for words in (
+        "train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz not in",
+        "no mirror answered",
+        "`folder` in the configuration",
+        FOLDER,
+        str(tmp_path / "cache"),
+        mirrors.MIRRORS[1],
+        "`split: test`",
+        "`source: auto`",
+    ):
+        assert words in str(error.value)
+
+
+def test_stand_in_asked_for_looks_nowhere_else(tiny_folder: Path) -> None:
+    found = load(MnistSettings("stand-in", str(tiny_folder)), 12)
+    assert found.kind == "stand-in"
+    assert len(found.images) == 12
+    assert "asked for" in found.source
+
+
+@pytest.mark.parametrize("wrong", [{"source": "standin"}, {"split": "validation"}])
+def test_settings_are_checked(wrong: dict[str, str]) -> None:
+    with pytest.raises(DataError, match="is not one of"):
+        MnistSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_real_test_split_and_a_byte_of_it_altered(real_folder: str, tmp_path: Path) -> None:
+    found = load(MnistSettings("mnist", real_folder, "test"))
+    assert found.images.shape == (10_000, 28, 28)
+    copy = Path(shutil.copytree(real_folder, tmp_path / "copy", copy_function=shutil.copyfile))
+    path = copy / "t10k-images-idx3-ubyte.gz"
+    content = bytearray(gzip.decompress(path.read_bytes()))
+    content[5000] ^= 1
+    path.write_bytes(gzip.compress(content, 1))
+    with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte.gz: altered"):
+        load(MnistSettings("mnist", str(copy), "test"))
+
+
+def test_the_real_folder_lacks_the_train_split(real_folder: str) -> None:
+    if any(Path(real_folder).glob("train-images*")):
+        pytest.skip("this folder has it")
+    with pytest.raises(DataError, match="ask for what is there with `split: test`"):
+        load(MnistSettings(folder=real_folder))

@@ -1,0 +1,147 @@
+"""A framework of somebody else's, in one file: multilayer perceptrons in NumPy.
+
+It is found by its entry point alone. Beside `default`, which is right, it has variants that
+go wrong in the ways a study must survive.
+"""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from frameworks.contract import (
+    SETTINGS,
+    Adapter,
+    Deviation,
+    Framework,
+    Trainer,
+    Unavailable,
+    Variant,
+)
+
+FRAMEWORK = Framework(
+    name="abacus",
+    title="Abacus",
+    distributions=("abacus",),
+    install="comes with the tests",
+    adapter="abacus:AbacusAdapter",
+    variants={
+        "default": Variant("plain NumPy"),
+        "kept": Variant("plain NumPy, restored at each turn, not rebuilt", rebuilds=False),
+        "slow": Variant("each step takes a little longer"),
+        "raises": Variant("the third step raises an exception"),
+        "killed": Variant("the third step ends the process, as the kernel does without memory"),
+        "hangs": Variant("the third step never returns"),
+        "wrong": Variant("another epsilon, undeclared"),
+        "rounded": Variant(
+            "Adam's first beta in float32",
+            deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1e-3),),
+        ),
+        "understated": Variant(
+            "another epsilon, declared far smaller than it is",
+            deviations=(Deviation("optimiser.adam", "epsilon is 1e-4", 1e-9),),
+        ),
+        "disguised": Variant(
+            "a wrong loss behind a declared optimiser",
+            deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1.0),),
+        ),
+    },
+)
+
+
+class AbacusAdapter(Adapter):
+    def __init__(self, conditions):
+        if conditions.device == "gpu":
+            raise Unavailable("an abacus has no GPU")
+        self.conditions = conditions
+
+    def trainer(self, workload, weights, variant):
+        return AbacusTrainer(workload, weights, variant, self.conditions)
+
+
+class AbacusTrainer(Trainer):
+    def __init__(self, workload, weights, variant, conditions):
+        kinds = [stage.layer.kind for stage in workload.stages]
+        if set(kinds) - {"dense", "relu"} or workload.loss != "mean_squared_error":
+            raise NotImplementedError(f"an abacus cannot do {workload.name}")
+        self.kinds, self.variant, self.conditions = kinds, variant, conditions
+        self.optimiser = workload.optimiser
+        self.restart(weights)
+
+    def restart(self, weights):
+        self.parameters = {n: w.astype(self.conditions.precision) for n, w in weights.items()}
+        self.m = {name: np.zeros_like(value) for name, value in self.parameters.items()}
+        self.v = {name: np.zeros_like(value) for name, value in self.parameters.items()}
+        self.steps = 0
+
+    def put(self, inputs, targets):
+        return inputs.astype(self.conditions.precision), targets.astype(self.conditions.precision)
+
+    def step(self, batch):
+        self.steps += 1
+        if self.steps == 3:
+            self.misbehave()
+        if self.variant == "slow":
+            time.sleep(0.002)
+        x, y = batch
+        inputs, dense = [], 0
+        for kind in self.kinds:
+            inputs.append(x)
+            if kind == "dense":
+                dense += 1
+                x = x @ self.parameters[f"dense{dense}.kernel"]
+                x = x + self.parameters[f"dense{dense}.bias"]
+            else:
+                x = np.maximum(x, 0)
+        self.last = np.mean((x - y) ** 2)
+        scale = 1.01 if self.variant == "disguised" else 1.0
+        upstream, gradients = scale * 2 * (x - y) / x.size, {}
+        for kind, x in zip(reversed(self.kinds), reversed(inputs), strict=True):
+            if kind == "dense":
+                gradients[f"dense{dense}.kernel"] = x.T @ upstream
+                gradients[f"dense{dense}.bias"] = upstream.sum(0)
+                upstream = upstream @ self.parameters[f"dense{dense}.kernel"].T
+                dense -= 1
+            else:
+                upstream = upstream * (x > 0)
+        for name, gradient in gradients.items():
+            self.update(name, gradient)
+
+    def misbehave(self):
+        if self.variant == "raises":
+            raise MemoryError("no beads left")
+        if self.variant == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.variant == "hangs":
+            time.sleep(3600)
+
+    def update(self, name, gradient):
+        o = self.optimiser
+        if o.kind == "sgd":
+            self.parameters[name] -= o.learning_rate * gradient
+            return
+        epsilon = {"wrong": 1e-7, "understated": 1e-4}.get(self.variant, o.epsilon)
+        rounded = self.variant in ("rounded", "disguised")
+        beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
+        m, v = self.m[name], self.v[name]
+        m[:] = beta1 * m + (1 - beta1) * gradient
+        v[:] = o.beta2 * v + (1 - o.beta2) * gradient**2
+        m_hat, v_hat = m / (1 - beta1**self.steps), v / (1 - o.beta2**self.steps)
+        self.parameters[name] -= o.learning_rate * m_hat / (np.sqrt(v_hat) + epsilon)
+
+    def synchronise(self):
+        pass
+
+    def loss(self):
+        return float(self.last)
+
+    def weights(self):
+        return {name: value.copy() for name, value in self.parameters.items()}
+
+    def settings(self):
+        return {
+            **dict.fromkeys(SETTINGS, "n/a"),
+            "precision": str(self.parameters["dense1.kernel"].dtype),
+            "intra_threads": int(os.environ["OMP_NUM_THREADS"]),
+        }

@@ -1,0 +1,53 @@
+"""Stages of small studies, run in this process as the command line would run them."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from frameworks.workloads.datasets.mnist import MnistSettings
+from workflows.certify import certify, make_reference
+from workflows.configuration import parse
+from workflows.contest import hold
+from workflows.folders import Folders
+from workflows.plan import Plan, make
+from workflows.prepare import prepare
+from workflows.progress import Progress
+from workflows.records import read_batches, write_json
+
+
+@dataclass
+class SmallStudy:
+    plan: Plan
+    folders: Folders
+
+    def prepare(self):
+        study = self.plan.study
+        for name in study.workloads:
+            folder = self.folders.data / name
+            prepare(study.workload(name), folder, study.seed, MnistSettings(source="stand-in"))
+        return self
+
+    def contest(self, replicate=1, workload="mlp"):
+        record = hold(self.plan, workload, replicate, self.folders)
+        return record, read_batches(self.folders.batches(workload, replicate)).to_pandas()
+
+    def certificate(self, framework="abacus", workload="mlp"):
+        with Progress(1, "test") as progress:
+            if not self.folders.traces(workload).exists():
+                make_reference(self.plan, workload, self.folders, progress)
+            record = certify(self.plan, workload, framework, self.folders, progress)
+        write_json(self.folders.certificate(workload, framework), record)
+        return record
+
+
+@pytest.fixture
+def study(abacus, small, tmp_path):
+    """`study(key=value ...)`: a small study with these keys changed, prepared in a folder."""
+
+    def make_study(**changes):
+        plan = make(parse({**small, **changes}), command="a test", note=lambda text: None)
+        folders = Folders(tmp_path / "results" / plan.machine / plan.study.study)
+        write_json(folders.plan, plan)
+        return SmallStudy(plan, folders).prepare()
+
+    return make_study

@@ -1,0 +1,160 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workflows.configuration import ConfigurationError, merge, parse, read
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def default():
+    return yaml.safe_load((CONFIG / "study.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", [p.name for p in sorted(CONFIG.glob("*.yaml"))])
+def test_what_is_committed_is_valid(name):
+    read([CONFIG / "study.yaml", CONFIG / name])
+
+
+# What is laid over the default study, the key that the error must name, and a word of advice.
+BAD = {
+    "misspelt key": ({"replicats": 3}, "replicats", "did you mean 'replicates'"),
+    "misspelt key in a section": ({"contest": {"round": 3}}, "contest.round", "'rounds'"),
+    "no replicates": ({"replicates": 0}, "replicates", "greater than or equal to 1"),
+    "replicates in words": ({"replicates": "five"}, "replicates", "'five'"),
+    "negative seed": ({"seed": -1}, "seed", "-1"),
+    "study with a slash": ({"study": "a/b"}, "study", "'a/b'"),
+    "study without a name": ({"study": None}, "study", "string"),
+    "study named ..": ({"study": ".."}, "study", "'..'"),
+    "unknown framework": (
+        {"contenders": [{"framework": "pytorhc"}]}, "contenders[0]", "known: ",
+    ),
+    "unknown variant": (
+        {"contenders": [{"framework": "pytorch", "variants": ["quick"]}]},
+        "contenders[0]", "it has: default, tuned",
+    ),
+    "a variant twice": (
+        {"contenders": [{"framework": "pytorch", "variants": ["tuned", "tuned"]}]},
+        "contenders[0].variants", "twice",
+    ),
+    "no contenders": ({"contenders": []}, "contenders", "at least 1"),
+    "contender without framework": (
+        {"contenders": [{"variants": ["default"]}]}, "contenders[0].framework", "missing",
+    ),
+    "unknown device": ({"devices": ["tpu"]}, "devices[0]", "'cpu' or 'gpu'"),
+    "no threads": ({"threads": [0]}, "threads[0]", "1"),
+    "threads in words": ({"threads": ["some"]}, "threads[0]", "'some'"),
+    "a thread count twice": ({"threads": [1, 1]}, "threads", "twice"),
+    "reference that is not there": ({"reference": "jax"}, "reference", "not among the contenders"),
+    "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
+    "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
+    "unknown parameter": (
+        {"workloads": {"mlp": {"feature": 3}}}, "workloads", "did you mean 'features'",
+    ),
+    "unknown optimiser": (
+        {"workloads": {"mlp": {"optimiser": "adamm"}}}, "workloads", "did you mean 'adam'",
+    ),
+    "learning rate in words": (
+        {"workloads": {"mlp": {"optimiser": {"adam": {"learning_rate": "low"}}}}},
+        "workloads", "learning_rate",
+    ),
+    "batch of a half": ({"workloads": {"mlp": {"batch": 0.5}}}, "workloads", "batch"),
+    "batch larger than the data": (
+        {"workloads": {"mlp": {"batch": 20_000}}}, "workloads", "larger than",
+    ),
+    "too few mini-batches": ({"workloads": {"mlp": {"samples": 320}}}, "", "fewer than the 100"),
+    "hidden as a number": ({"workloads": {"mlp": {"hidden": 5}}}, "workloads", "hidden"),
+    "too many poolings": (
+        {"workloads": {"mnist-cnn": {"filters": [8, 8, 8, 8, 8]}}},
+        "workloads", "does not fit into shape",
+    ),
+    "unknown layer": (
+        {"workloads": {"mine": {"dataset": {"kind": "normal", "samples": 3200, "shape": [4]},
+         "batch": 32, "layers": [{"densee": 4}], "loss": "mean_squared_error",
+         "optimiser": "sgd"}}},
+        "workloads", "did you mean 'dense'",
+    ),
+    "dense on an image": (
+        {"workloads": {"mine": {"dataset": {"kind": "normal", "samples": 3200, "shape": [8, 8, 1]},
+         "batch": 32, "layers": [{"conv2d": 4}, {"dense": 4}], "loss": "mean_squared_error",
+         "optimiser": "sgd"}}},
+        "workloads", "layer dense1: needs a vector, got shape (6, 6, 4)",
+    ),
+    "unknown MNIST source": ({"mnist": {"source": "web"}}, "mnist.source", "'auto'"),
+    "nothing but settling": ({"contest": {"settle": 9}}, "contest", "leaves nothing"),
+    "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
+    "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
+    "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
+    "interpreter for nobody": ({"interpreters": {"jax": "/bin/python"}}, "", "interpreters: 'jax'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_configurations_are_refused_by_key(case):
+    overlay, key, advice = BAD[case]
+    values = default()
+    if "workloads" in overlay and "mine" in overlay["workloads"]:
+        values["workloads"] = {}
+    for replaced in ("contenders", "devices", "threads"):
+        if replaced in overlay:
+            values.pop(replaced)
+    merge(values, overlay)
+    with pytest.raises(ConfigurationError) as caught:
+        parse(values)
+    message = str(caught.value)
+    assert key in message
+    assert advice in message
+    assert len(message.splitlines()) <= 15
+    assert all(len(line) < 400 for line in message.splitlines())
+
+
+@pytest.mark.parametrize("key", ["study", "replicates", "reference", "contenders", "workloads"])
+def test_missing_keys_are_named(key):
+    values = default()
+    del values[key]
+    with pytest.raises(ConfigurationError, match=f"{key}: this key is missing"):
+        parse(values)
+
+
+def test_unreadable_files_are_named(tmp_path):
+    (tmp_path / "broken.yaml").write_text("study: [")
+    (tmp_path / "list.yaml").write_text("- study")
+    for name, words in [("none", "No such file"), ("broken", "YAML"), ("list", "keys and values")]:
+        with pytest.raises(ConfigurationError, match=words) as caught:
+            read([tmp_path / f"{name}.yaml"])
+        assert f"{name}.yaml" in str(caught.value)
+
+
+def test_later_files_go_over_earlier_ones_key_by_key(tmp_path):
+    (tmp_path / "over.yaml").write_text("contest: {rounds: 3}\nworkloads: {mlp: {batch: 16}}\n")
+    study = read([CONFIG / "study.yaml", tmp_path / "over.yaml"])
+    assert study.contest.rounds == 3
+    assert study.contest.turn == default()["contest"]["turn"]
+    assert study.workload("mlp").batch == 16
+    assert "mnist-cnn" in study.workloads
+
+
+def test_a_workload_of_ones_own():
+    values = default()
+    values["workloads"] = {
+        "tiny": {
+            "dataset": {"kind": "normal", "samples": 3200, "shape": [8, 8, 3], "classes": 4},
+            "batch": 32,
+            "layers": [{"conv2d": {"filters": 4, "padding": "same"}}, "relu",
+                       "global_average_pool", {"dense": 4}],
+            "loss": "sparse_cross_entropy",
+            "optimiser": {"momentum": {"learning_rate": 0.1}},
+        }
+    }  # fmt: skip
+    workload = parse(values).workload("tiny")
+    assert [stage.output_shape for stage in workload.stages] == [
+        (8, 8, 4), (8, 8, 4), (4,), (4,),
+    ]  # fmt: skip
+    assert workload.optimiser.momentum == 0.9
+
+
+def test_schema_for_editors_is_current():
+    from workflows.configuration import schema
+
+    assert (CONFIG / "schema.json").read_text() == schema()

@@ -1,0 +1,92 @@
+from workflows.contest import contest_seed
+from workflows.records import BATCHES
+
+
+def several(*variants):
+    return [{"framework": "abacus", "variants": list(variants)}]
+
+
+def test_every_mini_batch_is_a_row(study):
+    record, rows = study(contenders=several("default", "kept")).contest()
+    deal = {"warmup": 2, "rounds": 4, "turn": 4}
+    assert list(rows.columns) == BATCHES.names
+    assert len(rows) == 2 * (deal["warmup"] + deal["rounds"] * deal["turn"])
+    assert [c.status for c in record.contenders] == ["ok", "ok"]
+    for _, own in rows.groupby("contender"):
+        assert list(own.step) == list(range(len(own)))
+        assert own.warmup.sum() == deal["warmup"] + deal["rounds"]  # one settles in each turn
+        assert list(own[own["round"] == 0].batch) == [0, 1]
+    assert (rows[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]] >= 0).all().all()
+    assert (rows.step_ns > 0).all()
+
+
+def test_turns_never_overlap_and_follow_the_recorded_order(study):
+    record, rows = study(contenders=several("default", "kept", "slow")).contest()
+    rows = rows.sort_values("start_ns")
+    ends = rows.start_ns + rows.data_ns + rows.transfer_ns + rows.step_ns
+    assert (rows.start_ns.to_numpy()[1:] >= ends.to_numpy()[:-1]).all()
+    for number, order in enumerate(record.order, 1):
+        assert list(dict.fromkeys(rows[rows["round"] == number].contender)) == order
+
+
+def test_everybody_trains_on_the_same_mini_batches_from_the_same_weights(study):
+    _, rows = study(contenders=several("default", "kept")).contest()
+    assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
+    dealt = rows[rows["round"] > 0].groupby("round").batch.agg(["min", "max"])
+    assert dealt["min"].is_monotonic_increasing and dealt["min"].is_unique
+
+
+def test_what_one_contender_suffers_is_its_own_row(study):
+    variants = ("default", "raises", "killed", "hangs")
+    contest = {"warmup": 2, "rounds": 2, "turn": 4, "settle": 1, "timeout_s": 5}
+    record, rows = study(contenders=several(*variants), contest=contest).contest()
+    reasons = {c.variant: (c.status, c.reason) for c in record.contenders}
+    assert reasons["default"] == ("ok", "")
+    assert reasons["raises"] == ("failed", "out of memory: MemoryError: no beads left")
+    assert reasons["killed"][0] == "failed" and "SIGKILL" in reasons["killed"][1]
+    assert reasons["hangs"] == ("failed", "no answer within 5 s")
+    assert (rows.contender == "abacus/default/cpu/1").sum() == 2 + 2 * 4
+    # What was measured before it failed is kept.
+    assert (rows.contender == "abacus/raises/cpu/1").sum() == 2
+
+
+def test_missing_contenders_are_in_the_record(study):
+    record, _ = study(devices=["cpu", "gpu"]).contest()
+    assert [(c.device, c.status, c.reason) for c in record.contenders] == [
+        ("cpu", "ok", ""),
+        ("gpu", "missing", "an abacus has no GPU"),
+    ]
+
+
+def test_a_workload_a_framework_cannot_do_is_a_failed_row(study):
+    cnn = {"mnist-cnn": {"samples": 400, "batch": 4, "filters": [2, 2]}}
+    record, rows = study(workloads=cnn).contest(workload="mnist-cnn")
+    assert "an abacus cannot do mnist-cnn" in record.contenders[0].reason
+    assert rows.empty
+
+
+def test_contenders_are_pinned_to_the_same_cores(study):
+    record, _ = study(contenders=several("default", "slow")).contest()
+    cores = [c.cores for c in record.contenders]
+    assert cores[0] == cores[1]
+    assert len(cores[0]) in (0, 1)  # no pinning outside Linux
+    assert {c.settings["intra_threads"] for c in record.contenders} == {1}
+
+
+def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    record, _ = study().contest()
+    assert record.contenders[0].settings["intra_threads"] == 1
+
+
+def test_a_slowed_contender_comes_out_slower(study):
+    _, rows = study(contenders=several("default", "slow")).contest()
+    medians = rows[~rows.warmup].groupby("variant").step_ns.median()
+    assert medians["slow"] > medians["default"] + 2e6  # it sleeps for 2 ms
+
+
+def test_each_contest_has_a_seed_of_its_own():
+    seeds = {contest_seed(1, name, r) for name in ("mlp", "cnn") for r in range(50)}
+    assert len(seeds) == 100
+    assert contest_seed(1, "mlp", 1) == contest_seed(1, "mlp", 1)
+    assert contest_seed(1, "mlp", 1) != contest_seed(2, "mlp", 1)

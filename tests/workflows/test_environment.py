@@ -1,0 +1,195 @@
+"""The conditions of a contest: whole, ready for JSON, and with nothing personal in them."""
+
+import json
+import platform
+import re
+import socket
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from workflows import environment, machine
+
+
+@pytest.fixture
+def files(monkeypatch, tmp_path):
+    """A system made of the files that a test writes."""
+    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
+    monkeypatch.setattr(environment, "printed", lambda *_, **__: "")
+
+    def put(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+    return put
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def test_it_survives_json_and_is_quick():
+    begin = time.perf_counter()
+    found = environment.environment()
+    assert time.perf_counter() - begin < 1.5
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["cpu"]["available"] == machine.available_cores()
+    assert found["memory"]["total_gib"] >= found["memory"]["available_gib"] > 0
+
+
+def test_nothing_personal(monkeypatch):
+    host, user = "host-of-jane", "jane-doe"
+    monkeypatch.setattr(platform, "node", lambda: host)
+    monkeypatch.setattr(socket, "gethostname", lambda: host)
+    monkeypatch.setenv("USER", user)
+    monkeypatch.setenv("HOME", f"/home/{user}")
+    text = json.dumps(environment.environment())
+    assert host not in text and user not in text
+    assert str(Path.cwd()) not in text and sys.prefix not in text
+    identity = machine.read("etc/machine-id")
+    assert not identity or identity not in text
+
+
+def test_no_leaf_is_the_real_host_name():
+    words = {word for leaf in leaves(environment.environment()) for word in str(leaf).split()}
+    assert socket.gethostname() not in words
+
+
+def test_the_summary_is_one_line(monkeypatch):
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=int(23.5 * 2**30)))
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "release", lambda: "6.18.44-custom")
+    parts = {
+        "cpu": {"model": "AMD EPYC", "available": [0, 1]},
+        "virtualisation": {"machine": "KVM", "container": ""},
+        "gpus": [],
+    }
+    line = "AMD EPYC (2 cores), 24 GiB, KVM virtual machine, Linux 6.18, no GPU"
+    assert environment.summary(parts) == line
+    parts["gpus"] = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}]
+    parts["virtualisation"] = {"machine": "", "container": "docker"}
+    line = "AMD EPYC (2 cores), 24 GiB, docker container, Linux 6.18, 2 x NVIDIA H200"
+    assert environment.summary(parts) == line
+
+
+def test_processor_settings(files):
+    files("proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu avx2 amx_tile hypervisor fma avx2")
+    cpu0 = "sys/devices/system/cpu/cpu0"
+    for index, (level, kind, size) in enumerate(
+        [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2048K")]
+    ):
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            files(f"{cpu0}/cache/index{index}/{name}", text)
+    files(f"{cpu0}/cpufreq/scaling_governor", "performance")
+    files(f"{cpu0}/cpufreq/base_frequency", "2700000")
+    files("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave")
+    files("sys/devices/system/cpu/intel_pstate/no_turbo", "1")
+    files("sys/devices/system/cpu/smt/active", "1")
+    files("sys/devices/system/node/node0/x", "")
+    found = environment.cpu()
+    assert found["vendor"] == "GenuineIntel"
+    assert found["flags"] == ["amx_tile", "avx2", "fma"]
+    assert found["caches_kib"] == {"L1d": 48, "L1i": 32, "L2": 2048}
+    assert found["governor"] == "performance, powersave"
+    assert (found["turbo"], found["smt"]) == ("off", "on")
+    assert found["mhz"]["base"] == 2700
+    assert found["numa_nodes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "turbo"),
+    [
+        ("intel_pstate/no_turbo", "0", "on"),
+        ("cpufreq/boost", "1", "on"),
+        ("cpufreq/boost", "0", "off"),
+    ],
+)
+def test_turbo(files, name, value, turbo):
+    files(f"sys/devices/system/cpu/{name}", value)
+    assert environment.turbo() == turbo
+
+
+def test_a_system_without_these_files(files, monkeypatch):
+    def refuse():
+        raise NotImplementedError
+
+    monkeypatch.setattr(psutil, "cpu_freq", refuse)
+    monkeypatch.setattr(environment, "processor_elsewhere", lambda: {"vendor_id": "Apple"})
+    answers = {"hw.l1dcachesize": "65536", "hw.l2cachesize": "4194304"}
+    monkeypatch.setattr(environment, "printed", lambda *c, **_: answers.get(c[-1], ""))
+    found = environment.environment()
+    assert found["cpu"]["vendor"] == "Apple"
+    assert found["cpu"]["caches_kib"] == {"L1d": 64, "L2": 4096}
+    assert found["cpu"]["governor"] == found["cpu"]["turbo"] == "not readable"
+    assert found["cpu"]["mhz"] == {"base": None, "max": None, "now": None}
+    assert found["memory"]["transparent_huge_pages"] == "not readable"
+    assert found["system"]["address_space_randomisation"] == "not readable"
+    assert found["virtualisation"]["machine"] == ""
+    json.dumps(found)
+
+
+def test_py_cpuinfo_answers_where_there_is_no_such_file(monkeypatch):
+    cpuinfo = pytest.importorskip("cpuinfo")
+    info = {"vendor_id_raw": "Apple", "flags": ["neon"]}
+    monkeypatch.setattr(cpuinfo, "get_cpu_info", lambda: info)
+    assert environment.processor_elsewhere() == {"vendor_id": "Apple", "flags": "neon"}
+
+
+def test_memory_settings(files):
+    files("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    files("sys/fs/cgroup/memory.max", str(4 * 2**30))
+    found = environment.memory()
+    assert (found["transparent_huge_pages"], found["limit_gib"]) == ("madvise", 4)
+    files("sys/fs/cgroup/memory.max", "max")
+    assert environment.memory()["limit_gib"] is None
+
+
+def test_virtualisation_without_systemd(files):
+    files("proc/cpuinfo", "flags : fpu hypervisor")
+    files("sys/class/dmi/id/sys_vendor", "Amazon EC2")
+    files("sys/class/dmi/id/product_serial", "ec2-serial")
+    files(".dockerenv", "")
+    found = environment.virtualisation()
+    assert found == {
+        "hypervisor": True,
+        "machine": "unknown",
+        "container": "Docker",
+        "vendor": "Amazon EC2",
+        "product": "",
+    }
+
+
+def test_gpus_bring_driver_and_cuda(monkeypatch):
+    card = machine.Gpu("NVIDIA H200", "570.86.15", 143771)
+    monkeypatch.setattr(machine, "gpus", lambda: [card])
+
+    def version(pointer):
+        pointer._obj.value = 12080
+        return 0
+
+    library = SimpleNamespace(cuDriverGetVersion=version)
+    monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
+    found = environment.environment()
+    assert found["gpus"] == [{"name": "NVIDIA H200", "driver": "570.86.15", "memory_mib": 143771}]
+    assert found["cuda_driver"] == "12.8"
+    assert re.search(r"1 x NVIDIA H200$", found["summary"])
+
+
+def test_no_cuda_library(monkeypatch):
+    def missing(_):
+        raise OSError
+
+    monkeypatch.setattr(environment.ctypes, "CDLL", missing)
+    assert environment.cuda_driver() == ""

@@ -1,0 +1,211 @@
+"""Progress: a live line on a terminal, plain lines elsewhere, and never an error."""
+
+import io
+import os
+import re
+import threading
+
+import pytest
+
+from workflows import progress
+from workflows.progress import Progress, duration
+
+TITLE = "contest mnist-cnn 3/14"
+TEXT = "round 5/8 | tensorflow/tuned/cpu/2"
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as some continuous integration sets it
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (-3, "0 s"),
+        (0.4, "0 s"),
+        (40, "40 s"),
+        (59.6, "1 min"),
+        (130, "2 min 10 s"),
+        (3600, "1 h"),
+        (3905, "1 h 5 min"),
+        (90000, "1 d 1 h"),
+        (float("inf"), "unknown"),
+        (float("nan"), "unknown"),
+    ],
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_log_gets_whole_plain_lines():
+    stream = io.StringIO()
+    with Progress(8, TITLE, stream) as shown:
+        shown.update(5, TEXT, 130)
+    assert stream.getvalue() == f"{TITLE} | {TEXT} | 2 min 10 s left\n"
+    assert not CONTROL.search(stream.getvalue())
+
+
+def test_the_first_then_one_an_interval_and_the_last(clock):
+    stream = io.StringIO()
+    with Progress(100, "t", stream) as shown:
+        for second in range(25):
+            shown.update(second, f"round {second}", None)
+            clock[0] += 1
+    rounds = [line.removeprefix("t | round ") for line in stream.getvalue().splitlines()]
+    assert rounds == ["0", "10", "20", "24"]
+
+
+def test_the_interval_is_configurable(clock):
+    stream = io.StringIO()
+    with Progress(3, "t", stream, interval_s=0) as shown:
+        for second in range(3):
+            shown.update(second, str(second))
+    assert stream.getvalue() == "t | 0\nt | 1\nt | 2\n"
+
+
+def test_the_last_line_is_there_after_an_error_too(clock):
+    stream = io.StringIO()
+    with pytest.raises(KeyError), Progress(3, "t", stream) as shown:
+        shown.update(1, "one")
+        shown.update(2, "two")
+        raise KeyError
+    assert stream.getvalue() == "t | one\nt | two\n"
+
+
+def test_a_job_that_says_nothing_writes_nothing():
+    stream = io.StringIO()
+    with Progress(0, "t", stream):
+        pass
+    assert stream.getvalue() == ""
+
+
+def test_a_note_comes_at_once_on_one_line(clock):
+    stream = io.StringIO()
+    with Progress(3, "t", stream) as shown:
+        shown.update(1, "one")
+        shown.note("a \x1b[31mred\x1b[0m\nnote [bold]")
+        written = stream.getvalue()
+    assert written.startswith("t | one\nt | a") and written.endswith("note [bold]\n")
+    assert not CONTROL.search(written)
+
+
+def test_a_terminal_gets_one_live_line():
+    stream = Terminal()
+    before = threading.active_count()
+    with Progress(8, TITLE, stream) as shown:
+        shown.update(5, TEXT, 130)
+        assert threading.active_count() == before
+        shown.note("odd [/markup] {here}")
+    written = stream.getvalue()
+    assert TITLE in written and f"{TEXT} | 2 min 10 s left" in written
+    assert f"{TITLE} | odd [/markup] {{here}}" in written
+    assert "\x1b[2K" in written  # the line is cleared and drawn anew
+    assert written.endswith("\x1b[?25h")  # and the cursor comes back
+
+
+def test_a_terminal_is_not_drawn_more_often_than_can_be_seen(clock):
+    stream = Terminal()
+    with Progress(8, "t", stream) as shown:
+        shown.update(0, "first")
+        size = len(stream.getvalue())
+        shown.update(1, "second")
+        assert len(stream.getvalue()) == size
+        clock[0] += progress.LIVE_INTERVAL_S
+        shown.update(2, "third")
+        assert "third" in stream.getvalue()
+        shown.update(3, "last")
+    assert "second" not in stream.getvalue() and "last" in stream.getvalue()
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with Progress(8, "t", stream) as shown:
+        shown.update(1, "one")
+    assert stream.getvalue() == "t | one\n"
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_log_file_gets_the_plain_lines_as_well(tmp_path, kind):
+    log = tmp_path / "logs/contest.log"
+    for _ in range(2):
+        with Progress(8, TITLE, kind(), log=log) as shown:
+            shown.note("a note")
+            shown.update(5, TEXT, 130)
+    assert log.read_text() == f"{TITLE} | a note\n{TITLE} | {TEXT} | 2 min 10 s left\n"
+
+
+def test_a_log_file_that_cannot_be_written_is_done_without(tmp_path):
+    stream = io.StringIO()
+    with Progress(8, "t", stream, log=tmp_path) as shown:
+        shown.update(1, "one")
+    assert stream.getvalue() == "t | one\n"
+
+
+def use(stream, end):
+    with Progress(3, "t", stream) as shown:
+        shown.update(1, "one", 1)
+        end()
+        shown.note("note")
+        shown.update(2, "two", 1)
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_stream_that_is_closed_raises_nothing(kind):
+    stream = kind()
+    use(stream, stream.close)
+    use(stream, lambda: None)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_broken_pipe_raises_nothing(terminal):
+    reading, writing = os.pipe()
+    stream = os.fdopen(writing, "w", buffering=1)
+    stream_isatty = (lambda: True) if terminal else (lambda: False)
+
+    class Pipe:
+        encoding = "utf-8"
+        write = staticmethod(stream.write)
+        flush = staticmethod(stream.flush)
+        isatty = staticmethod(stream_isatty)
+
+    use(Pipe(), lambda: os.close(reading))
+    with pytest.raises(BrokenPipeError):
+        stream.close()
+
+
+def test_no_standard_error_at_all(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    use(None, lambda: None)
+
+
+def test_a_stream_that_lacks_a_letter_gets_a_question_mark():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    with Progress(3, "t", stream) as shown:
+        shown.update(1, "café")
+    assert raw.getvalue() == b"t | caf?\n"
+
+
+def test_standard_error_is_the_default(capsys):
+    with Progress(3, "t") as shown:
+        shown.update(1, "one")
+    assert capsys.readouterr().err == "t | one\n"
