@@ -1,31 +1,32 @@
 """Rebuild a study's report from its records; needs no framework.
 
-`python -m analysis results/<machine>/<study> ... --out reports/<study>`
+`python -m analysis reports/<study>/machines/<machine> ... --out reports/<study>`
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from frameworks.workloads import WorkloadError
 from workflows.records import RecordError
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="FOLDER",
         help="one machine's batches.parquet and records.json",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
-    arguments = parser.parse_args()
+    options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
     from analysis.report import write
     from analysis.study import load
 
     try:
-        machines = load(arguments.folders)
-        out = arguments.out or Path("reports") / machines[0].study.name
+        machines = load(options.folders)
+        out = options.out or Path("reports") / machines[0].study.name
         write(machines, out)
     except (RecordError, WorkloadError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from analysis.study import Machine, Seat
-from analysis.words import scientific
+from analysis.words import line, scientific
 from workflows.records import CertificateRecord, CertificateRow, Measured
 
 EARLY = 10  # steps over which a declared deviation is bounded; chaos takes over later
@@ -53,8 +53,7 @@ class Certificates:
         self.found: dict[Seat, tuple[CertificateRecord, CertificateRow]] = {}
         for record in machine.records.certificates:
             for row in record.rows:
-                seat = Seat(record.workload, row.framework, row.variant, row.device, row.threads)
-                self.found[seat] = (record, row)
+                self.found[Seat.of(record.workload, row)] = (record, row)
 
     def pair(self, one: Seat, other: Seat) -> Permission:
         """May these two be compared? Both must agree with the reference or have declared how
@@ -65,7 +64,7 @@ class Certificates:
             if row is None or record is None:
                 refusals.append(f"{seat.contender} has no certificate")
             elif row.status not in ("agrees", "declared"):
-                refusals.append(f"{seat.contender} {row.status}: {row.reason}")
+                refusals.append(f"{seat.contender} {row.status}: {line(row.reason)}")
             else:
                 rows.append(row)
         if refusals:
@@ -79,11 +78,13 @@ class Certificates:
 def declared(row: CertificateRow) -> str:
     """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
     starts with the component that deviates."""
-    component = row.reason.partition(":")[0] or "no component named"
-    if row.long is None or not row.long.loss:
-        return f"declared: {component}"
-    early = row.long.loss[:EARLY]
-    return f"declared: {component} (loss {scientific(max(early))} within {len(early)} steps)"
+    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size(row)})"
+
+
+def size(row: CertificateRow) -> str:
+    """How far a declared deviation takes the loss while chaos has not taken over."""
+    early = row.long.loss[:EARLY] if row.long else []
+    return f"loss {scientific(max(early))} within {len(early)} steps" if early else "not measured"
 
 
 def furthest(row: CertificateRow) -> float:
@@ -113,7 +114,7 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             parameters=record.parameters,
             parameters_long=record.parameters_long,
             dataset=machine.dataset(seat.workload),
-            reason=row.reason,
+            reason=line(row.reason),
         )
         for seat, (record, row) in sorted(seats.items(), key=lambda item: machine.order(item[0]))
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.comparisons import Comparison
 from analysis.study import Machine
-from analysis.words import capital, count, crossed, device, listing, percent, three, title
+from analysis.words import alike, capital, count, crossed, device, listing, percent, title
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,16 @@ def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
 def claim(machine: Machine, row: Comparison, family: int) -> Claim:
     study = machine.study
     where = f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}"
-    ratio = f"{title(row.framework)} takes {three(row.ratio)} times as long as " + (
-        title(row.reference)
-    )
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    finding = f"{title(row.framework)} takes {ratio} times as long as {title(row.reference)}"
     if row.ratio_low is None:
-        return Claim(where, f"{ratio} (one replicate, no interval)", row.verdict)
+        return Claim(where, f"{finding} (one replicate, no interval)", row.verdict)
     interval = (
-        f"({percent(study.confidence)} interval {three(row.ratio_low)} to "
-        f"{three(row.ratio_high)}, {count(row.replicates, 'replicate')})"
+        f"({percent(study.confidence)} interval {low} to {high}, "
+        f"{count(row.replicates, 'replicate')})"
     )
     verdict = row.verdict + f" within {percent(study.margin)}" * (row.verdict == "equivalent")
-    return Claim(where, f"{ratio} {interval}", verdict, note(row, study.margin, family))
+    return Claim(where, f"{finding} {interval}", verdict, note(row, study.margin, family))
 
 
 def note(row: Comparison, margin: float, family: int) -> str:
@@ -50,20 +49,25 @@ def note(row: Comparison, margin: float, family: int) -> str:
     parts = []
     if row.ratio_low > 1 or (row.ratio_high or 1) < 1:
         parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
-    parts.append(f"The smallest difference it could have seen is {percent(row.detectable)};")
-    parts.append(f"{row.replicates_needed} replicates would see {percent(margin)}.")
-    return " ".join(parts)
+    seen = f"The smallest difference this study could have seen is {percent(row.detectable)}"
+    if (row.replicates_needed or 0) > row.replicates:
+        seen += f"; {row.replicates_needed} replicates would see {percent(margin)}"
+    return " ".join([*parts, f"{seen}."])
 
 
 def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
-    """A sentence for each framework across its rows, then what was not compared and why."""
-    sentences = []
-    for pair in dict.fromkeys((row.framework, row.reference) for row in rows):
-        held = [row for row in rows if (row.framework, row.reference) == pair and row.ratio]
-        if held:
-            sentences.append(tally(held, machine.study.margin))
-    if not sentences:
-        sentences.append("No two contenders could be compared.")
+    """A sentence for each framework across its rows, what the certificates say of them, then
+    what was not compared and why."""
+    held = [row for row in rows if row.ratio is not None]
+    if not held:
+        sentences = ["No two contenders could be compared."]
+    else:
+        pairs = dict.fromkeys((row.framework, row.reference) for row in held)
+        sentences = [
+            tally([row for row in held if (row.framework, row.reference) == pair], machine)
+            for pair in pairs
+        ]
+        sentences.append(sameness(held, machine))
     for verdict, what in (("refused", "refused"), ("missing", "not possible")):
         reasons: dict[str, list[Comparison]] = {}
         for row in rows:
@@ -71,33 +75,48 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
                 reasons.setdefault(row.reason, []).append(row)
         for reason, found in reasons.items():
             where = crossed([(r.workload, r.variant, r.device, r.threads) for r in found])
-            number = count(len(found), "comparison")
             was = "was" if len(found) == 1 else "were"
-            sentences.append(f"{capital(number)} ({where}) {was} {what}: {reason}.")
+            number = count(len(found), "comparison")
+            sentences.append(f"{capital(number)} {was} {what}: {where} ({reason}).")
     return sentences
 
 
-def tally(rows: Sequence[Comparison], margin: float) -> str:
-    """`TensorFlow was faster than PyTorch in 6 of 8 comparisons, slower in 1; 1 undecided.`"""
+def tally(rows: Sequence[Comparison], machine: Machine) -> str:
+    """`TensorFlow was faster than PyTorch in 6 and slower in 1 of 8 comparisons; 1 undecided.`"""
     numbers = {
         verdict: sum(row.verdict == verdict for row in rows)
         for verdict in ("faster", "slower", "equivalent", "cannot tell")
     }
     who, other = title(rows[0].framework), title(rows[0].reference)
-    ratios = [row.ratio for row in rows if row.ratio]
     told = {
         "faster": f"faster than {other} in {numbers['faster'] or 'none'}",
         "slower": f"slower in {numbers['slower']}",
-        "equivalent": f"equivalent within {percent(margin)} in {numbers['equivalent']}",
+        "equivalent": f"equivalent within {percent(machine.study.margin)} in "
+        f"{numbers['equivalent']}",
     }
+    if len(rows) == numbers["cannot tell"]:
+        return f"None of {count(len(rows), 'comparison')} of {who} with {other} could be decided."
     parts = [text for verdict, text in told.items() if numbers[verdict] or verdict == "faster"]
-    undecided = numbers["cannot tell"]
-    spread = (
-        f"Its mini-batches took {three(min(ratios))} to {three(max(ratios))} times as long"
-        if len(ratios) > 1
-        else f"Its mini-batches took {three(ratios[0])} times as long"
-    )
+    ratios = [row.ratio for row in rows if row.ratio]
+    spread = dict.fromkeys(alike(min(ratios), max(ratios)))
     return (
         f"{who} was {listing(parts)} of {count(len(rows), 'comparison')}; "
-        f"{undecided or 'none'} could not be told. {spread}."
+        f"{numbers['cannot tell'] or 'none'} undecided. Its mini-batches took "
+        f"{' to '.join(spread)} times as long as {other}'s."
     )
+
+
+def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
+    """What was shown in float64 before any of these were timed."""
+    declared = sorted({row.certificate for row in rows if row.certificate.startswith("declared")})
+    agreeing = len(rows) - sum(row.certificate in declared for row in rows)
+    exact = (
+        f"{agreeing or 'None'} of {count(len(rows), 'pair')} compared "
+        f"{'was' if agreeing == 1 else 'were'} first shown in float64 to be the same computation "
+        f"within {max(record.tolerance for record in machine.records.certificates):g}"
+    )
+    if not declared:
+        return f"{exact}."
+    others = len(rows) - agreeing
+    sizes = "; ".join(text.removeprefix("declared: ") for text in declared)
+    return f"{exact}; {others} {'has' if others == 1 else 'have'} a declared deviation, {sizes}."

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -49,15 +50,14 @@ def contender_lines(
     machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
 ) -> list[ContenderLine]:
     return [
-        line(machine, seat, attendance, measured.get(seat))
-        for seat, attendance in roster.items()
+        line(machine, seat, attendance, measured.get(seat)) for seat, attendance in roster.items()
     ]
 
 
 def line(
     machine: Machine, seat: Seat, attendance: Attendance, rows: pd.DataFrame | None
 ) -> ContenderLine:
-    fixed = {
+    fixed: dict[str, Any] = {
         "machine": machine.name,
         **seat._asdict(),
         "status": attendance.status,
@@ -65,9 +65,9 @@ def line(
         "reason": attendance.reason,
     }
     if rows is None:
-        empty = [name for name in ContenderLine.__dataclass_fields__ if name not in fixed]
-        counts = ("replicates", "batches", "warmup_batches")
-        return ContenderLine(**fixed, **{name: 0 if name in counts else None for name in empty})
+        empty: dict[str, Any] = dict.fromkeys(ContenderLine.__dataclass_fields__)
+        counts = {"replicates": 0, "batches": 0, "warmup_batches": 0}
+        return ContenderLine(**{**empty, **counts, **fixed})
     estimate = student(logs(rows).tolist(), machine.study.confidence)
     median = math.exp(estimate.mean)
     return ContenderLine(

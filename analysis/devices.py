@@ -49,9 +49,7 @@ def speed_ups(
 def baseline(seat: Seat, roster: dict[Seat, Attendance]) -> Seat:
     if seat.device != "cpu":
         return seat._replace(device="cpu")
-    fewest = min(
-        other.threads for other in roster if other._replace(threads=seat.threads) == seat
-    )
+    fewest = min(other.threads for other in roster if other._replace(threads=seat.threads) == seat)
     return seat._replace(threads=fewest)
 
 

@@ -1,5 +1,6 @@
 """The tables as the report shows them: fewer columns than the files, rounded, in words."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,15 +9,7 @@ from typing import Any
 from analysis.settings import NONE, SettingLine
 from analysis.study import Seat
 from analysis.tables import Findings
-from analysis.words import (
-    crossed,
-    device,
-    percent,
-    probability,
-    scientific,
-    three,
-    title,
-)
+from analysis.words import alike, crossed, listing, percent, probability, scientific, three, title
 
 
 @dataclass(frozen=True)
@@ -34,28 +27,31 @@ class Display:
 def comparison_table(findings: Findings) -> Display:
     study = findings.machine.study
     rows = [row for row in findings.comparisons if row.ratio is not None]
+    pairs = list(dict.fromkeys(f"{title(r.framework)} to {title(r.reference)}" for r in rows))
+    several = len(pairs) > 1
     return Display(
-        "Comparisons: time per mini-batch over the reference's",
+        f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
         [
-            ("workload", False), ("data", False), ("device", False), ("threads", True),
-            ("variant", False), ("ratio of", False), ("ratio", True),
+            ("workload", False), ("data", False), ("on", False), ("variant", False),
+            *[("ratio of", False)] * several, ("ratio", True),
             (f"{percent(study.confidence)} interval", True), ("p (Holm)", True),
             ("verdict", False), ("could have seen", True),
             (f"replicates to see {percent(study.margin)}", True), ("same computation", False),
         ],
         [
             [
-                row.workload, row.dataset, device(row.device), str(row.threads), row.variant,
-                f"{title(row.framework)} to {title(row.reference)}", three(row.ratio),
-                interval(row.ratio_low, row.ratio_high), probability(row.p_adjusted),
-                row.verdict, "" if row.detectable is None else percent(row.detectable),
-                f"{row.replicates_needed or ''}", row.certificate,
+                row.workload, row.dataset, crossed([(row.device, row.threads)]), row.variant,
+                *[f"{title(row.framework)} to {title(row.reference)}"] * several,
+                *estimate(row.ratio, row.ratio_low, row.ratio_high),
+                probability(row.p_adjusted), row.verdict,
+                "" if row.detectable is None else percent(row.detectable),
+                f"{row.replicates_needed or ''}", re.sub(r" \(.*?\)", "", row.certificate),
             ]
             for row in rows
         ],
         absent(
             [row for row in findings.comparisons if row.ratio is None],
-            lambda row: f"{row.verdict}: {row.reason}",
+            lambda row: f"{row.verdict} ({row.reason})",
         ),
         "comparisons.csv",
     )  # fmt: skip
@@ -67,16 +63,17 @@ def contender_table(findings: Findings) -> Display:
     return Display(
         "Contenders: milliseconds per mini-batch, transfer and step",
         [
-            ("workload", False), ("data", False), ("device", False), ("threads", True),
-            ("contender", False), ("median", True), (f"{percent(study.confidence)} interval", True),
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("median", True), (f"{percent(study.confidence)} interval", True),
             ("middle half", True), ("very first", True), ("samples per s", True),
             ("replicates", True), ("mini-batches", True),
         ],
         [
             [
-                row.workload, row.dataset, device(row.device), str(row.threads),
-                f"{title(row.framework)} {row.variant}", three(row.median_ms),
-                interval(row.low_ms, row.high_ms), interval(row.q25_ms, row.q75_ms),
+                row.workload, row.dataset, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}",
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)),
                 three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
                 str(row.batches),
             ]
@@ -84,7 +81,7 @@ def contender_table(findings: Findings) -> Display:
         ],
         absent(
             [row for row in findings.contenders if row.median_ms is None],
-            lambda row: f"{row.status}: {row.reason}",
+            lambda row: f"{row.status} ({row.reason})",
         ),
         "contenders.csv",
     )  # fmt: skip
@@ -104,13 +101,13 @@ def device_table(findings: Findings) -> Display:
                 row.workload, row.dataset, f"{title(row.framework)} {row.variant}",
                 crossed([(row.device, row.threads)]),
                 crossed([(row.baseline_device, row.baseline_threads)]),
-                three(row.speedup), interval(row.low, row.high), str(row.replicates),
+                *estimate(row.speedup, row.low, row.high), str(row.replicates),
             ]
             for row in rows
         ],
         absent(
             [row for row in findings.devices if row.speedup is None],
-            lambda row: f"missing: {row.reason}",
+            lambda row: f"missing ({row.reason})",
         ),
         "devices.csv",
     )  # fmt: skip
@@ -121,13 +118,13 @@ def certificate_table(findings: Findings) -> Display:
     return Display(
         "Certificates: largest relative difference from the reference, in float64",
         [
-            ("workload", False), ("data", False), ("device", False), ("threads", True),
-            ("contender", False), ("status", False), ("steps", True), ("loss", True),
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("status", False), ("steps", True), ("loss", True),
             ("weights", True), ("loss, full size", True), ("loss, plain SGD", True),
         ],
         [
             [
-                row.workload, row.dataset, device(row.device), str(row.threads),
+                row.workload, row.dataset, crossed([(row.device, row.threads)]),
                 f"{title(row.framework)} {row.variant}", row.status, str(row.steps),
                 *(
                     "" if value is None else scientific(value)
@@ -138,7 +135,7 @@ def certificate_table(findings: Findings) -> Display:
         ],
         absent(
             [row for row in findings.certificate if row.reason],
-            lambda row: f"{row.status}: {row.reason}",
+            lambda row: f"{row.status} ({row.reason})",
         ),
         "certificate.csv",
     )  # fmt: skip
@@ -163,11 +160,7 @@ def setting_table(findings: Findings) -> Display:
         "Settings that differ between contenders compared, as read back from the frameworks",
         [("setting", False), ("values", False), ("where", False)],
         [
-            [
-                setting,
-                values,
-                "everywhere" if set(where) == set(conditions) else crossed(where),
-            ]
+            [setting, values, "everywhere" if set(where) == set(conditions) else crossed(where)]
             for (setting, values), where in found.items()
         ],
         [],
@@ -192,8 +185,10 @@ def environment_table(findings: Findings) -> Display:
     )
 
 
-def interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{three(low)} to {three(high)}"
+def estimate(value: float | None, low: float | None, high: float | None) -> list[str]:
+    """Two cells: the estimate, and its interval with as many decimals."""
+    told = alike(value, low, high)
+    return [told[0], f"{told[1]} to {told[2]}" if told[1] else ""]
 
 
 def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:

@@ -58,9 +58,16 @@ def versions(machine: Machine) -> Iterable[tuple[str, str]]:
 
 
 def joined(values: list[Any]) -> str:
-    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    if len(values) > 1 and len(numbers) == len(values):
-        return f"{min(numbers):g} to {max(numbers):g}"
+    """One value as it is; several numbers, or several equally long lists of numbers, as
+    ranges; anything else one after the other."""
+    if len(values) == 1:
+        return spoken(values[0])
+    if all(isinstance(value, list) for value in values) and len({len(v) for v in values}) == 1:
+        return ", ".join(
+            joined(list(dict.fromkeys(column))) for column in zip(*values, strict=True)
+        )
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return f"{min(values):g} to {max(values):g}"
     return " | ".join(spoken(value) for value in values)
 
 
@@ -91,14 +98,10 @@ def virtual(machine: Machine) -> str:
     for contest in machine.records.contests:
         found = contest.environment.get("virtualisation")
         if isinstance(found, Mapping):
-            names = [str(found[key]) for key in ("machine", "container") if found.get(key)]
-            kinds = ["virtual machine", "container"]
-            named = [f"{found[k]} {kind}" for k, kind in zip(("machine", "container"), kinds,
-                     strict=True) if found.get(k)]  # fmt: skip
-            if names:
-                return " and a ".join(named)
-            if found.get("hypervisor"):
-                return "virtual machine"
+            kinds = {"machine": "virtual machine", "container": "container"}
+            named = [f"{found[key]} {kind}" for key, kind in kinds.items() if found.get(key)]
+            if named or found.get("hypervisor"):
+                return " in a ".join(reversed(named)) or "virtual machine"
         elif found and str(found).lower() not in ("none", "no", "bare metal"):
             return f"{found} virtual machine"
     return ""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from analysis.certificates import Certificates, furthest
 from analysis.study import Machine
 from analysis.tables import Findings
-from analysis.words import count, large, listing, percent, scientific
-from frameworks.workloads import Workload, from_dict
+from analysis.words import count, large, listing, percent, scientific, short
+from frameworks.workloads import Stage, Workload, from_dict
 from workflows.records import WorkloadRecord
 
 Described = list[tuple[str, str]]
@@ -49,7 +49,7 @@ def certificates(machine: Machine) -> str:
         f"Before any timing, each contender trained {span(r.steps for r in records)} steps in "
         "float64 from the same weights on the same mini-batches. Every loss and every final "
         f"weight tensor must agree with {listing(sorted({r.reference for r in records}))} to "
-        f"{scientific(records[0].tolerance)} relative. {count(len(agreeing), 'certificate')} "
+        f"{records[0].tolerance:g} relative. {count(len(agreeing), 'certificate')} "
         f"agree, the furthest to {scientific(max(map(furthest, agreeing), default=0.0))}"
         + (f"; {told}." if told else ".")
         + (
@@ -105,7 +105,9 @@ def cores(machine: Machine) -> str:
         return "The processes were not pinned to cores."
     parts = [
         f"{count(threads, 'thread')} on "
-        + listing(("core " if len(c) == 1 else "cores ") + ", ".join(map(str, c)) for c in sorted(s))
+        + listing(
+            ("core " if len(c) == 1 else "cores ") + ", ".join(map(str, c)) for c in sorted(s)
+        )
         for (_, threads), s in sorted(pinned.items())
     ]
     return (
@@ -152,20 +154,21 @@ def workloads(machine: Machine) -> Described:
 
 def layers(record: WorkloadRecord) -> str:
     workload = from_dict(record.description)
-    chain = " → ".join([shape(workload.dataset.shape), *map(step, workload.stages)])
+    chain = " → ".join([shape(workload.dataset.shape), *map(layer, workload.stages)])
     return (
-        f"{chain}. {optimised(workload)} Per step: {large(record.parameters)} parameters, "
-        f"{large(record.flops_per_step)} floating-point operations, at least "
-        f"{large(record.bytes_per_step, ' bytes')} of weights and optimiser state moved."
+        f"{chain}. {optimised(workload)} {record.parameters:,} parameters; one step does "
+        f"{large(record.flops_per_step, 'FLOP')} and moves at least "
+        f"{large(record.bytes_per_step, 'B')} of weights and optimiser state."
     )
 
 
-def step(stage: "Stage") -> str:  # noqa: F821
-    values = {k: v for k, v in vars(stage.layer).items() if v is not None}
-    told = ", ".join(f"{name} {value}" for name, value in values.items())
-    name = stage.layer.kind.replace("_", " ")
-    changed = stage.output_shape != stage.input_shape
-    return name + (f" ({told})" if told else "") + (f" {shape(stage.output_shape)}" * changed)
+def layer(stage: Stage) -> str:
+    """`conv2d (filters 32, kernel 3, stride 1, padding valid) 26x26x32`"""
+    name = str(stage.layer.kind).replace("_", " ")
+    values = [f"{key} {value}" for key, value in vars(stage.layer).items() if value is not None]
+    told = f" ({', '.join(values)})" if values else ""
+    reshaped = len(stage.input_shape) > 1 and stage.output_shape != stage.input_shape
+    return name + told + (f" {shape(stage.output_shape)}" if reshaped else "")
 
 
 def shape(sizes: tuple[int, ...]) -> str:
@@ -173,9 +176,9 @@ def shape(sizes: tuple[int, ...]) -> str:
 
 
 def optimised(workload: Workload) -> str:
-    values = ", ".join(f"{k} {v:g}" for k, v in vars(workload.optimiser).items())
-    loss = workload.loss.replace("_", " ")
-    return f"Loss: {loss}; optimiser: {workload.optimiser.kind} ({values}); batch {workload.batch}."
+    values = ", ".join(f"{key} {short(value)}" for key, value in vars(workload.optimiser).items())
+    told = f"Loss: {workload.loss}; optimiser: {workload.optimiser.kind} ({values})"
+    return f"{told.replace('_', ' ')}; batch {workload.batch}."
 
 
 def span(values: Iterable[int]) -> str:

@@ -73,8 +73,10 @@ def grouped(lines: Iterable[MissingLine]) -> list[tuple[str, str]]:
     found = []
     for (status, replicates, reason), seats in groups.items():
         numbers = replicates.split()
-        when = "" if replicates == "all" else f" in replicate{'s' * (len(numbers) > 1)} " + (
-            listing(numbers)
+        when = (
+            ""
+            if replicates == "all"
+            else f" in replicate{'s' * (len(numbers) > 1)} " + (listing(numbers))
         )
-        found.append((crossed(seats), f"{status}{when}: {reason}"))
+        found.append((crossed(seats), f"{status}{when} ({reason})"))
     return found

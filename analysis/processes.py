@@ -1,5 +1,7 @@
 """One row per process: what one contender showed in one replicate of one contest."""
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 
@@ -44,10 +46,12 @@ def processes(machine: Machine) -> pd.DataFrame:
 
 def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
     """The processes of each seat, indexed by replicate."""
-    return {
-        Seat(*key[:4], int(key[4])): rows.set_index("replicate").sort_index()
-        for key, rows in table.groupby(COLUMNS)
-    }
+    found = {}
+    for key, rows in table.groupby(COLUMNS):
+        workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
+        seat = Seat(workload, framework, variant, device, int(threads))
+        found[seat] = rows.set_index("replicate").sort_index()
+    return found
 
 
 def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":

@@ -1,5 +1,6 @@
 """The report: everything above, put into words and pages."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +112,19 @@ def write(machines: Sequence[Machine], out: Path) -> None:
                 path.unlink()
 
 
+def unbroken(value: Any) -> Any:
+    """For HTML: `3 %`, `400 MB` and `1e-12` stay on one line."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    value = re.sub(r"(?<=\d) (?=(%|[kMGT]?B|[kMGT]?FLOP)\b|%)", "\u00a0", value)
+    return re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value)
+
+
+def plain(value: Any) -> Any:
+    """For Markdown: what looks like a tag is text."""
+    return value.replace("<", "&lt;") if isinstance(value, str) else value
+
+
 def pages(machines: Sequence[Machine], chapters: Sequence[Chapter]) -> dict[str, str | bytes]:
     study = machines[0].study
     words: dict[str, Any] = {
@@ -120,7 +134,7 @@ def pages(machines: Sequence[Machine], chapters: Sequence[Chapter]) -> dict[str,
         "chapters": chapters,
         "several": len(chapters) > 1,
         "rebuild": "python -m analysis "
-        + " ".join(f"results/{one.machine}/{study.name}" for one in chapters)
+        + " ".join(f"reports/{study.name}/machines/{one.machine}" for one in chapters)
         + f" --out reports/{study.name}",
     }
     written: dict[str, str | bytes] = {}
@@ -132,8 +146,9 @@ def pages(machines: Sequence[Machine], chapters: Sequence[Chapter]) -> dict[str,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            finalize=unbroken if escape else plain,
         )
-        environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+        environment.filters["cell"] = lambda text: text.replace("|", "\\|")
         environment.globals["svg"] = lambda figure: Markup(figure.inline)  # our own drawing
         written[name] = environment.get_template(f"{name}.j2").render(words)
     return written

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from analysis.study import Machine, Seat
-from workflows.records import Contender
+from analysis.words import line
+from workflows.records import Contender, ContestRecord
 
 Presence = Literal["ok", "incomplete", "failed", "missing"]
 
@@ -27,11 +28,10 @@ class Attendance:
     @property
     def reason(self) -> str:
         reasons = "; ".join(dict.fromkeys(reason for _, reason in self.absent.values()))
-        if self.ok and self.absent:
-            return f"not in {len(self.absent)} of {len(self.ok) + len(self.absent)} replicates: " + (
-                reasons
-            )
-        return reasons
+        if not self.ok or not self.absent:
+            return reasons
+        planned = len(self.ok) + len(self.absent)
+        return f"not in {len(self.absent)} of {planned} replicates: {reasons}"
 
 
 def roster(machine: Machine, measured: set[tuple[Seat, int]]) -> dict[Seat, Attendance]:
@@ -41,29 +41,36 @@ def roster(machine: Machine, measured: set[tuple[Seat, int]]) -> dict[Seat, Atte
     """
     seats: dict[Seat, Attendance] = {}
     missing = {row.name: row.reason for row in machine.records.missing}
+    known: dict[str, Contender] = {row.name: row for row in machine.records.missing}
+    for record in machine.records.contests:
+        known |= {contender.name: contender for contender in record.contenders}
     for workload in machine.workloads:
         contests = machine.contests(workload)
         planned = range(1, max([machine.study.replicates, *contests]) + 1)
-        names: dict[str, Contender] = {row.name: row for row in machine.records.missing}
-        for record in machine.records.contests:
-            names |= {contender.name: contender for contender in record.contenders}
-        for name, contender in names.items():
-            seat = Seat(workload, *name.split("/")[:3], contender.threads)
+        for name, contender in known.items():
+            seat = Seat.of(workload, contender)
             attendance = seats[seat] = Attendance()
             for replicate in planned:
-                contest = contests.get(replicate)
-                found = [c for c in contest.contenders if c.name == name] if contest else []
                 if (seat, replicate) in measured:
                     attendance.ok.append(replicate)
-                elif found and found[0].status != "ok":
-                    reason = found[0].reason or missing.get(name) or "no reason was recorded"
-                    attendance.absent[replicate] = (found[0].status, reason)
-                elif found:
-                    attendance.absent[replicate] = ("failed", "left no steady-state mini-batch")
-                elif name in missing:
-                    attendance.absent[replicate] = ("missing", missing[name])
-                elif contest is None:
-                    attendance.absent[replicate] = ("missing", "there is no record of the contest")
                 else:
-                    attendance.absent[replicate] = ("missing", "took no part in the contest")
+                    attendance.absent[replicate] = absence(
+                        contests.get(replicate), name, missing.get(name, "")
+                    )
     return dict(sorted(seats.items(), key=lambda item: machine.order(item[0])))
+
+
+def absence(contest: ContestRecord | None, name: str, reason: str) -> tuple[str, str]:
+    """Status and reason of a contender that was not measured in a contest; `reason` is why
+    it could not run on this machine at all, if that is so."""
+    held = contest.contenders if contest else []
+    for contender in held:
+        if contender.name == name:
+            if contender.status == "ok":
+                return "failed", "left no steady-state mini-batch"
+            return contender.status, line(contender.reason or reason or "no reason was recorded")
+    if reason:
+        return "missing", line(reason)
+    if contest is None:
+        return "missing", "there is no record of the contest"
+    return "missing", "took no part in the contest"

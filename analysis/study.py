@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from workflows.records import (
     SCHEMA,
+    Contender,
     ContestRecord,
     MachineRecords,
     RecordError,
@@ -33,6 +35,10 @@ class Seat(NamedTuple):
     @property
     def contender(self) -> str:
         return "/".join(str(part) for part in self[1:])
+
+    @classmethod
+    def of(cls, workload: str, one: Contender) -> "Seat":
+        return cls(workload, one.framework, one.variant, one.device, one.threads)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
             different studies, or nothing measured in any of them.
     """
     machines = sorted((read(folder) for folder in folders), key=lambda machine: machine.name)
-    for one, other in zip(machines, machines[1:], strict=False):
+    for one, other in pairwise(machines):
         if one.name == other.name:
             raise RecordError(f"machine {one.name} is given twice")
         for field in COMMON:

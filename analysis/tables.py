@@ -44,7 +44,8 @@ class Findings:
 
     @cached_property
     def measured(self) -> dict[Seat, pd.DataFrame]:
-        return by_seat(processes(self.machine))
+        found = by_seat(processes(self.machine))
+        return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
 
     @cached_property
     def roster(self) -> dict[Seat, Attendance]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from analysis.certificates import declared
+from analysis.certificates import size
 from analysis.machine import virtual
 from analysis.settings import NONE
 from analysis.study import Seat
@@ -31,7 +31,7 @@ def stand_in(findings: Findings) -> Iterator[str]:
     for record in findings.machine.records.datasets:
         if record.kind == "stand-in":
             yield (
-                f"{record.workload} did not run on its own data: {record.source}. Times per "
+                f"Stand-in data for {record.workload}: {record.source}. Times per "
                 "mini-batch depend on shapes, not on pixels, but the losses are not MNIST's."
             )
 
@@ -71,18 +71,18 @@ def refused(findings: Findings) -> Iterator[str]:
 
 
 def deviations(findings: Findings) -> Iterator[str]:
-    rows: dict[str, list[Seat]] = {}
-    texts: dict[str, list[str]] = {}
+    seats: dict[str, list[Seat]] = {}
+    sizes: dict[str, list[str]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             if row.status == "declared":
-                seat = Seat(record.workload, row.framework, row.variant, row.device, row.threads)
-                rows.setdefault(row.reason, []).append(seat)
-                texts.setdefault(row.reason, []).append(declared(row))
-    for reason, seats in rows.items():
+                seats.setdefault(row.reason, []).append(Seat.of(record.workload, row))
+                sizes.setdefault(row.reason, []).append(size(row))
+    for reason, found in seats.items():
         yield (
-            f"Declared deviation of {crossed(seats)}: {reason}. With plain SGD in its place the "
-            f"certificate holds. Measured: {listing(dict.fromkeys(texts[reason]), last='or')}."
+            f"Declared deviation in {crossed(found)}: {reason}. Its size: "
+            f"{listing(dict.fromkeys(sizes[reason]), last='or')}. With plain SGD in its place the "
+            "certificate holds."
         )
 
 
@@ -101,6 +101,19 @@ def unequal(findings: Findings) -> Iterator[str]:
 def virtual_machine(findings: Findings) -> Iterator[str]:
     if kind := virtual(findings.machine):
         yield f"The machine is a {kind}: neighbours and the host's clock are out of sight."
+
+
+def frequency(findings: Findings) -> Iterator[str]:
+    unknown = [
+        line.key.rpartition(".")[2]
+        for line in findings.environment
+        if line.key.endswith((".governor", ".turbo")) and line.value in ("unknown", "not readable")
+    ]
+    if unknown:
+        yield (
+            f"Not readable here: {listing(unknown)}. The processor's frequency may have changed "
+            "while measuring; the turns spread that over all contenders."
+        )
 
 
 def code(findings: Findings) -> Iterator[str]:
@@ -135,9 +148,9 @@ def disturbed(findings: Findings) -> Iterator[str]:
         )
     alone = steady[(steady["device"] == "cpu") & (steady["threads"] == 1)]
     wall = alone[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
-    share = alone["cpu_ns"].groupby(alone["contender"]).sum() / wall.groupby(
-        alone["contender"]
-    ).sum()
+    share = (
+        alone["cpu_ns"].groupby(alone["contender"]).sum() / wall.groupby(alone["contender"]).sum()
+    )
     low = share[share < STARVED]
     if len(low):
         yield (
@@ -154,5 +167,5 @@ def losses(findings: Findings) -> Iterator[str]:
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations, unequal,
-    losses, disturbed, virtual_machine, code, versions,
+    losses, disturbed, virtual_machine, frequency, code, versions,
 )  # fmt: skip

@@ -6,7 +6,6 @@ from itertools import groupby, product
 
 TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
-NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 
 def title(framework: str) -> str:
@@ -32,12 +31,19 @@ def listing(items: Iterable[object], last: str = "and") -> str:
 
 def three(value: float | None) -> str:
     """Three significant digits, without an exponent: `0.580`, `12.3`, `1,230`."""
-    if value is None or not math.isfinite(value):
-        return "" if value is None else str(value)
-    if value == 0:
-        return "0"
-    decimals = 2 - math.floor(math.log10(abs(float(f"{value:.2e}"))))
-    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return alike(value)[0]
+
+
+def alike(*values: float | None) -> list[str]:
+    """As many decimals for all as the smallest needs for three significant digits, so that
+    an interval reads `0.951 to 1.009`."""
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    smallest = float(f"{min(sizes):.2e}") if sizes else 100.0
+    decimals = 2 - math.floor(math.log10(smallest))
+    return [
+        "" if value is None else f"{round(value, decimals) or 0:,.{max(decimals, 0)}f}"
+        for value in values
+    ]
 
 
 def scientific(value: float) -> str:
@@ -46,6 +52,11 @@ def scientific(value: float) -> str:
         return f"{value:g}"
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+def short(value: float) -> str:
+    """`0.001`, `1e-8`."""
+    return f"{value:g}".replace("e-0", "e-")
 
 
 def percent(share: float) -> str:
@@ -60,12 +71,12 @@ def probability(p: float | None) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def large(number: float, unit: str = "") -> str:
-    """`11.0 million`, `1.23 thousand million`."""
-    for size, word in ((1e9, "thousand million"), (1e6, "million")):
-        if number >= size:
-            return f"{three(number / size)} {word}{unit}"
-    return f"{number:,.0f}{unit}"
+def large(number: float, unit: str) -> str:
+    """`1.05 GFLOP`, `400 MB`, `512 B`."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= scale:
+            return f"{three(number / scale)} {prefix}{unit}"
+    return f"{number:g} {unit}"
 
 
 def crossed(keys: Sequence[tuple[object, ...]]) -> str:
@@ -91,6 +102,11 @@ def spoken(values: Sequence[object]) -> list[str]:
         words[-1] += " thread" if values == [1] else " threads"
         return words
     return [TITLES.get(str(value), DEVICES.get(str(value), str(value))) for value in values]
+
+
+def line(text: str) -> str:
+    """On one line, whatever a framework put into its error."""
+    return " ".join(text.split())
 
 
 def capital(sentence: str) -> str:

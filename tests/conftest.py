@@ -14,7 +14,7 @@ PACKAGES = ROOT / "tests" / "packages"
 def surroundings(tmp_path_factory):
     """Tests neither use nor leave anything outside their own folders."""
     patch = pytest.MonkeyPatch()
-    for name in [n for n in os.environ if n.startswith("SAMESTEP_") and "_TEST_" not in n]:
+    for name in [n for n in os.environ if n.startswith("SAMESTEP_")]:
         patch.delenv(name)
     here = tmp_path_factory.mktemp("surroundings")
     patch.setenv("SAMESTEP_LOCK", str(here / "machine.lock"))

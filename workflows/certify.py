@@ -1,6 +1,6 @@
 """The certificate: does a framework compute what the reference computes, in float64?
 
-`python -m workflows.certify --plan plan.json --workload mlp --framework tensorflow`
+`python -m workflows.certify --study FOLDER --workload mlp --framework tensorflow`
 """
 
 import argparse
@@ -18,17 +18,10 @@ from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights, narrowed
 from workflows.folders import Folders
-from workflows.plan import Plan, PlannedContender
+from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
-from workflows.records import (
-    CertificateRecord,
-    CertificateRow,
-    Measured,
-    RecordError,
-    read_json,
-    write_json,
-)
+from workflows.records import CertificateRecord, CertificateRow, Measured, RecordError, write_json
 
 # Chaos takes over later, so a declared deviation is bounded over the first steps only.
 DECLARED_STEPS = 10
@@ -107,8 +100,9 @@ def judge(row: CertificateRow, tolerance: float, deviations: list[Deviation]) ->
     elif not deviations:
         row.status, row.reason = "refused", worst
     else:
-        row.status, row.reason = "declared", "; ".join(
-            f"{deviation.component}: {deviation.reason}" for deviation in deviations
+        row.status, row.reason = (
+            "declared",
+            "; ".join(f"{deviation.component}: {deviation.reason}" for deviation in deviations),
         )
         bound = min(deviation.loss_within for deviation in deviations)
         early = max(row.long.loss[:DECLARED_STEPS]) if row.long else float("inf")
@@ -137,7 +131,6 @@ def certify(
     """Certificates of one framework's contenders on one workload, against the reference's
     traces, which `make_reference` has left."""
     study, reference = plan.study, plan.reference
-    assert reference is not None  # a plan without anybody to run is refused
     tracing = Tracing(plan, workload, folders)
     rows = []
     own = [contender for contender in plan.contenders if contender.framework == name]
@@ -163,7 +156,6 @@ def certify(
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Trace the reference contender; if it fails, leave the reason in the traces' place."""
     reference = plan.reference
-    assert reference is not None
     tracing = Tracing(plan, workload, folders)
     traces = folders.traces(workload)
     traces.mkdir(parents=True, exist_ok=True)
@@ -219,7 +211,7 @@ def declared(contender: PlannedContender, optimiser: str) -> list[Deviation]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.certify", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True, help="the study's plan.json")
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--workload", required=True)
     who = parser.add_mutually_exclusive_group(required=True)
     who.add_argument("--reference", action="store_true", help="trace the reference, comes first")
@@ -229,8 +221,8 @@ def main() -> int:
     workload, name = arguments.workload, arguments.framework
     where = f"certificate {workload}: {name or 'the reference'}"
     try:
-        plan = read_json(arguments.plan, Plan)
-        folders = Folders(arguments.plan.parent)
+        folders = Folders(arguments.study)
+        plan = load_plan(folders)
         count = sum(c.framework == name for c in plan.contenders) if name else 3
         with Progress(count, where, log=arguments.log) as progress:
             if not name:
@@ -240,7 +232,7 @@ def main() -> int:
             for bad in (r for r in record.rows if r.status in ("refused", "failed")):
                 progress.note(f"{bad.name} {bad.status}: {bad.reason}")
         write_json(folders.certificate(workload, name), record)
-    except (RecordError, OSError) as error:
+    except (RecordError, PlanError, OSError) as error:
         print(f"{where}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,35 +1,39 @@
 rule reference:
     input:
-        plan=ancient(f"{HERE}/plan.json"),
         data=f"{HERE}/data/{{workload}}/dataset.json",
+        probe=f"{HERE}/probes/{keys.reference_framework(STUDY)}.json",
     output:
         directory(f"{HERE}/certificates/{{workload}}/reference"),
     log:
         f"{HERE}/logs/{{workload}}-reference.log",
+    priority: 10
     conda:
         "environment.yaml"
     params:
         key=lambda wildcards: keys.certificate_key(
             STUDY, wildcards.workload, keys.reference_framework(STUDY)
         ),
+        study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.certify --plan {input.plan} --workload {wildcards.workload} "
+        "python -m workflows.certify --study {params.study} --workload {wildcards.workload} "
         "--reference --log {log}"
 
 
 rule certify:
     input:
-        plan=ancient(f"{HERE}/plan.json"),
         data=f"{HERE}/data/{{workload}}/dataset.json",
         reference=f"{HERE}/certificates/{{workload}}/reference",
+        probe=f"{HERE}/probes/{{framework}}.json",
     output:
         f"{HERE}/certificates/{{workload}}/{{framework}}.json",
     log:
         f"{HERE}/logs/{{workload}}-certificate-{{framework}}.log",
+    priority: 10
     conda:
         "environment.yaml"
     params:
         key=lambda wildcards: keys.certificate_key(STUDY, wildcards.workload, wildcards.framework),
+        study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.certify --plan {input.plan} --workload {wildcards.workload} "
+        "python -m workflows.certify --study {params.study} --workload {wildcards.workload} "
         "--framework {wildcards.framework} --log {log}"

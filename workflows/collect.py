@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from frameworks.workloads import to_dict
 from workflows.folders import Folders
-from workflows.plan import Plan
+from workflows.plan import Plan, load_plan
 from workflows.records import (
     BATCHES,
     CertificateRecord,
@@ -33,9 +33,9 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
     """Read everything there is, in the order of the configuration.
 
     Raises:
-        RecordError: a record is damaged, or there is no plan.
+        RecordError: a record is damaged, or there is no study.
     """
-    plan = read_json(folders.plan, Plan)
+    plan = load_plan(folders)
     study = plan.study
     certificates, contests, datasets, tables = [], [], [], []
     for workload in study.workloads:

@@ -13,8 +13,10 @@ for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", wo
     os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
 
 from workflows import configuration, keys
-from workflows.code import files_hash
+from workflows.code import content_hash, files_hash
+from workflows.folders import Folders
 from workflows.machine import fingerprint
+from workflows.plan import ask
 
 try:
     STUDY = configuration.parse(config)
@@ -41,6 +43,10 @@ def command():
     return " ".join(["snakemake --cores 1", *(["--configfile", *files] if files else [])])
 
 
+onstart:
+    ask(Folders(Path(HERE)), STUDY, MACHINE, command())
+
+
 def contests(*suffixes):
     return expand(
         f"{HERE}/contests/{{workload}}/{{replicate}}{{suffix}}",
@@ -60,8 +66,8 @@ def certificates(workload):
 
 def others():
     """Machines whose results of this study lie beside this one's."""
-    found = Path("results").glob(f"*/{STUDY.study}/plan.json")
-    return sorted(plan.parts[-3] for plan in found if plan.parts[-3] != MACHINE)
+    found = Path("results").glob(f"*/{STUDY.study}/study.json")
+    return sorted(path.parts[-3] for path in found if path.parts[-3] != MACHINE)
 
 
 def machine_records(wildcards):
@@ -69,10 +75,11 @@ def machine_records(wildcards):
     if wildcards.machine != MACHINE:
         folder = Path(f"results/{wildcards.machine}/{STUDY.study}")
         found = [*folder.glob("contests/*/*.json"), *folder.glob("certificates/*/*.json")]
-        return [f"{folder}/plan.json", *sorted(map(str, found))]
+        return [f"{folder}/study.json", *sorted(map(str, found))]
     datasets = expand(f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads)
     proofs = [path for workload in STUDY.workloads for path in certificates(workload)]
-    return [f"{HERE}/plan.json", *datasets, *proofs, *contests(".json", ".parquet")]
+    probes = expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS)
+    return [*probes, *datasets, *proofs, *contests(".json", ".parquet")]
 
 
 def report_inputs(wildcards):

@@ -1,6 +1,6 @@
 """A contest: one workload, one replicate, every contender in turns on the same cores.
 
-`python -m workflows.contest --plan plan.json --workload mlp --replicate 1`
+`python -m workflows.contest --study results/<machine>/<study> --workload mlp --replicate 1`
 """
 
 import argparse
@@ -21,7 +21,7 @@ from workflows.folders import Folders
 from workflows.lock import machine_lock
 from workflows.machine import available_cores
 from workflows.outlook import Outlook
-from workflows.plan import Plan, PlannedContender
+from workflows.plan import Plan, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
 from workflows.records import (
@@ -29,7 +29,6 @@ from workflows.records import (
     ContenderRecord,
     ContestRecord,
     RecordError,
-    read_json,
     write_batches,
     write_json,
 )
@@ -226,14 +225,14 @@ def hold(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.contest", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True, help="the study's plan.json")
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--workload", required=True)
     parser.add_argument("--replicate", type=int, required=True)
     parser.add_argument("--log", type=Path, help="also write the progress there")
     arguments = parser.parse_args()
     try:
-        plan = read_json(arguments.plan, Plan)
-        folders = Folders(arguments.plan.parent)
+        folders = Folders(arguments.study)
+        plan = load_plan(folders)
         hold(plan, arguments.workload, arguments.replicate, folders, arguments.log)
     except (RecordError, OSError) as error:
         print(f"contest {arguments.workload} {arguments.replicate}: {error}", file=sys.stderr)

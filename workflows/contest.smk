@@ -1,20 +1,22 @@
 rule contest:
     input:
-        plan=ancient(f"{HERE}/plan.json"),
         data=f"{HERE}/data/{{workload}}/dataset.json",
-        # Whether it is the same computation is known before any time is spent on timing.
-        certificates=lambda wildcards: ancient(certificates(wildcards.workload)),
+        probes=expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS),
     output:
         f"{HERE}/contests/{{workload}}/{{replicate}}.parquet",
         f"{HERE}/contests/{{workload}}/{{replicate}}.json",
     log:
         f"{HERE}/logs/{{workload}}-{{replicate}}.log",
+    # After the certificates, which have a higher priority, but not because of them: a
+    # certificate that is redone says nothing about a measurement.
+    priority: 0
     conda:
         "environment.yaml"
-    # All of them, so that nothing runs beside a measurement.
+    # All cores, so that nothing runs beside a measurement.
     threads: lambda wildcards: workflow.cores or 1
     params:
         key=lambda wildcards: keys.contest_key(STUDY, wildcards.workload),
+        study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.contest --plan {input.plan} --workload {wildcards.workload} "
+        "python -m workflows.contest --study {params.study} --workload {wildcards.workload} "
         "--replicate {wildcards.replicate} --log {log}"

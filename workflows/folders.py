@@ -9,8 +9,11 @@ class Folders:
     root: Path
 
     @property
-    def plan(self) -> Path:
-        return self.root / "plan.json"
+    def study(self) -> Path:
+        return self.root / "study.json"
+
+    def probe(self, framework: str) -> Path:
+        return self.root / "probes" / f"{framework}.json"
 
     @property
     def data(self) -> Path:

@@ -6,6 +6,7 @@ and certificates it takes part in.
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -15,6 +16,7 @@ from typing import Any
 from frameworks.contract import Framework
 from frameworks.registry import framework, versions
 from frameworks.workloads import to_dict
+from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.code import content_hash, files_hash
 from workflows.configuration import Configuration
 from workflows.machine import available_cores
@@ -67,9 +69,13 @@ def framework_key(study: Configuration, name: str) -> dict[str, Any]:
     }
 
 
-def plan_key(study: Configuration) -> str:
-    names = [entry.framework for entry in study.contenders]
-    return content_hash([framework_key(study, name) for name in names])
+def probe_key(study: Configuration, name: str) -> str:
+    """Not the adapter: an edit of it seldom changes whether a framework can run, and what
+    depends on its code has that in its own key."""
+    own = [c for c in contenders(study, len(available_cores())) if c.framework == name]
+    interpreter = study.interpreters.get(name, sys.executable)
+    asked = sorted({(c.device, c.required) for c in own})
+    return content_hash([asked, interpreter, installed(name, interpreter)])
 
 
 def contest_key(study: Configuration, workload: str) -> str:
@@ -117,6 +123,7 @@ def dataset_key(study: Configuration, workload: str) -> str:
         {
             "workload": to_dict(study.workload(workload)),
             "mnist": study.mnist.model_dump(),
+            "folder": os.environ.get(MNIST_FOLDER),
             "seed": study.seed,
             "code": files_hash("frameworks/workloads", "workflows/prepare.py"),
         }

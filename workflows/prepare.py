@@ -18,8 +18,8 @@ from frameworks.workloads.datasets import digits, normal
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from workflows.folders import Folders
-from workflows.plan import Plan
-from workflows.records import DatasetRecord, RecordError, read_json, write_json
+from workflows.plan import load_study
+from workflows.records import DatasetRecord, RecordError, write_json
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
 OURS = {stored.INPUTS, stored.TARGETS, WEIGHTS, WORKLOAD, RECORD, NARROW, ".snakemake_timestamp"}
@@ -128,12 +128,12 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.prepare", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True, help="the study's plan.json")
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--workload", required=True)
     arguments = parser.parse_args()
     try:
-        study = read_json(arguments.plan, Plan).study
-        folder = Folders(arguments.plan.parent).data / arguments.workload
+        folders = Folders(arguments.study)
+        study, folder = load_study(folders), folders.data / arguments.workload
         mnist = MnistSettings(**study.mnist.model_dump())
         record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
     except (RecordError, DataError) as error:

@@ -1,14 +1,14 @@
 rule prepare:
-    input:
-        plan=ancient(f"{HERE}/plan.json"),
     output:
         f"{HERE}/data/{{workload}}/dataset.json",
     log:
         f"{HERE}/logs/{{workload}}-prepare.log",
+    priority: 20
     conda:
         "environment.yaml"
     params:
         key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
+        study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.prepare --plan {input.plan} --workload {wildcards.workload} "
+        "python -m workflows.prepare --study {params.study} --workload {wildcards.workload} "
         "2>&1 | tee {log}"

@@ -11,6 +11,7 @@ rule collect:
     params:
         folder=lambda wildcards: f"results/{wildcards.machine}/{STUDY.study}",
         out=lambda wildcards: f"{REPORT}/machines/{wildcards.machine}",
+        asked=content_hash([command(), STUDY.model_dump(mode="json")]),
         code=files_hash("workflows/collect.py", "workflows/records.py"),
     shell:
         "python -m workflows.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
@@ -38,7 +39,6 @@ rule report:
 
 rule verdict:
     input:
-        plan=f"{HERE}/plan.json",
         report=f"{REPORT}/report.html",
         contests=contests(".json"),
     output:
@@ -47,5 +47,7 @@ rule verdict:
         f"{HERE}/logs/verdict.log",
     conda:
         "environment.yaml"
+    params:
+        study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.verdict --plan {input.plan} --report {input.report} 2>&1 | tee {log}"
+        "python -m workflows.verdict --study {params.study} --report {input.report} 2>&1 | tee {log}"

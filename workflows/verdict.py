@@ -1,6 +1,6 @@
 """The end of a study: say what failed, and set it aside so that the next run repeats it.
 
-`python -m workflows.verdict --plan plan.json` exits with 1 if anything failed.
+`python -m workflows.verdict --study results/<machine>/<study>` exits with 1 if anything failed.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workflows.certify import FAILED
 from workflows.folders import Folders
-from workflows.plan import Plan
+from workflows.plan import load_study
 from workflows.records import CertificateRecord, ContestRecord, RecordError, read_json
 
 
@@ -40,16 +40,16 @@ def set_aside(path: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.verdict", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--report", type=Path, required=True)
     arguments = parser.parse_args()
     try:
-        plan = read_json(arguments.plan, Plan)
-        failed = list(failures(Folders(arguments.plan.parent)))
+        study = load_study(Folders(arguments.study))
+        failed = list(failures(Folders(arguments.study)))
     except RecordError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"\nThe report of study {plan.study.study!r}: {arguments.report}\n", file=sys.stderr)
+    print(f"\nThe report of study {study.study!r}: {arguments.report}\n", file=sys.stderr)
     if not failed:
         return 0
     print("Some contenders failed; the report has the others:", file=sys.stderr)
@@ -58,11 +58,11 @@ def main() -> int:
             print(f"  {line}", file=sys.stderr)
         set_aside(path)
     # Without its folder the reference is traced again.
-    for broken in Folders(arguments.plan.parent).root.glob(f"certificates/*/*/{FAILED}"):
+    for broken in Folders(arguments.study).root.glob(f"certificates/*/*/{FAILED}"):
         shutil.rmtree(broken.parent)
     print(
         "Their records are set aside (*.failed), logs are in "
-        f"{Folders(arguments.plan.parent).logs}.\n"
+        f"{Folders(arguments.study).logs}.\n"
         "Run snakemake again to repeat only those.",
         file=sys.stderr,
     )

@@ -5,7 +5,6 @@ Reads requests as JSON lines from standard input and answers each with one line.
 """
 
 import contextlib
-import gc
 import json
 import os
 import resource
@@ -74,12 +73,10 @@ class Worker:
         """Train on mini-batches `first` to `first + count - 1`, from the initial weights:
         on a freshly built model, in the same model restored, or (None) as it is."""
         if rebuild:
-            del self.trainer
-            gc.collect()
+            del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
         elif rebuild is not None:
             self.trainer.restart(self.initial)
-            gc.collect()
         self.trainer.synchronise()
         rows = [self.measure((first + index) % len(self.inputs)) for index in range(count)]
         return {name: [row[name] for row in rows] for name in rows[0]}
@@ -125,7 +122,8 @@ class Worker:
             workload = replace(workload, optimiser=PLAIN_SGD)
         trainer = self.adapter.trainer(workload, self.initial, variant)
         losses = []
-        for index in range(steps):
+        for step in range(steps):
+            index = step % len(self.inputs)
             trainer.step(trainer.put(self.inputs[index], self.targets[index]))
             losses.append(trainer.loss())
         trainer.synchronise()

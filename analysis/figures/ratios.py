@@ -8,13 +8,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.comparisons import Comparison
-from analysis.figures.style import INK, Figure, Look, bare, canvas, render
+from analysis.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
 from analysis.tables import Findings
-from analysis.words import count, device, listing, percent, three, title
+from analysis.words import alike, count, device, listing, percent, title
 
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
-ROW = 0.34  # inches
+WIDE, ROW = 4.6, 0.42  # inches; narrow enough for a phone
 
 
 def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
@@ -23,16 +23,17 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
         return None
     study = findings.machine.study
     references = listing(title(r) for r in dict.fromkeys(row.reference for row in rows))
-    heads = len({row.workload for row in rows})
-    height = min(max(1.25 + ROW * (len(rows) + heads), 3.2), 7.2)
-    with canvas(height) as drawn:
+    lines = len(rows) + len({row.workload for row in rows})
+    height = min(max(0.6 + ROW * lines, 2.2), max(5.4, 0.3 * lines))
+    with canvas(height, WIDE) as drawn:
         axes = drawn.add_subplot()
-        places = draw_rows(axes, rows, look)
         limits(axes, rows, study.margin)
-        axes.axvline(1, color=INK, linewidth=1.2)
+        axes.axvline(1, color=INK, linewidth=1.1)
         axes.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
-        axes.set_ylim(places + 0.3, -0.8)
-        axes.set_xlabel(f"time per mini-batch, {references} = 1    (left of 1: faster)")
+        places = draw_rows(axes, rows, look)
+        axes.set_ylim(places + 0.45, -0.5)
+        axes.set_yticks([])
+        axes.set_xlabel(f"time per mini-batch, {references} = 1 (left of it: faster)")
         bare(axes, "x")
         return render(
             drawn,
@@ -46,29 +47,29 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
 
 
 def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
-    """Rows from the top, a heading above each workload; returns the last place."""
+    """Rows from the top, words above their interval, a heading above each workload; returns
+    the last place."""
     place, workload = -1, None
-    labels: dict[int, str] = {}
-    beside = blended_transform_factory(axes.transAxes, axes.transData)
+    across = blended_transform_factory(axes.transAxes, axes.transData)
     several = len({row.framework for row in rows}) > 1
     devices = len({row.device for row in rows}) > 1
     for row in rows:
         place += 1
         if row.workload != workload:
             workload = row.workload
-            axes.text(-0.01, place, workload, transform=beside, ha="right", va="center",
-                      weight="bold")  # fmt: skip
+            axes.text(0, place + 0.15, workload, transform=across, va="center", weight="bold")
             place += 1
         parts = [title(row.framework)] * several + [device(row.device)] * devices
-        labels[place] = ", ".join([*parts, count(row.threads, "thread"), row.variant])
+        label = ", ".join([*parts, count(row.threads, "thread"), row.variant])
+        result = f"{alike(row.ratio, row.ratio_low)[0]} {row.verdict}"
+        for x, side, text in ((0, "left", label), (1, "right", result)):
+            axes.text(x, place - 0.2, text, transform=across, va="center", ha=side, fontsize=9,
+                      bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})  # fmt: skip
         colour, ratio = look.colour(row.framework), row.ratio or math.nan
         if row.ratio_low is not None and row.ratio_high is not None:
-            axes.plot([row.ratio_low, row.ratio_high], [place, place], color=colour, linewidth=2.2,
-                      solid_capstyle="butt")  # fmt: skip
-        axes.plot([ratio], [place], look.marker(row.variant), color=colour, markersize=6.5)
-        axes.text(1.015, place, f"{three(row.ratio)} {row.verdict}", transform=beside,
-                  va="center")  # fmt: skip
-    axes.set_yticks(list(labels), list(labels.values()))
+            axes.plot([row.ratio_low, row.ratio_high], [place + 0.2, place + 0.2], color=colour,
+                      linewidth=2.2, solid_capstyle="butt")  # fmt: skip
+        axes.plot([ratio], [place + 0.2], look.marker(row.variant), color=colour, markersize=6)
     return place
 
 
@@ -94,10 +95,9 @@ def limits(axes: Axes, rows: Sequence[Comparison], margin: float) -> None:
 
 
 def told(row: Comparison) -> str:
-    between = "" if row.ratio_low is None else (
-        f" ({three(row.ratio_low)} to {three(row.ratio_high)})"
-    )  # fmt: skip
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    between = f" ({low} to {high})" if low else ""
     return (
         f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}: "
-        f"{title(row.framework)} {three(row.ratio)}{between}, {row.verdict}."
+        f"{title(row.framework)} {ratio}{between}, {row.verdict}."
     )

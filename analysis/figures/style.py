@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 import matplotlib
 import seaborn as sns
@@ -16,20 +18,15 @@ from analysis.study import Seat
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
 WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
+TALLEST = 6.1  # inches, but for more panels than fit
 
 # Okabe and Ito's (2008) palette, told apart with any colour vision and on black and white.
-PALETTE = {
-    "pytorch": "#D55E00",
-    "tensorflow": "#0072B2",
-    "jax": "#009E73",
-    "keras": "#CC79A7",
-}
+PALETTE = {"pytorch": "#D55E00", "tensorflow": "#0072B2", "jax": "#009E73", "keras": "#CC79A7"}
 SPARE = ["#E69F00", "#56B4E9", "#999999", "#F0E442"]
-GREY = "#8a8f98"
 MARKERS = ["o", "D", "s", "^", "v", "P", "X", "*"]
-DASHES: list[object] = ["-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 3))]
+DASHES: list[Any] = ["-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 3))]
 
-THEME = {
+THEME: Any = {
     "axes.edgecolor": INK,
     "axes.facecolor": "none",
     "axes.grid": True,
@@ -64,6 +61,7 @@ class Figure:
     alt: str
     svg: str
     png: bytes
+    width: float
 
     @property
     def file(self) -> str:
@@ -73,22 +71,24 @@ class Figure:
     @property
     def inline(self) -> str:
         """For embedding: in the page's colours, with ids that no other figure has."""
-        svg = self.svg[self.svg.index("<svg") :]
-        svg = svg.replace(INK, "currentColor").replace(PAPER, "none")
-        svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-        svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg)
-        svg = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{self.name}-", svg)
-        svg = svg.replace("xlink:href", "href")
-        return re.sub(r'<svg([^>]*?) width="[^"]*"', r"<svg\1", re.sub(
-            r'<svg([^>]*?) height="[^"]*"', r"<svg\1", svg, count=1), count=1
-        )  # fmt: skip
+        body = re.sub(r"<metadata>.*?</metadata>\s*", "", self.svg, flags=re.DOTALL)
+        opening = re.search(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', body)
+        assert opening is not None
+        body = body[opening.end() :].replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+        body = body.replace("xlink:href", "href")
+        for colour in PALETTE.values():  # the page may lighten it in the dark
+            body = body.replace(colour.lower(), f"var(--c{colour[1:].lower()})")
+        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
+        size = f"max-width:{7.1 * self.width:.1f}rem;min-width:{4.35 * self.width:.1f}rem"
+        label = escape(self.alt)
+        return f'<svg role="img" aria-label="{label}" style="{size}" {opening[1]}>{body}'
 
 
 @contextmanager
-def canvas(height: float) -> Iterator[Canvas]:
-    """An empty figure of the common width; `height` in inches."""
+def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
+    """An empty figure; inches."""
     with sns.axes_style("whitegrid"), matplotlib.rc_context(THEME):
-        yield Canvas(figsize=(WIDTH, height), layout="constrained")
+        yield Canvas(figsize=(width, height), layout="constrained")
 
 
 def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figure:
@@ -96,7 +96,8 @@ def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figu
     svg, png = io.StringIO(), io.BytesIO()
     drawn.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
-    return Figure(name, title, caption, alt, svg.getvalue(), png.getvalue())
+    width = float(drawn.get_figwidth())
+    return Figure(name, title, caption, alt, svg.getvalue(), png.getvalue(), width)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Look:
     def marker(self, variant: str) -> str:
         return MARKERS[self.variants.index(variant) % len(MARKERS)]
 
-    def dashes(self, variant: str) -> object:
+    def dashes(self, variant: str) -> Any:
         return DASHES[self.variants.index(variant) % len(DASHES)]
 
 

@@ -10,6 +10,6 @@ FRAMEWORK = Framework(
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
-        "tuned": Variant("eager, channels last, fused optimiser (foreach where there is none)"),
+        "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),
     },
 )

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.pytorch import optimisers
+from frameworks.pytorch import memory, optimisers, probes
 from frameworks.pytorch.network import Network
 from frameworks.workloads import Weights, Workload
 
@@ -22,35 +22,38 @@ class PyTorchAdapter(Adapter):
             try:
                 torch.set_num_interop_threads(conditions.threads)
             except RuntimeError as error:
-                raise Unavailable(f"PyTorch fixed its inter-op threads earlier: {error}") from None
+                raise Unavailable(f"PyTorch started under other conditions: {error}") from None
         torch.backends.cuda.matmul.allow_tf32 = conditions.tf32
         torch.backends.cudnn.allow_tf32 = conditions.tf32
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        return PyTorchTrainer(workload, weights, self._conditions, tuned=variant == "tuned")
+        return PyTorchTrainer(workload, weights, self._conditions, variant)
 
 
 class PyTorchTrainer(Trainer):
     def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, tuned: bool
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
+        tuned = {"default": False, "tuned": True}[variant]
         self._device = torch.device("cuda" if conditions.device == "gpu" else "cpu")
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
         self._format = torch.channels_last if tuned else torch.contiguous_format
         self._shape = workload.dataset.shape
-        # TensorFlow autotunes by default, PyTorch when asked; shapes never change here.
+        if tuned:
+            memory.keep_freed()
+        # TensorFlow tries cuDNN's algorithms out unasked.
         torch.backends.cudnn.benchmark = tuned
 
-        self._network = Network(workload, self._format).to(self._dtype)
-        self._network.to_empty(device=self._device).to(memory_format=self._format)
+        self._network = Network(workload, tuned).to(self._dtype).to_empty(device=self._device)
+        # (PyTorch's annotations leave memory_format out.)
+        self._network.to(memory_format=self._format)  # type: ignore[call-overload]
         self._network.load(weights)
         self._network.train()
-        self._loss_function: nn.Module
+        self._loss_function: nn.Module = nn.MSELoss()
+        self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
             self._loss_function, self._target_dtype = nn.CrossEntropyLoss(), torch.int64
-        else:
-            self._loss_function, self._target_dtype = nn.MSELoss(), self._dtype
         self._optimiser = optimisers.build(workload.optimiser, self._network.parameters(), tuned)
         self._loss: Tensor | None = None
 
@@ -90,39 +93,20 @@ class PyTorchTrainer(Trainer):
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:
-        weight = next(self._network.parameters())
-        cuda = weight.device.type == "cuda"
-        mkldnn = torch.backends.mkldnn
+        weight = next(self._network.parameters()).detach()
+        images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
         return {
             "precision": str(weight.dtype).removeprefix("torch."),
-            "device": torch.cuda.get_device_name(weight.device) if cuda else "cpu",
+            "device": torch.cuda.get_device_name(weight.device) if weight.is_cuda else "cpu",
             "intra_threads": torch.get_num_threads(),
             "inter_threads": torch.get_num_interop_threads(),
             "tf32_matmul": torch.backends.cuda.matmul.allow_tf32,
             "tf32_convolution": torch.backends.cudnn.allow_tf32,
-            "cudnn_autotune": torch.backends.cudnn.benchmark if cuda else "n/a",
-            "layout": self._layout(),
+            "cudnn_autotune": torch.backends.cudnn.benchmark if weight.is_cuda else "n/a",
+            "layout": probes.layout(self._network, images),
             "compilation": "eager",
-            "denormals": self._denormals(),
-            "onednn": bool(mkldnn.is_available() and mkldnn.enabled),
+            "denormals": probes.denormals(weight),
+            "onednn": probes.onednn(),
+            "freed_memory": memory.freed(),
             **optimisers.settings(self._optimiser),
         }
-
-    @torch.no_grad()
-    def _layout(self) -> str:
-        """The strides of the first activation whose channels are more than one."""
-        zeros = np.zeros((2, *self._shape), np.float32)
-        value = self.put(zeros, zeros)[0]
-        for module in self._network:
-            if value.dim() != 4:
-                break
-            if value.shape[1] > 1:
-                return "NHWC" if value.stride(1) == 1 else "NCHW"
-            value = module(value)
-        return "n/a"
-
-    def _denormals(self) -> str:
-        """Large enough that the thread pool computes its share."""
-        smallest = torch.full((1 << 20,), torch.finfo(self._dtype).tiny, dtype=self._dtype)
-        kept = int(torch.count_nonzero(smallest.to(self._device) * 0.25))
-        return {0: "flushed", len(smallest): "kept"}.get(kept, "mixed")

@@ -1,25 +1,13 @@
 """The layer vocabulary as PyTorch modules, and weights between the two layouts."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from frameworks.workloads import Weights, Workload
-from frameworks.workloads.layers import (
-    AveragePool,
-    Conv2D,
-    Dense,
-    Flatten,
-    GlobalAveragePool,
-    Layer,
-    MaxPool,
-    ReLU,
-    Shape,
-    Sigmoid,
-    Tanh,
-)
+from frameworks.workloads import Weights, Workload, layers
 
 
 class FlattenRowMajor(nn.Module):
@@ -31,19 +19,22 @@ class FlattenRowMajor(nn.Module):
 
 
 class Network(nn.Sequential):
-    """A workload's layers in order, uninitialised until `load`.
+    """A workload's layers in order, on the meta device until `to_empty` and `load`.
 
-    Flattened images feed a dense layer in PyTorch's own order (channels first) when they are
-    stored so: its kernel's rows are then permuted here, once, and not the images in each step.
+    Where channels come first in memory, a flatten gives PyTorch's own order; the rows of the
+    dense kernel behind it are permuted here, once, and not the images in every step.
     """
 
-    def __init__(self, workload: Workload, memory_format: torch.memory_format) -> None:
+    def __init__(self, workload: Workload, tuned: bool) -> None:
         # On the meta device no initial values are drawn only to be overwritten.
         with torch.device("meta"):
             super().__init__(*(module(s.layer, s.input_shape) for s in workload.stages))
         self.names = tuple(workload.parameter_shapes)
-        self.permuted: dict[str, Shape] = {}
-        if memory_format == torch.contiguous_format:
+        self.permuted: dict[str, layers.Shape] = {}
+        if tuned:
+            for index in overwritable(workload):
+                self[index] = nn.ReLU(inplace=True)
+        else:
             for index, name, shape in flattened_into_dense(workload):
                 self[index] = nn.Flatten()
                 self.permuted[f"{name}.kernel"] = shape
@@ -70,39 +61,38 @@ class Network(nn.Sequential):
                 value = value.permute(2, 3, 1, 0)
             elif name in self.permuted:
                 height, width, channels = self.permuted[name]
-                value = value.unflatten(1, (channels, height, width)).permute(2, 3, 1, 0)
-                value = value.flatten(0, 2)
+                value = value.reshape(-1, channels, height, width).permute(2, 3, 1, 0).flatten(0, 2)
             elif value.dim() == 2:
                 value = value.T
             weights[name] = np.array(value.numpy(), order="C")
         return weights
 
 
-def module(layer: Layer, shape: Shape) -> nn.Module:
+def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
     """One layer of the vocabulary, for inputs of the canonical shape given."""
     match layer:
-        case Dense(units):
+        case layers.Dense(units):
             return nn.Linear(shape[0], units)
-        case Conv2D():
+        case layers.Conv2D():
             return convolution(layer, shape)
-        case MaxPool(size):
+        case layers.MaxPool(size):
             return nn.MaxPool2d(size, layer.step)
-        case AveragePool(size):
+        case layers.AveragePool(size):
             return nn.AvgPool2d(size, layer.step)
-        case GlobalAveragePool():
+        case layers.GlobalAveragePool():
             return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-        case Flatten():
+        case layers.Flatten():
             return FlattenRowMajor()
-        case ReLU():
+        case layers.ReLU():
             return nn.ReLU()
-        case Tanh():
+        case layers.Tanh():
             return nn.Tanh()
-        case Sigmoid():
+        case layers.Sigmoid():
             return nn.Sigmoid()
     raise NotImplementedError(f"PyTorch adapter: no layer of kind {layer.kind!r}")
 
 
-def convolution(layer: Conv2D, shape: Shape) -> nn.Module:
+def convolution(layer: layers.Conv2D, shape: layers.Shape) -> nn.Module:
     """PyTorch pads both sides alike; what cannot be said so is padded in a layer of its own."""
     (top, bottom), (left, right) = layer.pads(shape)
     sizes = (shape[2], layer.filters, layer.kernel, layer.stride)
@@ -111,12 +101,19 @@ def convolution(layer: Conv2D, shape: Shape) -> nn.Module:
     return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), nn.Conv2d(*sizes))
 
 
-def flattened_into_dense(workload: Workload) -> Iterator[tuple[int, str, Shape]]:
-    """Each flatten of images that only elementwise layers separate from a dense layer: its
-    index, that dense layer's name, the shape of the images."""
+def overwritable(workload: Workload) -> Iterator[int]:
+    """The index of each ReLU whose input nobody needs for a gradient: it may work in place."""
+    for index, (before, layer) in enumerate(pairwise(workload.layers), 1):
+        if isinstance(layer, layers.ReLU) and isinstance(before, (layers.Dense, layers.Conv2D)):
+            yield index
+
+
+def flattened_into_dense(workload: Workload) -> Iterator[tuple[int, str, layers.Shape]]:
+    """Each flatten of images that reaches a dense layer (only elementwise layers can come
+    between): its index, the dense layer's name, the shape of the images."""
     stages = workload.stages
     for index, stage in enumerate(stages):
-        if isinstance(stage.layer, Flatten) and len(stage.input_shape) == 3:
-            dense = next((s.name for s in stages[index:] if isinstance(s.layer, Dense)), None)
+        if isinstance(stage.layer, layers.Flatten) and len(stage.input_shape) == 3:
+            dense = [s.name for s in stages[index:] if isinstance(s.layer, layers.Dense)]
             if dense:
-                yield index, dense, stage.input_shape
+                yield index, dense[0], stage.input_shape

@@ -93,9 +93,7 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
     recipe = recipe or Recipe()
     random = np.random.default_rng(recipe.seed)
     frames, contests = [], []
-    for workload, replicate in itertools.product(
-        recipe.workloads, range(1, recipe.replicates + 1)
-    ):
+    for workload, replicate in itertools.product(recipe.workloads, range(1, recipe.replicates + 1)):
         rows, contest = make_contest(recipe, workload, replicate, random)
         frames.append(rows)
         contests.append(contest)
@@ -108,9 +106,7 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
 def make_contest(
     recipe: Recipe, workload: str, replicate: int, random: np.random.Generator
 ) -> tuple[pd.DataFrame, r.ContestRecord]:
-    running = [
-        c for c in recipe.contenders if (workload, replicate, c.name) not in recipe.absent
-    ]
+    running = [c for c in recipe.contenders if (workload, replicate, c.name) not in recipe.absent]
     count = recipe.warmup + recipe.rounds * recipe.turn
     weather = np.exp(np.cumsum(random.normal(0, 0.01, recipe.rounds + 1)))
     orders = [[running[i] for i in random.permutation(len(running))] for _ in weather]
@@ -125,8 +121,10 @@ def make_contest(
         process = random.normal(0, recipe.process_sd)
         cold = np.where(within == 0, 0.06, np.where(within == 1, 0.02, 0.0))
         spikes = random.random(count) < 0.02
-        ms = recipe.step_ms(workload, contender) * weather[rounds] * np.exp(
-            process + noise + cold + 0.5 * spikes
+        ms = (
+            recipe.step_ms(workload, contender)
+            * weather[rounds]
+            * np.exp(process + noise + cold + 0.5 * spikes)
         )
         ms[0] *= 40 if contender.framework == "tensorflow" else 6
         step = (ms * 1e6).astype(np.int64)
@@ -296,9 +294,7 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
     )
 
 
-def make_certificate_row(
-    recipe: Recipe, workload: str, contender: r.Contender
-) -> r.CertificateRow:
+def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) -> r.CertificateRow:
     random = np.random.default_rng([len(contender.name), contender.threads, len(workload)])
     losses = 2.3 * np.exp(-0.02 * np.arange(100)) * (1 + 0.1 * np.sin(np.arange(100)))
     rounding = np.abs(random.normal(0, 1e-15, 100))

@@ -9,7 +9,7 @@ from workflows.certify import certify, make_reference
 from workflows.configuration import parse
 from workflows.contest import hold
 from workflows.folders import Folders
-from workflows.plan import Plan, make
+from workflows.plan import Plan, ask, load_plan, look
 from workflows.prepare import prepare
 from workflows.progress import Progress
 from workflows.records import read_batches, write_json
@@ -45,9 +45,12 @@ def study(abacus, small, tmp_path):
     """`study(key=value ...)`: a small study with these keys changed, prepared in a folder."""
 
     def make_study(**changes):
-        plan = make(parse({**small, **changes}), command="a test", note=lambda text: None)
-        folders = Folders(tmp_path / "results" / plan.machine / plan.study.study)
-        write_json(folders.plan, plan)
-        return SmallStudy(plan, folders).prepare()
+        configuration = parse({**small, **changes})
+        folders = Folders(tmp_path / "results" / "here" / configuration.study)
+        ask(folders, configuration, "here", "a test")
+        for entry in configuration.contenders:
+            probe = look(configuration, entry.framework, note=lambda text: None)
+            write_json(folders.probe(entry.framework), probe)
+        return SmallStudy(load_plan(folders), folders).prepare()
 
     return make_study

@@ -78,7 +78,9 @@ def test_a_wide_workload_is_certified_narrow_and_at_full_size(study):
     assert set(row.full.weights) == {"dense1.kernel", "dense1.bias", "dense2.kernel", "dense2.bias"}
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), [1.0, float("nan")], [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), [1.0, float("nan")], [1.0, 2.0, 3.0]]
+)
 def test_what_is_not_finite_or_of_another_shape_never_agrees(value):
     reference = [1.0, 2.0] if isinstance(value, list) else 1.0
     assert relative(value, reference) == float("inf")

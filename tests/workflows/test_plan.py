@@ -3,13 +3,24 @@ import sys
 import pytest
 
 from workflows.configuration import parse
-from workflows.plan import PlanError, contenders, make
+from workflows.folders import Folders
+from workflows.plan import PlanError, ask, contenders, load_plan, look
+from workflows.records import RecordError, write_json
 
 
-def plan(small, **changes):
-    notes = []
-    made = make(parse({**small, **changes}), command="a test", note=notes.append)
-    return made, notes
+@pytest.fixture
+def plan(small, abacus, tmp_path):
+    """`plan(key=value ...)`: the plan of the small study with these keys changed, and notes."""
+
+    def make(**changes):
+        configuration, notes = parse({**small, **changes}), []
+        folders = Folders(tmp_path)
+        ask(folders, configuration, "here", "a test")
+        for name in dict.fromkeys(entry.framework for entry in configuration.contenders):
+            write_json(folders.probe(name), look(configuration, name, notes.append))
+        return load_plan(folders), notes
+
+    return make
 
 
 def test_all_threads_become_a_number_once(small, abacus):
@@ -25,8 +36,8 @@ def test_an_entry_may_differ_from_the_study(small, abacus):
     assert names == ["abacus/default/cpu/1", "abacus/default/cpu/2", "abacus/slow/cpu/1"]
 
 
-def test_a_device_that_is_not_there_is_a_reason(small, abacus):
-    made, notes = plan(small, devices=["cpu", "gpu"])
+def test_a_device_that_is_not_there_is_a_reason(plan):
+    made, notes = plan(devices=["cpu", "gpu"])
     assert {c.name: c.missing for c in made.contenders} == {
         "abacus/default/cpu/1": "",
         "abacus/default/gpu/1": "an abacus has no GPU",
@@ -34,30 +45,41 @@ def test_a_device_that_is_not_there_is_a_reason(small, abacus):
     assert "without abacus/default/gpu/1: an abacus has no GPU" in notes
 
 
-def test_more_threads_than_cores_is_a_reason(small, abacus):
-    made, _ = plan(small, threads=[1, 9999])
+def test_more_threads_than_cores_is_a_reason(plan):
+    made, _ = plan(threads=[1, 9999])
     assert "9999 threads asked for" in made.contenders[1].missing
 
 
-def test_a_framework_that_is_not_installed_is_a_reason(small, abacus, monkeypatch):
+def test_a_framework_that_is_not_installed_is_a_reason(plan, monkeypatch):
     monkeypatch.delenv("PYTHONPATH")  # so this interpreter finds it, and workers do not
-    with pytest.raises(PlanError, match="no contender can run here"):
-        plan(small)
+    made, _ = plan()
+    assert "unknown framework" in made.contenders[0].missing
 
 
-def test_an_interpreter_that_is_not_there_is_a_reason(small, abacus):
-    with pytest.raises(PlanError, match=r"cannot start /no/such/python: No such file"):
-        plan(small, interpreters={"abacus": "/no/such/python"})
+def test_an_interpreter_that_is_not_there_is_a_reason(plan):
+    made, _ = plan(interpreters={"abacus": "/no/such/python"})
+    assert made.contenders[0].missing == "cannot start /no/such/python: No such file or directory"
 
 
-def test_required_makes_an_error_of_it(small, abacus):
+def test_nobody_to_run_is_an_error_with_the_reasons(plan):
+    made, _ = plan(devices=["gpu"])
+    with pytest.raises(PlanError, match="abacus/default/gpu/1: an abacus has no GPU"):
+        made.reference  # noqa: B018
+
+
+def test_required_makes_an_error_of_it(plan):
     entry = {"framework": "abacus", "devices": ["cpu", "gpu"], "required": True}
     with pytest.raises(PlanError, match="abacus/default/gpu/1 is required, but: an abacus has no"):
-        plan(small, contenders=[entry])
+        plan(contenders=[entry])
 
 
-def test_the_reference_is_the_reference_frameworks_plainest(small, abacus):
-    made, _ = plan(small, threads=["all", 1], devices=["gpu", "cpu"])
+def test_the_reference_is_the_reference_frameworks_plainest(plan):
+    made, _ = plan(threads=["all", 1], devices=["gpu", "cpu"])
     assert made.reference.name == "abacus/default/cpu/1"
     assert made.reference.interpreter == sys.executable
     assert made.reference.versions == {"abacus": "0.1"}
+
+
+def test_without_a_study_there_is_no_plan(tmp_path):
+    with pytest.raises(RecordError, match=r"study\.json: No such file"):
+        load_plan(Folders(tmp_path))

@@ -1,0 +1,86 @@
+"""The fastest way we know in TensorFlow: plain operations, and its fused update kernels."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from frameworks.contract import Setting
+from frameworks.tensorflow.updates import UPDATES, Update
+from frameworks.workloads import Workload, layers
+from frameworks.workloads.optimisers import Optimiser
+
+
+class Network:
+    """A workload's layers in order, as operations on variables of its own."""
+
+    def __init__(self, workload: Workload, precision: str) -> None:
+        self.trainable_variables: list[Any] = []
+        self._operations: list[Any] = []
+        for stage in workload.stages:
+            shapes = stage.layer.parameter_shapes(stage.input_shape).values()
+            variables = [tf.Variable(tf.zeros(shape, precision)) for shape in shapes]
+            self.trainable_variables += variables
+            self._operations.append(operation(stage.layer, *variables))
+
+    def __call__(self, inputs: Any, training: bool) -> Any:
+        for apply in self._operations:
+            inputs = apply(inputs)
+        return inputs
+
+
+def network(workload: Workload, precision: str) -> Network:
+    return Network(workload, precision)
+
+
+def operation(layer: layers.Layer, kernel: Any = None, bias: Any = None) -> Any:
+    match layer:
+        case layers.Dense():
+            return lambda x: tf.nn.bias_add(tf.matmul(x, kernel), bias)
+        case layers.Conv2D(stride=stride, padding=padding):
+            convolve = partial(tf.nn.conv2d, strides=stride, padding=padding.upper())
+            return lambda x: tf.nn.bias_add(convolve(x, kernel), bias)
+        case layers.MaxPool(size):
+            return partial(tf.nn.max_pool2d, ksize=size, strides=layer.step, padding="VALID")
+        case layers.AveragePool(size):
+            return partial(tf.nn.avg_pool2d, ksize=size, strides=layer.step, padding="VALID")
+        case layers.GlobalAveragePool():
+            return partial(tf.reduce_mean, axis=(1, 2))
+        case layers.Flatten():
+            return lambda x: tf.reshape(x, (x.shape[0], -1))
+        case layers.ReLU():
+            return tf.nn.relu
+        case layers.Tanh():
+            return tf.nn.tanh
+        case layers.Sigmoid():
+            return tf.nn.sigmoid
+    raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
+
+
+def loss(workload: Workload, precision: str) -> Callable[..., Any]:
+    if workload.loss == "sparse_cross_entropy":
+        return sparse_cross_entropy
+    return mean_squared_error
+
+
+def sparse_cross_entropy(targets: Any, logits: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits))
+
+
+def mean_squared_error(targets: Any, outputs: Any) -> Any:
+    return tf.reduce_mean(tf.math.squared_difference(outputs, targets))
+
+
+def optimiser(published: Optimiser, precision: str, variables: list[Any]) -> Update:
+    return UPDATES[published.kind](published, variables)
+
+
+def state(optimiser: Update) -> list[Any]:
+    """What training changes in an optimiser; all of it starts at zero."""
+    return optimiser.state
+
+
+def settings(optimiser: Update) -> dict[str, Setting]:
+    """Implementation and numbers in effect, under the workload's names."""
+    return {"optimiser": optimiser.kernel, **vars(optimiser.published)}

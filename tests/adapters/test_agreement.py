@@ -1,0 +1,59 @@
+"""In float64 every variant of every framework trains as PyTorch's `default` does, or deviates
+as declared."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from frameworks.workloads import CATALOGUE, Weights, Workload, narrowed
+from frameworks.workloads.optimisers import Optimiser
+from tests.adapters.training import AGREE, NETWORKS, OPTIMISERS, REFERENCE, Contender, apart, train
+
+CATALOGUED = {"mlp": narrowed(CATALOGUE["mlp"]()), "mnist-cnn": CATALOGUE["mnist-cnn"](batch=8)}
+
+
+@cache
+def reference(workload: Workload, steps: int) -> tuple[np.ndarray, Weights]:
+    trainer = REFERENCE.trainer(workload)
+    return train(trainer, workload, steps), trainer.weights()
+
+
+def losses_apart(contender: Contender, workload: Workload, steps: int) -> np.ndarray:
+    """Relative, step by step; asserts that the weights agree where nothing is declared."""
+    trainer = contender.trainer(workload)
+    losses, (true, weights) = train(trainer, workload, steps), reference(workload, steps)
+    if not contender.deviates(workload):
+        # Dividing by sqrt(v) + 1e-8 makes rounding of vanishing gradients visible.
+        adaptive = hasattr(workload.optimiser, "epsilon")
+        assert apart(trainer.weights(), weights) < (100 * AGREE if adaptive else AGREE)
+    relative: np.ndarray = np.abs(losses / true - 1)
+    return relative
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_layer(contender: Contender, network: str) -> None:
+    assert losses_apart(contender, NETWORKS[network], steps=20).max() < AGREE
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS[1:], ids=lambda o: o.kind)
+@pytest.mark.parametrize("network", ["valid", "regression"])
+def test_every_optimiser(contender: Contender, network: str, optimiser: Optimiser) -> None:
+    workload = replace(NETWORKS[network], optimiser=optimiser)
+    errors = losses_apart(contender, workload, steps=20)
+    if contender.deviates(workload):
+        assert errors.max() > 1e-9, "declared to deviate, and does not"
+    else:
+        assert errors.max() < AGREE
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: o.kind)
+@pytest.mark.parametrize("name", CATALOGUED)
+def test_catalogue(contender: Contender, name: str, optimiser: Optimiser) -> None:
+    workload = replace(CATALOGUED[name], optimiser=optimiser)
+    bound = contender.bound(workload)
+    if bound is None:
+        assert losses_apart(contender, workload, steps=100).max() < AGREE
+    else:
+        assert 1e-9 < losses_apart(contender, workload, steps=10).max() < bound

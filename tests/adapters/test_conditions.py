@@ -1,0 +1,78 @@
+"""Conditions that hold for a whole process, each tried in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from frameworks.contract import Framework
+from frameworks.registry import framework, versions
+
+TRY = """
+import json, sys
+from frameworks.contract import Conditions, Unavailable
+from frameworks.registry import adapter_class, framework
+from frameworks.workloads import initial_weights, load
+
+name, variant, *tries = json.loads(sys.argv[1])
+workload = load("mnist-cnn", {"batch": 8, "filters": [4, 4], "units": 4})
+found = []
+for conditions in tries:
+    try:
+        adapter = adapter_class(framework(name))(Conditions(**conditions))
+        trainer = adapter.trainer(workload, initial_weights(workload, 1), variant)
+        found.append(trainer.settings())
+    except Unavailable as reason:
+        found.append(str(reason))
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(params=["pytorch", "tensorflow"])
+def installed(request: pytest.FixtureRequest) -> Framework:
+    found = framework(request.param)
+    if not versions(found):
+        pytest.skip(f"{found.name} is not installed")
+    return found
+
+
+def attempt(installed: Framework, variant: str, *conditions: dict[str, Any]) -> list[Any]:
+    """In one new process, one after the other: the settings, or why they cannot be had."""
+    arguments = json.dumps([installed.name, variant, *conditions])
+    command = [sys.executable, "-c", TRY, arguments]
+    environment = {**os.environ, **installed.environment}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found: list[Any] = json.loads(run.stdout)
+    return found
+
+
+def test_threads_and_tf32(installed: Framework) -> None:
+    three, again, one = attempt(
+        installed,
+        "tuned",
+        {"threads": 3, "tf32": True},
+        {"threads": 3, "precision": "float64"},
+        {"threads": 1},
+    )
+    assert three["intra_threads"] == three["inter_threads"] == 3
+    assert three["tf32_matmul"] is three["tf32_convolution"] is True
+    assert again["tf32_matmul"] is again["tf32_convolution"] is False
+    assert again["precision"] == "float64"
+    assert "started under other conditions" in one
+    assert three["freed_memory"] == "kept"
+
+
+def test_default_leaves_the_allocator_alone(installed: Framework) -> None:
+    (settings,) = attempt(installed, "default", {})
+    assert settings["freed_memory"] == ("returned" if installed.name == "pytorch" else "kept")
+
+
+def test_gpu_or_the_reason(installed: Framework) -> None:
+    (found,) = attempt(installed, "default", {"device": "gpu"})
+    if isinstance(found, str):
+        assert "sees no GPU" in found
+    else:
+        assert found["device"] != "cpu"

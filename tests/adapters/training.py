@@ -1,0 +1,152 @@
+"""Small workloads, the contenders that train them, and how far apart two runs are."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
+from frameworks.registry import adapter_class, framework, versions
+from frameworks.workloads import Dataset, Weights, Workload, initial_weights
+from frameworks.workloads.layers import (
+    AveragePool,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+    Sigmoid,
+    Tanh,
+)
+from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+
+AGREE = 1e-12  # relative, float64
+OPTIMISERS = (SGD(0.01), Momentum(0.01), RMSprop(), Adam())
+
+Batch = tuple[np.ndarray, np.ndarray]
+
+
+class Contender(NamedTuple):
+    framework: str
+    variant: str
+    device: str = "cpu"
+
+    def deviates(self, workload: Workload) -> bool:
+        return self.bound(workload) is not None
+
+    def bound(self, workload: Workload) -> float | None:
+        """How far the loss may be off, where the optimiser is declared to deviate."""
+        component = f"optimiser.{workload.optimiser.kind}"
+        deviations = framework(self.framework).variants[self.variant].deviations
+        return next((d.loss_within for d in deviations if d.component == component), None)
+
+    def trainer(
+        self, workload: Workload, precision: str = "float64", weights: Weights | None = None
+    ) -> Trainer:
+        adapter = started(self.framework, self.device, precision)
+        return adapter.trainer(workload, weights or initial_weights(workload, 1), self.variant)
+
+
+CONTENDERS = [
+    Contender(name, variant, device)
+    for device in ("cpu", "gpu")
+    for name in ("pytorch", "tensorflow")
+    for variant in ("default", "tuned")
+]
+REFERENCE = Contender("pytorch", "default")
+
+
+@cache
+def started(name: str, device: str, precision: str) -> Adapter:
+    """The framework under these conditions, one thread; skips the test where that cannot be.
+    TensorFlow sees a GPU only in a process of its own: `pytest tests/adapters -k gpu`."""
+    if not versions(framework(name)):
+        pytest.skip(f"{name} is not installed")
+    try:
+        return adapter_class(framework(name))(Conditions(device=device, precision=precision))
+    except Unavailable as reason:
+        if device == "cpu":
+            raise
+        pytest.skip(str(reason))
+
+
+def small(
+    *layers: Layer,
+    shape: tuple[int, ...] = (9, 8, 2),
+    classes: int | None = 4,
+    optimiser: Optimiser = OPTIMISERS[0],
+) -> Workload:
+    """Cross-entropy over `classes`, or mean squared error where there are none."""
+    return Workload(
+        name="small",
+        dataset=Dataset("normal", 64, shape, classes),
+        batch=6,
+        layers=layers,
+        loss="sparse_cross_entropy" if classes else "mean_squared_error",
+        optimiser=optimiser,
+    )
+
+
+NETWORKS = {
+    "valid": small(Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(4)),
+    "valid-stride-2": small(Conv2D(5, 3, 2), Tanh(), Flatten(), Dense(4)),
+    "valid-stride-3": small(Conv2D(5, 2, 3), Sigmoid(), Flatten(), Tanh(), Dense(4)),
+    "same": small(Conv2D(3, 3, 1, "same"), ReLU(), Flatten(), Dense(4)),
+    "same-even-kernels": small(
+        Conv2D(3, 2, 1, "same"), ReLU(), Conv2D(4, 4, 1, "same"), Tanh(), Flatten(), Dense(4)
+    ),
+    "same-stride-2": small(
+        Conv2D(3, 3, 2, "same"), ReLU(), Conv2D(4, 4, 2, "same"), ReLU(), Flatten(), Dense(4)
+    ),
+    "same-stride-3": small(
+        Conv2D(3, 5, 3, "same"), ReLU(), Conv2D(4, 1, 3, "same"), Flatten(), Dense(4)
+    ),
+    "overlapping-pools": small(
+        MaxPool(3, 2), Conv2D(4, 2), ReLU(), AveragePool(2, 1), Flatten(), Dense(4)
+    ),
+    "gaps-between-pools": small(
+        Conv2D(3), ReLU(), AveragePool(2, 3), MaxPool(1, 2), Flatten(), Dense(4), shape=(11, 9, 1)
+    ),
+    "global-average": small(Conv2D(5), Tanh(), GlobalAveragePool(), Dense(4)),
+    "flatten-last": small(Conv2D(2, 3, 3), Flatten(), classes=8),
+    "regression": small(
+        Dense(7), ReLU(), ReLU(), Dense(5), Sigmoid(), ReLU(), Dense(3), shape=(12,), classes=None
+    ),
+    "activation-first": small(ReLU(), Conv2D(3), MaxPool(2), ReLU(), Flatten(), ReLU(), Dense(4)),
+}
+
+
+def batches(workload: Workload, count: int, seed: int = 0) -> Iterator[Batch]:
+    """Inputs in [0, 1) for digits, else standard normal; random labels, or targets."""
+    random = np.random.default_rng(seed)
+    draw = random.random if workload.dataset.kind == "mnist" else random.standard_normal
+    for _ in range(count):
+        inputs = draw((workload.batch, *workload.dataset.shape)).astype(np.float32)
+        if workload.dataset.classes:
+            yield inputs, random.integers(0, workload.outputs, workload.batch, dtype=np.int32)
+        else:
+            shape = (workload.batch, workload.outputs)
+            yield inputs, random.standard_normal(shape).astype(np.float32)
+
+
+def train(trainer: Trainer, workload: Workload, steps: int = 20) -> np.ndarray:
+    """The loss of every step."""
+    losses = []
+    for batch in batches(workload, steps):
+        trainer.step(trainer.put(*batch))
+        trainer.synchronise()
+        losses.append(trainer.loss())
+    return np.array(losses)
+
+
+def apart(weights: Weights, others: Weights) -> float:
+    """The largest distance of a tensor from its counterpart, relative to that one's norm."""
+    assert list(weights) == list(others)
+    return max(
+        float(np.linalg.norm(weights[name] - other) / np.linalg.norm(other))
+        for name, other in others.items()
+    )

@@ -1,0 +1,268 @@
+"""The pages: same in, same out; nothing loaded from elsewhere; nothing held back."""
+
+import hashlib
+import html
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.claims import claims, summary
+from analysis.report import write as write_report
+from analysis.study import load
+from analysis.tables import Findings
+from analysis.weaknesses import weaknesses
+from tests.analysis.synthetic import MS, Recipe, write
+
+ROOT = Path(__file__).resolve().parents[2]
+SMOKE = Recipe(
+    study="smoke",
+    smoke=True,
+    mnist="stand-in",
+    workloads=("mnist-cnn",),
+    threads=(1,),
+    replicates=2,
+    absent={("mnist-cnn", 2, "tensorflow/tuned/cpu/1"): "out of memory: a | b <b>bold</b>"},
+)
+# Refuses every framework, as on a machine that has none.
+BLOCKED = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "tensorflow", "jax", "keras"):
+            raise ImportError(f"{name} is not for analysis")
+sys.meta_path.insert(0, Refuse())
+from analysis.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class Page(HTMLParser):
+    """What a browser would load, what it would show, and whether tags are balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[tuple[str, str]] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.scripts = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.scripts += tag == "script" or any(name.startswith("on") for name in values)
+        if tag == "a":
+            self.links.append(values["href"])
+        else:
+            self.loads += [
+                (tag, values[name])
+                for name in ("src", "href", "xlink:href", "srcset", "data")
+                if not values.get(name, "#").startswith("#")
+            ]
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag not in ("meta", "br", "link", "img", "hr"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        elif tag not in ("meta", "br", "link", "img", "hr"):
+            raise AssertionError(f"</{tag}> closes {self.open[-3:]}")
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open and "svg" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return flat("".join(self.words))
+
+
+def flat(text: str) -> str:
+    """Without line breaks and the characters that prevent them."""
+    return " ".join(html.unescape(text).replace("\u2060", "").replace("\u00a0", " ").split())
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report")
+    write_report(load([folder]), out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> Page:
+    return Page((report / "report.html").read_text())
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_files(report: Path) -> None:
+    figures = [
+        f"figures/{name}.{kind}"
+        for name in ("distributions", "losses", "parts", "ratios", "series")
+        for kind in ("png", "svg")
+    ]
+    names = "certificate comparisons contenders devices machine missing settings"
+    listed = [
+        *figures,
+        "report.html",
+        "report.md",
+        *(f"tables/{name}.csv" for name in names.split()),
+    ]
+    assert list(hashes(report)) == listed
+
+
+def test_same_bytes_from_another_process_without_any_framework(
+    report: Path, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "elsewhere"
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "4711",
+        "PYTHONPATH": str(ROOT),
+        "TZ": "Asia/Tokyo",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, str(folder), "--out", "elsewhere"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "report: elsewhere/report.html\n"
+    assert hashes(out) == hashes(report)
+
+
+def test_nothing_is_loaded_and_nothing_runs(page: Page) -> None:
+    assert page.loads == []
+    assert page.scripts == 0
+    assert all(re.match(r"#|tables/\w+\.csv$", link) for link in page.links)
+    assert page.open == []
+
+
+def test_stylesheet_loads_nothing(report: Path) -> None:
+    text = (report / "report.html").read_text()
+    assert not re.search(r"@import|url\((?!#)", text)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_ids_are_unique_and_links_go_somewhere(page: Page) -> None:
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_no_path_and_no_moment_of_rendering(report: Path, folder: Path) -> None:
+    for name in ("report.html", "report.md"):
+        text = (report / name).read_text()
+        assert str(folder) not in text and str(report) not in text and str(ROOT) not in text
+    for path in report.glob("figures/*.svg"):
+        assert "<dc:date>" not in path.read_text()
+
+
+def test_figures_are_whole_and_embedded_in_the_pages_colours(report: Path) -> None:
+    text = (report / "report.html").read_text()
+    assert text.count('<svg role="img" aria-label="') == 5
+    assert "currentColor" in text
+    for path in report.glob("figures/*.svg"):
+        svg = path.read_text()
+        ElementTree.fromstring(svg)
+        assert "#010203" not in svg and "#ffffff" in svg
+    for stand_in in ("#010203", "#fefdfc"):
+        assert stand_in not in text
+
+
+def test_both_pages_say_the_same(report: Path, page: Page, findings: Findings) -> None:
+    markdown = flat((report / "report.md").read_text().replace("**", "").replace("`", ""))
+    machine, rows = findings.machine, findings.comparisons
+    said = [*summary(machine, rows), *map(str, claims(machine, rows)), *weaknesses(findings, 1)]
+    assert len(said) > 12
+    for sentence in said:
+        assert flat(sentence) in page.text
+        assert flat(sentence) in markdown
+
+
+def test_the_answer_comes_first(report: Path) -> None:
+    lines = [line for line in (report / "report.md").read_text().splitlines() if line]
+    assert lines[2:4] == [
+        "## The answer",
+        "TensorFlow was faster than PyTorch in 6 of 8 comparisons; 2 undecided. "
+        "Its mini-batches took 0.526 to 0.979 times as long as PyTorch's.",
+    ]
+    assert any(
+        re.fullmatch(
+            r"- mnist-cnn, CPU, 1 thread, default: TensorFlow takes 0\.\d+ times as long as "
+            r"PyTorch \(95 % interval 0\.\d+ to 0\.\d+, 7 replicates\): faster\.",
+            line,
+        )
+        for line in lines
+    )
+
+
+def test_how_to_do_it_again(page: Page) -> None:
+    assert "snakemake --cores 1" in page.text
+    machine = Recipe().machine
+    assert f"python -m analysis reports/default/machines/{machine} --out reports/default" in page.text
+
+
+def test_a_smoke_run_is_marked(tmp_path: Path) -> None:
+    write_report(load([write(tmp_path / "in", SMOKE)]), tmp_path / "out")
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    page = Page((tmp_path / "out" / "report.html").read_text())
+    for text in (flat(markdown), page.text):
+        for word in ("SMOKE RUN", "not MNIST", "Failures", "Few replicates"):
+            assert word in text
+        assert text.index("SMOKE RUN") < text.index("The answer")
+    assert "<b>bold</b>" not in markdown
+    assert "a | b <b>bold</b>" in page.text
+    assert page.open == []
+
+
+def test_several_machines_stand_apart(tmp_path: Path) -> None:
+    recipes = [
+        Recipe(machine="laptop", workloads=("mnist-cnn",), threads=(1,), replicates=3),
+        Recipe(
+            machine="server", workloads=("mnist-cnn",), threads=(1,), replicates=3,
+            ms={key: 2 * ms for key, ms in MS.items()},
+        ),
+    ]  # fmt: skip
+    folders = [write(tmp_path / recipe.machine, recipe) for recipe in recipes]
+    write_report(load(folders), tmp_path / "out")
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    assert markdown.count("### laptop\n") == markdown.count("### server\n") == 9
+    assert (tmp_path / "out" / "figures" / "ratios-server.svg").exists()
+    assert "reports/default/machines/laptop reports/default/machines/server" in markdown
+    assert "One machine" not in markdown
+    page = Page((tmp_path / "out" / "report.html").read_text())
+    assert len(page.ids) == len(set(page.ids))
+    # back to one machine: figures of the other rendering go
+    write_report(load(folders[:1]), tmp_path / "out")
+    assert not list((tmp_path / "out" / "figures").glob("*-server.*"))
+    assert (tmp_path / "out" / "figures" / "ratios.svg").exists()
+
+
+def test_times_without_any_spread_can_be_drawn(tmp_path: Path) -> None:
+    recipe = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
+    machine = load([write(tmp_path / "in", recipe)])[0]
+    for column in ("ms", "data_ms", "transfer_ms", "step_ms"):
+        machine.batches[column] = 1.0
+    (row, *_) = Findings(machine).comparisons
+    assert (row.ratio, row.ratio_low, row.ratio_high, row.verdict) == (1, 1, 1, "equivalent")
+    write_report([machine], tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").exists()

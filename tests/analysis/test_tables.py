@@ -1,0 +1,254 @@
+"""From made-up records with planted truths to the rows that should follow."""
+
+import csv
+import io
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.comparisons import Comparison
+from analysis.missing import grouped
+from analysis.study import Seat, load
+from analysis.tables import KINDS, Findings, tables
+from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
+
+Found = Callable[[Recipe], Findings]
+SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,))
+
+
+def row(findings: Findings, workload: str, variant: str, threads: int) -> Comparison:
+    (found,) = [
+        r
+        for r in findings.comparisons
+        if (r.workload, r.variant, r.threads, r.device) == (workload, variant, threads, "cpu")
+    ]
+    return found
+
+
+def test_planted_ratios_are_recovered(findings: Findings) -> None:
+    for (workload, framework, variant), ms in MS.items():
+        if framework == "tensorflow":
+            for threads in (1, 2):
+                found = row(findings, workload, variant, threads)
+                truth = ms / MS[workload, "pytorch", variant]
+                assert found.ratio == pytest.approx(truth, rel=0.06)
+                assert found.ratio_low and found.ratio_high and found.ratio
+                assert found.ratio_low < found.ratio < found.ratio_high
+                assert found.replicates == 7
+    assert row(findings, "mnist-cnn", "default", 1).verdict == "faster"
+    assert row(findings, "mnist-cnn", "tuned", 1).verdict == "cannot tell"
+
+
+def test_ratio_is_the_geometric_mean_of_the_contests_ratios(findings: Findings) -> None:
+    batches = findings.machine.batches
+    steady = batches[~batches["warmup"] & (batches["workload"] == "mlp")]
+    times = (steady["transfer_ns"] + steady["step_ns"]).astype(float)
+    medians = times.groupby([steady["contender"], steady["replicate"]]).median()
+    logs = np.log(medians["tensorflow/tuned/cpu/2"] / medians["pytorch/tuned/cpu/2"])
+    assert row(findings, "mlp", "tuned", 2).ratio == pytest.approx(math.exp(logs.mean()))
+
+
+def test_a_quiet_even_pair_is_equivalent(found: Found) -> None:
+    even = {("mnist-cnn", f, "default"): 20.0 for f in ("pytorch", "tensorflow")}
+    quiet = replace(SMALL, ms=even, process_sd=0.002, batch_sd=0.005, variants=("default",))
+    assert row(found(quiet), "mnist-cnn", "default", 1).verdict == "equivalent"
+
+
+def test_slower_is_slower(found: Found) -> None:
+    slow = {("mnist-cnn", "tensorflow", "default"): 42.0}
+    assert row(found(replace(SMALL, ms=slow)), "mnist-cnn", "default", 1).verdict == "slower"
+
+
+def test_false_alarms_of_even_pairs_are_rare(tmp_path: Path) -> None:
+    even = {("mnist-cnn", f, "default"): 20.0 for f in ("pytorch", "tensorflow")}
+    p = []
+    for seed in range(40):
+        recipe = replace(SMALL, ms=even, variants=("default",), seed=seed, replicates=5)
+        pair = Findings(load([write(tmp_path / str(seed), recipe)])[0]).comparisons[0]
+        assert pair.p is not None
+        p.append(pair.p)
+    assert sum(value < 0.05 for value in p) <= 6  # 5 % of 40 are 2; 7 or more: one in 300
+
+
+def test_one_replicate_cannot_tell(found: Found) -> None:
+    only = row(found(replace(SMALL, replicates=1)), "mnist-cnn", "default", 1)
+    assert only.verdict == "cannot tell"
+    assert only.ratio is not None and only.ratio_low is None and only.p_adjusted is None
+    assert "two at least" in only.reason
+
+
+def test_without_certificate_no_ratio(found: Found) -> None:
+    findings = found(replace(SMALL, refused=("tensorflow/tuned/cpu/1",)))
+    refused = row(findings, "mnist-cnn", "tuned", 1)
+    assert refused.verdict == "refused"
+    assert (refused.ratio, refused.p, refused.certificate) == (None, None, "")
+    assert "loss differs by 2.0e-3 at step 3" in refused.reason
+    times = [c for c in findings.contenders if c.framework == "tensorflow" and c.variant == "tuned"]
+    assert times[0].median_ms and times[0].median_ms > 0
+    assert any(line.status == "refused" for line in findings.missing)
+    # the others are corrected for one row, not for two
+    other = row(findings, "mnist-cnn", "default", 1)
+    assert other.p_adjusted == other.p
+
+
+def test_a_refused_reference_takes_its_pairs_with_it(found: Found) -> None:
+    findings = found(replace(SMALL, refused=("pytorch/tuned/cpu/1",)))
+    assert row(findings, "mnist-cnn", "tuned", 1).verdict == "refused"
+    assert row(findings, "mnist-cnn", "default", 1).ratio is not None
+
+
+def test_no_certificate_at_all_is_a_refusal(folder: Path) -> None:
+    machine = load([folder])[0]
+    records = machine.records.model_copy(update={"certificates": []})
+    findings = Findings(replace(machine, records=records))
+    held = [pair for pair in findings.comparisons if pair.device == "cpu"]
+    assert {pair.verdict for pair in held} == {"refused"}
+    assert "has no certificate" in held[0].reason
+
+
+def test_certificates_say_how_far(findings: Findings) -> None:
+    assert row(findings, "mlp", "tuned", 1).certificate.startswith("agrees to 2.")
+    assert row(findings, "mlp", "default", 1).certificate == (
+        "declared: optimiser.adam (loss 1.3e-3 within 10 steps)"
+    )
+
+
+def test_gpu_rows_are_in_every_table_with_their_reason(findings: Findings) -> None:
+    for name, text in tables([findings]).items():
+        if name == "machine":
+            continue
+        rows = [r for r in csv.DictReader(io.StringIO(text)) if r["device"] == "gpu"]
+        assert rows, name
+        assert {r["reason"] for r in rows} == {NO_GPU}
+        assert {r["dataset"] for r in rows} == {"normal", "mnist"}
+    gpu = [r for r in findings.comparisons if r.device == "gpu"]
+    assert {r.verdict for r in gpu} == {"missing"}
+    assert len(grouped(findings.missing)) == 1  # 16 rows, one reason, one line
+
+
+def test_a_failed_replicate_leaves_the_others(found: Found) -> None:
+    reason = "out of memory:\n ResourceExhaustedError"
+    absent = {("mnist-cnn", r, "tensorflow/tuned/cpu/1"): reason for r in (2, 5)}
+    findings = found(replace(SMALL, absent=absent))
+    pair = row(findings, "mnist-cnn", "tuned", 1)
+    assert pair.replicates == 5 and pair.ratio is not None
+    (failed,) = [line for line in findings.missing if line.status == "failed"]
+    assert failed.replicates == "2 5"
+    assert failed.reason == "out of memory: ResourceExhaustedError"
+    (contender,) = [c for c in findings.contenders if c.status == "incomplete"]
+    assert contender.replicates == 5 and contender.reason.startswith("not in 2 of 7 replicates")
+
+
+def test_rows_of_a_failed_process_do_not_count(folder: Path) -> None:
+    machine = load([folder])[0]
+    records = machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        for contender in contest.contenders:
+            if contender.name == "pytorch/default/cpu/1":
+                contender.status, contender.reason = "failed", "died in round 7"
+    findings = Findings(replace(machine, records=records))
+    dead = [c for c in findings.contenders if (c.framework, c.variant) == ("pytorch", "default")]
+    assert {c.median_ms for c in dead if c.threads == 1 and c.device == "cpu"} == {None}
+    assert row(findings, "mlp", "default", 1).reason == "died in round 7"
+
+
+def test_contests_that_were_not_held_are_missing(found: Found, folder: Path) -> None:
+    machine = load([folder])[0]
+    contests = [c for c in machine.records.contests if (c.workload, c.replicate) != ("mlp", 7)]
+    records = machine.records.model_copy(update={"contests": contests})
+    findings = Findings(replace(machine, records=records))
+    lines = [line for line in findings.missing if line.replicates == "7"]
+    assert len(lines) == 8
+    assert {line.reason for line in lines} == {"there is no record of the contest"}
+
+
+def test_another_reference_where_the_studys_was_not_measured(found: Found) -> None:
+    recipe = replace(SMALL, reference="jax")
+    findings = found(recipe)
+    assert {pair.reference for pair in findings.comparisons} == {"pytorch"}
+
+
+def test_speed_up_of_threads(findings: Findings) -> None:
+    rows = [r for r in findings.devices if r.device == "cpu"]
+    assert {(r.threads, r.baseline_threads) for r in rows} == {(2, 1)}
+    for r in rows:
+        assert r.speedup == pytest.approx({"mlp": 1.25, "mnist-cnn": 1.5}[r.workload], rel=0.06)
+        assert r.low and r.high and r.speedup and r.low < r.speedup < r.high
+
+
+def test_contenders(findings: Findings) -> None:
+    (line,) = [
+        c
+        for c in findings.contenders
+        if (c.workload, c.framework, c.variant, c.device, c.threads)
+        == ("mlp", "pytorch", "default", "cpu", 1)
+    ]
+    assert line.median_ms == pytest.approx(110, rel=0.05)
+    assert line.low_ms and line.high_ms and line.q25_ms and line.q75_ms and line.median_ms
+    assert line.low_ms < line.median_ms < line.high_ms
+    assert line.q25_ms < line.median_ms < line.q75_ms
+    assert line.first_batch_ms == pytest.approx(660, rel=0.2)
+    assert line.batches == 7 * 8 * 4 and line.warmup_batches == 7 * (5 + 8 * 2)
+    assert line.samples_per_s == pytest.approx(32_000 / line.median_ms)
+
+
+def test_settings_are_held_against_those_compared_with(findings: Findings) -> None:
+    values = {
+        (s.framework, s.setting): (s.value, s.equal)
+        for s in findings.settings
+        if (s.workload, s.variant, s.device, s.threads) == ("mlp", "default", "cpu", 2)
+    }
+    assert values["pytorch", "intra_threads"] == ("2", "yes")
+    assert values["pytorch", "layout"] == ("NCHW", "no")
+    assert values["tensorflow", "tf32_matmul"] == ("n/a", "n/a")
+
+
+def test_machine_is_flattened_and_changes_are_said(findings: Findings) -> None:
+    values = {line.key: line for line in findings.environment}
+    assert values["cpu.model"].value == "AMD EPYC"
+    assert values["cpu.caches_kib.L3"].value == "32768"
+    assert values["load_average"].value == "0.1 to 0.7, 0.1, 0.1"
+    assert values["load_average"].changed == "yes"
+    assert values["versions.tensorflow.keras"].value == "3.15.1"
+
+
+def test_two_machines_are_never_pooled(tmp_path: Path) -> None:
+    fast = replace(SMALL, machine="a", seed=1)
+    slow = replace(
+        SMALL, machine="b", seed=2, ms={key: 3 * ms for key, ms in MS.items()}, replicates=4
+    )
+    folders = [write(tmp_path / recipe.machine, recipe) for recipe in (slow, fast)]
+    both = tables([Findings(machine) for machine in load(folders)])
+    alone = [tables([Findings(machine)]) for folder in folders[::-1] for machine in load([folder])]
+    for name, text in both.items():
+        first, second = (one[name].splitlines() for one in alone)
+        assert text.splitlines() == [*first, *second[1:]], name
+        assert {line.split(",")[0] for line in text.splitlines()[1:]} == {"a", "b"}
+
+
+def test_columns(findings: Findings) -> None:
+    wanted = {
+        "contenders": "workload framework variant device threads replicates batches median_ms "
+        "low_ms high_ms q25_ms q75_ms first_batch_ms warmup_batches samples_per_s status reason",
+        "comparisons": "workload device threads variant framework reference ratio ratio_low "
+        "ratio_high p p_adjusted verdict detectable replicates_needed certificate",
+    }
+    written = {name: pd.read_csv(io.StringIO(t)) for name, t in tables([findings]).items()}
+    assert set(written) == set(KINDS)
+    for name, columns in wanted.items():
+        assert set(columns.split()) <= set(written[name].columns)
+    assert all("machine" in table.columns for table in written.values())
+    assert all("dataset" in t.columns for n, t in written.items() if n != "machine")
+
+
+def test_order_is_that_of_the_study(findings: Findings) -> None:
+    seats = list(findings.roster)
+    assert seats[0] == Seat("mlp", "pytorch", "default", "cpu", 1)
+    assert seats[1] == Seat("mlp", "tensorflow", "default", "cpu", 1)
+    assert seats[2].variant == "tuned" and seats[4].threads == 2 and seats[8].device == "gpu"
+    assert seats[-1].workload == "mnist-cnn"

@@ -1,0 +1,13 @@
+rule probe:
+    output:
+        f"{HERE}/probes/{{framework}}.json",
+    log:
+        f"{HERE}/logs/probe-{{framework}}.log",
+    priority: 20
+    conda:
+        "environment.yaml"
+    params:
+        key=lambda wildcards: keys.probe_key(STUDY, wildcards.framework),
+        study=lambda wildcards: HERE,
+    shell:
+        "python -m workflows.plan --study {params.study} --framework {wildcards.framework} 2>&1 | tee {log}"
