@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
+    from analysis.loading import load
     from analysis.report import write
-    from analysis.study import load
 
     try:
         machines = load(options.folders)

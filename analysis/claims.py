@@ -61,6 +61,8 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
     held = [row for row in rows if row.ratio is not None]
     if not held:
         sentences = ["No two contenders could be compared."]
+        if not rows:
+            sentences = ["Only one framework is in this study: there is nothing to compare."]
     else:
         pairs = dict.fromkeys((row.framework, row.reference) for row in held)
         sentences = [

@@ -50,7 +50,7 @@ def comparison_table(findings: Findings) -> Display:
             for row in rows
         ],
         absent(
-            [row for row in findings.comparisons if row.ratio is None],
+            [row for row in findings.comparisons if row.reason],
             lambda row: f"{row.verdict} ({row.reason})",
         ),
         "comparisons.csv",
@@ -80,7 +80,7 @@ def contender_table(findings: Findings) -> Display:
             for row in rows
         ],
         absent(
-            [row for row in findings.contenders if row.median_ms is None],
+            [row for row in findings.contenders if row.reason],
             lambda row: f"{row.status} ({row.reason})",
         ),
         "contenders.csv",
@@ -106,8 +106,8 @@ def device_table(findings: Findings) -> Display:
             for row in rows
         ],
         absent(
-            [row for row in findings.devices if row.speedup is None],
-            lambda row: f"missing ({row.reason})",
+            [row for row in findings.devices if row.reason],
+            lambda row: f"{'missing' if row.speedup is None else 'no interval'} ({row.reason})",
         ),
         "devices.csv",
     )  # fmt: skip
@@ -192,7 +192,7 @@ def estimate(value: float | None, low: float | None, high: float | None) -> list
 
 
 def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:
-    """Rows without numbers, in few words."""
+    """Rows that lack something, in few words."""
     groups: dict[str, list[Seat]] = {}
     for row in rows:
         seat = Seat(row.workload, row.framework, row.variant, row.device, row.threads)

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from analysis.certificates import Certificates, furthest
 from analysis.study import Machine
 from analysis.tables import Findings
-from analysis.words import count, large, listing, percent, scientific, short
-from frameworks.workloads import Stage, Workload, from_dict
-from workflows.records import WorkloadRecord
+from analysis.words import count, listing, percent, scientific
 
 Described = list[tuple[str, str]]
 
@@ -45,20 +43,19 @@ def certificates(machine: Machine) -> str:
     told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
     full = max(record.full_steps for record in records)
     narrowed = sorted({record.workload for record in records if record.narrowed})
-    return (
+    text = (
         f"Before any timing, each contender trained {span(r.steps for r in records)} steps in "
         "float64 from the same weights on the same mini-batches. Every loss and every final "
         f"weight tensor must agree with {listing(sorted({r.reference for r in records}))} to "
-        f"{records[0].tolerance:g} relative. {count(len(agreeing), 'certificate')} "
-        f"agree, the furthest to {scientific(max(map(furthest, agreeing), default=0.0))}"
-        + (f"; {told}." if told else ".")
-        + (
-            f" {listing(narrowed)} ran the long certificate in a narrower copy of the same "
-            f"layers, and {count(full, 'step')} at full size."
-            if narrowed
-            else ""
-        )
+        f"{records[0].tolerance:g} relative. Certificates: {len(agreeing)} agree, the furthest "
+        f"to {scientific(max(map(furthest, agreeing), default=0.0))}{told and ', ' + told}."
     )
+    if narrowed:
+        text += (
+            f" {listing(narrowed)} ran the long certificate in a narrower copy of the same layers, "
+            f"and {count(full, 'step')} at full size."
+        )
+    return text
 
 
 def contests(machine: Machine) -> str:
@@ -66,11 +63,12 @@ def contests(machine: Machine) -> str:
     if not records:
         return "No contest was held."
     each = [f"{len(machine.contests(name))} of {name}" for name in machine.workloads]
-    minutes = sum(record.duration_s for record in records) / 60
+    seconds = sum(record.duration_s for record in records)
+    took = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
     started = sorted(record.started for record in records)
     return (
         f"{count(len(records), 'contest')} ({', '.join(each)}), each with fresh processes that "
-        f"lived side by side: one replicate. They took {minutes:.1f} minutes, the first started "
+        f"lived side by side: one replicate. They took {took}, the first started "
         f"{moment(started[0])}, the last {moment(started[-1])}."
     )
 
@@ -89,8 +87,8 @@ def turns(findings: Findings) -> str:
         f"After {span(warm)} mini-batches of warm-up, {span(rounds)} rounds. In each round every "
         f"contender ran one turn of {span(turn['size'])} mini-batches while the others slept, in "
         "an order drawn at random and balanced over the rounds. Each turn starts from the initial "
-        "weights and each round has mini-batches of its own, the same for all. The first "
-        f"{span(turn['sum'])} of a turn are kept and marked, but are not steady state."
+        "weights and each round has mini-batches of its own, the same for all. Of a turn the "
+        f"first mini-batches ({span(turn['sum'])}) are kept and marked, but are not steady state."
     )
 
 
@@ -136,49 +134,6 @@ def seeds(machine: Machine) -> str:
             parts.append(f"{name}: {', '.join(numbers)}")
     drawn = listing(f"{d.seed} ({d.workload})" for d in machine.records.datasets)
     return f"Of the contests, by replicate: {'; '.join(parts) or 'none'}. Of the data: {drawn}."
-
-
-def workloads(machine: Machine) -> Described:
-    """Each workload with its layers, and its data set."""
-    sources = {record.workload: record for record in machine.records.datasets}
-    described = []
-    for record in machine.records.workloads:
-        text = layers(record)
-        if data := sources.get(record.name):
-            text += (
-                f" Data: {data.source} ({data.samples:,} samples, {data.batches:,} mini-batches)."
-            )
-        described.append((record.name, text))
-    return described
-
-
-def layers(record: WorkloadRecord) -> str:
-    workload = from_dict(record.description)
-    chain = " → ".join([shape(workload.dataset.shape), *map(layer, workload.stages)])
-    return (
-        f"{chain}. {optimised(workload)} {record.parameters:,} parameters; one step does "
-        f"{large(record.flops_per_step, 'FLOP')} and moves at least "
-        f"{large(record.bytes_per_step, 'B')} of weights and optimiser state."
-    )
-
-
-def layer(stage: Stage) -> str:
-    """`conv2d (filters 32, kernel 3, stride 1, padding valid) 26x26x32`"""
-    name = str(stage.layer.kind).replace("_", " ")
-    values = [f"{key} {value}" for key, value in vars(stage.layer).items() if value is not None]
-    told = f" ({', '.join(values)})" if values else ""
-    reshaped = len(stage.input_shape) > 1 and stage.output_shape != stage.input_shape
-    return name + told + (f" {shape(stage.output_shape)}" if reshaped else "")
-
-
-def shape(sizes: tuple[int, ...]) -> str:
-    return "x".join(map(str, sizes))
-
-
-def optimised(workload: Workload) -> str:
-    values = ", ".join(f"{key} {short(value)}" for key, value in vars(workload.optimiser).items())
-    told = f"Loss: {workload.loss}; optimiser: {workload.optimiser.kind} ({values})"
-    return f"{told.replace('_', ' ')}; batch {workload.batch}."
 
 
 def span(values: Iterable[int]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,14 @@ from analysis.displays import (
 from analysis.figures import Figure, figures
 from analysis.figures.style import Look
 from analysis.machine import summary as machine_summary
-from analysis.method import Described, method, workloads
+from analysis.method import Described, method
 from analysis.missing import grouped
 from analysis.notices import Notice, notices
 from analysis.study import Machine
 from analysis.tables import Findings, tables
 from analysis.weaknesses import weaknesses
 from analysis.words import percent
+from analysis.workloads import workloads
 from workflows.records import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -50,11 +51,11 @@ class Chapter:
     weaknesses: list[str]
     missing: list[tuple[str, str]]
     command: str
-    code: list[str] = field(default_factory=list)
+    code: list[str]
 
 
-def chapter(findings: Findings, look: Look, number: int, machines: int) -> Chapter:
-    """`number` sets apart the files of several machines, counted from 1."""
+def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
+    """Figures of one among several `machines` carry its name."""
     machine = findings.machine
     suffix = f"-{machine.name}" if machines > 1 else ""
     drawn = figures(findings, look, suffix)
@@ -91,9 +92,7 @@ def write(machines: Sequence[Machine], out: Path) -> None:
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
     look = Look.of(seat for findings in found for seat in findings.roster)
-    chapters = [
-        chapter(findings, look, number, len(found)) for number, findings in enumerate(found, 1)
-    ]
+    chapters = [chapter(findings, look, len(found)) for findings in found]
     files: dict[str, str | bytes] = {}
     for name, text in tables(found).items():
         files[f"tables/{name}.csv"] = text

@@ -31,8 +31,8 @@ def stand_in(findings: Findings) -> Iterator[str]:
     for record in findings.machine.records.datasets:
         if record.kind == "stand-in":
             yield (
-                f"Stand-in data for {record.workload}: {record.source}. Times per "
-                "mini-batch depend on shapes, not on pixels, but the losses are not MNIST's."
+                f"Stand-in data for {record.workload}: {record.source}. Times should hardly depend "
+                "on pixels, but the losses are not MNIST's."
             )
 
 

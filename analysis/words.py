@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import groupby, product
 
 TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
@@ -83,16 +82,22 @@ def crossed(keys: Sequence[tuple[object, ...]]) -> str:
     """Many keys in few words: `mlp and mnist-cnn, default, CPU, 1 and 2 threads`.
 
     Keys that are all combinations of their parts become one phrase; others are split by
-    their first part, and listed in the end.
+    the part that makes for the fewest phrases.
     """
-    keys = list(dict.fromkeys(keys))
+    return "; ".join(phrases(list(dict.fromkeys(keys))))
+
+
+def phrases(keys: list[tuple[object, ...]]) -> list[str]:
     axes = [list(dict.fromkeys(values)) for values in zip(*keys, strict=True)]
-    if len(keys) == math.prod(len(axis) for axis in axes) and set(keys) == set(product(*axes)):
-        return ", ".join(listing(spoken(axis)) for axis in axes)
-    groups = [list(group) for _, group in groupby(sorted(keys, key=str), key=lambda key: key[0])]
-    if len(groups) == 1:
-        return "; ".join(", ".join(listing(spoken([part])) for part in key) for key in keys)
-    return "; ".join(crossed(group) for group in groups)
+    if len(keys) == math.prod(map(len, axes)):
+        return [", ".join(listing(spoken(axis)) for axis in axes)]
+    splits = [
+        [[key for key in keys if key[place] == value] for value in axis]
+        for place, axis in enumerate(axes)
+        if len(axis) > 1
+    ]
+    told = [[phrase for group in split for phrase in phrases(group)] for split in splits]
+    return min(told, key=len)
 
 
 def spoken(values: Sequence[object]) -> list[str]:

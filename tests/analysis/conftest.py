@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.study import load
+from analysis.loading import load
 from analysis.tables import Findings
 from tests.analysis.synthetic import Recipe, write
 

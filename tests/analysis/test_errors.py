@@ -125,6 +125,11 @@ def test_a_workload_that_cannot_be_built(one: Path, capsys: pytest.CaptureFixtur
     assert "unknown kind 'conv3d'" in refused(capsys, one)
 
 
+def test_a_workload_that_is_not_described(one: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(one, workloads=[])
+    assert "workload mnist-cnn is not described" in refused(capsys, one)
+
+
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([])

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.claims import claims, summary
+from analysis.loading import load
 from analysis.report import write as write_report
-from analysis.study import load
 from analysis.tables import Findings
 from analysis.weaknesses import weaknesses
 from tests.analysis.synthetic import MS, Recipe, write
@@ -218,7 +218,9 @@ def test_the_answer_comes_first(report: Path) -> None:
 def test_how_to_do_it_again(page: Page) -> None:
     assert "snakemake --cores 1" in page.text
     machine = Recipe().machine
-    assert f"python -m analysis reports/default/machines/{machine} --out reports/default" in page.text
+    assert (
+        f"python -m analysis reports/default/machines/{machine} --out reports/default" in page.text
+    )
 
 
 def test_a_smoke_run_is_marked(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from analysis.comparisons import Comparison
+from analysis.loading import load
 from analysis.missing import grouped
-from analysis.study import Seat, load
+from analysis.study import Seat
 from analysis.tables import KINDS, Findings, tables
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 

@@ -1,0 +1,128 @@
+"""Each weakness is said when it is seen, and only then."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.loading import load
+from analysis.tables import Findings
+from analysis.weaknesses import weaknesses
+from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
+from workflows.records import ContestRecord
+
+QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
+QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]
+SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), environment=QUIET)
+EQUAL = "Settings that differ between contenders compared: "
+
+
+def said(findings: Findings, machines: int = 2) -> list[str]:
+    return [text for text in weaknesses(findings, machines) if not text.startswith(EQUAL)]
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Findings:
+    return Findings(load([write(tmp_path / "sound", SOUND)])[0])
+
+
+def test_nothing_to_say(sound: Findings) -> None:
+    assert said(sound) == []
+
+
+def test_one_machine(sound: Findings) -> None:
+    assert said(sound, machines=1) == [
+        "One machine: nothing here says that the ratios hold on another."
+    ]
+
+
+def test_settings_that_differ_are_named(sound: Findings) -> None:
+    (text,) = [text for text in weaknesses(sound, 2) if text.startswith(EQUAL)]
+    assert text == f"{EQUAL}compilation, layout and optimiser; see the table of settings."
+
+
+def dirty(contest: ContestRecord) -> None:
+    contest.code.dirty = True
+
+
+def no_commit(contest: ContestRecord) -> None:
+    contest.code.commit = ""
+
+
+def other_code(contest: ContestRecord) -> None:
+    contest.code.commit = f"{contest.replicate}"
+
+
+def other_configuration(contest: ContestRecord) -> None:
+    contest.configuration = f"{contest.replicate}"
+
+
+def virtual(contest: ContestRecord) -> None:
+    contest.environment["virtualisation"] = {"machine": "KVM", "container": "docker"}
+
+
+def virtual_in_a_word(contest: ContestRecord) -> None:
+    contest.environment["virtualisation"] = "kvm"
+
+
+def no_governor(contest: ContestRecord) -> None:
+    contest.environment["cpu"]["governor"] = "not readable"
+
+
+def newer_version(contest: ContestRecord) -> None:
+    contest.contenders[0].versions["torch"] = f"2.{contest.replicate}"
+
+
+def threads_changed(contest: ContestRecord) -> None:
+    contest.contenders[0].settings["intra_threads"] = contest.replicate
+
+
+def failed(contest: ContestRecord) -> None:
+    if contest.replicate > 3:
+        contest.contenders[0].status = "failed"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (dirty, "The code differed from its commit"),
+        (no_commit, "The commit of the code is not known"),
+        (other_code, "Contests ran with different versions of the code"),
+        (other_configuration, "Contests ran under different configurations"),
+        (virtual, "The machine is a docker container in a KVM virtual machine"),
+        (virtual_in_a_word, "The machine is a kvm virtual machine"),
+        (no_governor, "Not readable here: governor."),
+        (newer_version, "Versions changed between contests: versions.pytorch.torch"),
+        (threads_changed, "Settings that changed between replicates: intra_threads"),
+        (failed, "Contenders failed: mlp, PyTorch, tuned, CPU, 1 thread"),
+        (failed, "Few replicates (3 replicates in the smallest comparison)"),
+    ],
+)
+def test_records(sound: Findings, change: Callable[[ContestRecord], None], expected: str) -> None:
+    records = sound.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        change(contest)
+    found = said(Findings(replace(sound.machine, records=records)))
+    assert any(text.startswith(expected) for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("column", "factor", "add", "expected"),
+    [
+        ("switches", 0, 40, "Others wanted the processor: up to"),
+        ("cpu_ns", 0.5, 0, "Some single-threaded contenders had less than a whole processor"),
+        ("loss", float("nan"), 0, "Losses that are not finite: pytorch/tuned/cpu/1"),
+    ],
+)
+def test_batches(sound: Findings, column: str, factor: float, add: int, expected: str) -> None:
+    batches = sound.machine.batches.copy()
+    batches[column] = batches[column] * factor + add
+    found = said(Findings(replace(sound.machine, batches=batches)))
+    assert any(text.startswith(expected) for text in found), found
+
+
+def test_reference_that_was_not_measured(tmp_path: Path) -> None:
+    recipe = replace(SOUND, reference="jax")
+    (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))
+    assert text == "JAX was not measured; ratios refer to PyTorch instead."

@@ -1,0 +1,108 @@
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from workflows.records import (
+    BATCHES,
+    CertificateRow,
+    Code,
+    Contender,
+    Measured,
+    RecordError,
+    read_batches,
+    read_json,
+    write_batches,
+    write_json,
+)
+
+
+def row(**changes):
+    values = dict.fromkeys(BATCHES.names, 0)
+    for field in BATCHES:
+        if pa.types.is_string(field.type):
+            values[field.name] = "x"
+    return {**values, "warmup": False, "loss": 0.5, **changes}
+
+
+def columns(*rows):
+    return {name: [r[name] for r in rows] for name in BATCHES.names}
+
+
+def test_mini_batches_come_back_as_they_were(tmp_path):
+    path = tmp_path / "deep" / "1.parquet"
+    write_batches(path, columns(row(step=3, loss=math.nan), row(step_ns=2**40)))
+    table = read_batches(path)
+    assert table.schema == BATCHES
+    assert table["step_ns"].to_pylist() == [0, 2**40]
+    assert math.isnan(table["loss"][0].as_py())
+
+
+@pytest.mark.parametrize("name", ["loss", "workload", "step_ns"])
+def test_a_column_too_few_is_named(tmp_path, name):
+    path = tmp_path / "1.parquet"
+    pq.write_table(pa.table(columns(row()), schema=BATCHES).drop([name]), path)
+    with pytest.raises(RecordError, match=rf"1\.parquet: .*{name}"):
+        read_batches(path)
+
+
+def test_a_column_of_another_type_is_refused(tmp_path):
+    path = tmp_path / "1.parquet"
+    table = pa.table(columns(row()), schema=BATCHES)
+    index = BATCHES.get_field_index("step")
+    pq.write_table(table.set_column(index, "step", table["step"].cast(pa.float64())), path)
+    with pytest.raises(RecordError, match="types differ"):
+        read_batches(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 but not really", b"{}"])
+def test_what_is_no_parquet_is_named(tmp_path, content):
+    path = tmp_path / "1.parquet"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=r"1\.parquet: not a readable Parquet file"):
+        read_batches(path)
+
+
+def test_json_keeps_what_is_not_finite(tmp_path):
+    path = tmp_path / "row.json"
+    who = {"framework": "f", "variant": "default", "device": "cpu", "threads": 1}
+    measured = Measured(loss=[math.inf], weights={"w": math.nan})
+    write_json(path, CertificateRow(**who, status="refused", long=measured, losses=[math.nan]))
+    again = read_json(path, CertificateRow)
+    assert again.long.loss == [math.inf] and math.isnan(again.losses[0])
+    assert again.name == "f/default/cpu/1"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"version": "1", "commit": "c"}', "dirty: Field required"),
+        ('{"version": "1", "commit": "c", "dirty": false, "more": 1}', "more: Extra inputs"),
+        ('{"version": "1"', "Invalid JSON"),
+        ("", "Invalid JSON"),
+    ],
+)
+def test_damaged_json_is_named_with_its_field(tmp_path, content, message):
+    path = tmp_path / "code.json"
+    path.write_text(content)
+    with pytest.raises(RecordError, match=message) as caught:
+        read_json(path, Code)
+    assert str(path) in str(caught.value)
+
+
+def test_a_record_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(RecordError, match=r"none\.json: No such file"):
+        read_json(tmp_path / "none.json", Code)
+
+
+def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "code.json"
+    write_json(path, Code(version="1", commit="", dirty=False))
+    before = path.read_bytes()
+    monkeypatch.setattr(Contender, "model_dump_json", lambda *_, **__: 1 / 0)
+    contender = Contender(framework="f", variant="v", device="cpu", threads=1)
+    with pytest.raises(ZeroDivisionError):
+        write_json(path, contender)
+    assert path.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["code.json"]

@@ -1,0 +1,85 @@
+"""The worker, asked in this process; what only a process shows is in test_contest."""
+
+import numpy as np
+import pytest
+
+from workflows.records import Contender
+from workflows.worker import Worker, explain
+
+CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
+
+
+@pytest.fixture
+def worker(study, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    made = study()
+    worker = Worker()
+    worker.open("abacus", **CONDITIONS)
+    worker.load(str(made.folders.data / "mlp"))
+    worker.build("default")
+    return worker
+
+
+def test_each_turn_starts_from_the_initial_weights(worker):
+    turns = [worker.turn(first=3, count=4, rebuild=rebuild) for rebuild in (True, False, True)]
+    assert turns[0]["loss"] == turns[1]["loss"] == turns[2]["loss"]
+    assert turns[0]["batch"] == [3, 4, 5, 6]
+    assert turns[2]["step"] == [8, 9, 10, 11]
+
+
+def test_without_a_word_on_rebuilding_training_goes_on(worker):
+    first = worker.turn(first=0, count=4, rebuild=None)["loss"]
+    again = worker.turn(first=0, count=4, rebuild=None)["loss"]
+    assert first != again
+
+
+def test_mini_batches_begin_again_after_the_last(worker):
+    last = len(worker.inputs) - 1
+    assert worker.turn(first=last, count=2, rebuild=True)["batch"] == [last, 0]
+
+
+def test_the_parts_of_a_mini_batch_are_fenced(worker, monkeypatch):
+    """Work that a device still does when a call has returned belongs to that call's part."""
+    calls = []
+    trainer = worker.trainer
+
+    def recorded(name):
+        method = getattr(trainer, name)
+        return lambda *arguments: (calls.append(name), method(*arguments))[1]
+
+    for name in ("put", "step", "synchronise", "loss"):
+        monkeypatch.setattr(trainer, name, recorded(name))
+    worker.turn(first=0, count=1, rebuild=None)
+    assert calls == ["synchronise", "put", "synchronise", "step", "synchronise", "loss"]
+
+
+def test_a_slow_device_is_waited_for(worker, monkeypatch):
+    """A step that returns at once and finishes in `synchronise` counts in full."""
+    from time import sleep
+
+    queue = []
+    monkeypatch.setattr(worker.trainer, "step", lambda batch: queue.append(0.02))
+    monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
+    monkeypatch.setattr(worker.trainer, "synchronise", lambda: sleep(queue.pop() if queue else 0))
+    rows = worker.turn(first=0, count=2, rebuild=None)
+    assert min(rows["step_ns"]) >= 20e6
+    assert max(rows["transfer_ns"]) < 20e6
+
+
+def test_a_trace_leaves_weights_and_losses(worker, tmp_path):
+    losses = worker.trace("default", steps=5, out=str(tmp_path / "w.npz"))["losses"]
+    sgd = worker.trace("default", steps=5, out=str(tmp_path / "s.npz"), plain_sgd=True)["losses"]
+    assert losses[0] == sgd[0] and losses[1:] != sgd[1:]
+    with np.load(tmp_path / "w.npz") as weights:
+        assert set(weights) == set(worker.workload.parameter_shapes)
+
+
+def test_reasons_fit_on_a_line():
+    assert explain(ValueError("a\n  b")) == "ValueError: a b"
+    assert explain(MemoryError()).startswith("out of memory")
+    assert len(explain(ValueError("x" * 5000))) < 450
+
+
+def test_contenders_have_one_name():
+    who = Contender(framework="abacus", variant="default", device="cpu", threads=2)
+    assert who.name == "abacus/default/cpu/2"
