@@ -1,5 +1,7 @@
 """Who computes the same: the certificate table, and which pairs may be compared."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,13 +80,21 @@ class Certificates:
 def declared(row: CertificateRow) -> str:
     """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
     starts with the component that deviates."""
-    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size(row)})"
+    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row])})"
 
 
-def size(row: CertificateRow) -> str:
+def components(text: str) -> list[str]:
+    """The deviating components that a pair's certificate names."""
+    return re.findall(r"declared: (.*?) \(", text)
+
+
+def size(rows: Sequence[CertificateRow]) -> str:
     """How far a declared deviation takes the loss while chaos has not taken over."""
-    early = row.long.loss[:EARLY] if row.long else []
-    return f"loss {scientific(max(early))} within {len(early)} steps" if early else "not measured"
+    early = [max(row.long.loss[:EARLY]) for row in rows if row.long and row.long.loss]
+    if not early:
+        return "not measured"
+    ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])
+    return f"loss {' to '.join(ends)} within {EARLY} steps"
 
 
 def furthest(row: CertificateRow) -> float:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.certificates import components
 from analysis.comparisons import Comparison
 from analysis.study import Machine
-from analysis.words import alike, capital, count, crossed, device, listing, percent, title
+from analysis.words import alike, count, crossed, device, listing, percent, sentence, title
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def note(row: Comparison, margin: float, family: int) -> str:
         parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
     seen = f"The smallest difference this study could have seen is {percent(row.detectable)}"
     if (row.replicates_needed or 0) > row.replicates:
-        seen += f"; {row.replicates_needed} replicates would see {percent(margin)}"
+        seen += f"; {row.replicates_needed:,} replicates would see {percent(margin)}"
     return " ".join([*parts, f"{seen}."])
 
 
@@ -79,7 +80,7 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
             where = crossed([(r.workload, r.variant, r.device, r.threads) for r in found])
             was = "was" if len(found) == 1 else "were"
             number = count(len(found), "comparison")
-            sentences.append(f"{capital(number)} {was} {what}: {where} ({reason}).")
+            sentences.append(f"{number} {was} {what}: {where}. {sentence(reason)}")
     return sentences
 
 
@@ -110,15 +111,16 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
 
 def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
     """What was shown in float64 before any of these were timed."""
-    declared = sorted({row.certificate for row in rows if row.certificate.startswith("declared")})
-    agreeing = len(rows) - sum(row.certificate in declared for row in rows)
+    deviating = [row.certificate for row in rows if row.certificate.startswith("declared")]
+    agreeing, others = len(rows) - len(deviating), len(deviating)
     exact = (
         f"{agreeing or 'None'} of {count(len(rows), 'pair')} compared "
         f"{'was' if agreeing == 1 else 'were'} first shown in float64 to be the same computation "
         f"within {max(record.tolerance for record in machine.records.certificates):g}"
     )
-    if not declared:
+    if not deviating:
         return f"{exact}."
-    others = len(rows) - agreeing
-    sizes = "; ".join(text.removeprefix("declared: ") for text in declared)
-    return f"{exact}; {others} {'has' if others == 1 else 'have'} a declared deviation, {sizes}."
+    parts = sorted({part for text in deviating for part in components(text)})
+    return f"{exact}; {others} {'has' if others == 1 else 'have'} a declared deviation " + (
+        f"({listing(parts)})."
+    )

@@ -1,15 +1,25 @@
 """The tables as the report shows them: fewer columns than the files, rounded, in words."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from analysis.certificates import components
 from analysis.settings import NONE, SettingLine
 from analysis.study import Seat
 from analysis.tables import Findings
-from analysis.words import alike, crossed, listing, percent, probability, scientific, three, title
+from analysis.words import (
+    alike,
+    crossed,
+    listing,
+    percent,
+    probability,
+    scientific,
+    sentence,
+    three,
+    title,
+)
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,14 @@ def comparison_table(findings: Findings) -> Display:
                 *estimate(row.ratio, row.ratio_low, row.ratio_high),
                 probability(row.p_adjusted), row.verdict,
                 "" if row.detectable is None else percent(row.detectable),
-                f"{row.replicates_needed or ''}", re.sub(r" \(.*?\)", "", row.certificate),
+                "" if row.replicates_needed is None else f"{row.replicates_needed:,}",
+                same(row.certificate),
             ]
             for row in rows
         ],
         absent(
             [row for row in findings.comparisons if row.reason],
-            lambda row: f"{row.verdict} ({row.reason})",
+            lambda row: f"{row.verdict}. {sentence(row.reason)}",
         ),
         "comparisons.csv",
     )  # fmt: skip
@@ -81,7 +92,7 @@ def contender_table(findings: Findings) -> Display:
         ],
         absent(
             [row for row in findings.contenders if row.reason],
-            lambda row: f"{row.status} ({row.reason})",
+            lambda row: f"{row.status}. {sentence(row.reason)}",
         ),
         "contenders.csv",
     )  # fmt: skip
@@ -107,7 +118,7 @@ def device_table(findings: Findings) -> Display:
         ],
         absent(
             [row for row in findings.devices if row.reason],
-            lambda row: f"{'missing' if row.speedup is None else 'no interval'} ({row.reason})",
+            lambda row: f"{'missing. ' if row.speedup is None else ''}{sentence(row.reason)}",
         ),
         "devices.csv",
     )  # fmt: skip
@@ -135,7 +146,7 @@ def certificate_table(findings: Findings) -> Display:
         ],
         absent(
             [row for row in findings.certificate if row.reason],
-            lambda row: f"{row.status} ({row.reason})",
+            lambda row: f"{row.status}. {sentence(row.reason)}",
         ),
         "certificate.csv",
     )  # fmt: skip
@@ -189,6 +200,15 @@ def estimate(value: float | None, low: float | None, high: float | None) -> list
     """Two cells: the estimate, and its interval with as many decimals."""
     told = alike(value, low, high)
     return [told[0], f"{told[1]} to {told[2]}" if told[1] else ""]
+
+
+def same(certificate: str) -> str:
+    """Without the sizes of deviations, which stand in the certificate table."""
+    return (
+        f"declared: {listing(components(certificate))}"
+        if components(certificate)
+        else (certificate)
+    )
 
 
 def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:

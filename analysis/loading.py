@@ -49,7 +49,8 @@ def read(folder: Path) -> Machine:
     if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):
         raise RecordError(f"{folder / 'records.json'}: contest {twice[0]} is there twice")
     known = {workload.name for workload in records.workloads}
-    named = {record.workload for record in [*records.contests, *records.certificates]}
+    named = {contest.workload for contest in records.contests}
+    named |= {certificate.workload for certificate in records.certificates}
     if strangers := sorted(named - known):
         raise RecordError(f"{folder / 'records.json'}: workload {strangers[0]} is not described")
     path = folder / "batches.parquet"

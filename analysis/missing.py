@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from analysis.comparisons import Comparison
 from analysis.roster import Attendance
 from analysis.study import Machine, Seat
-from analysis.words import crossed, listing
+from analysis.words import crossed, listing, sentence
 
 
 @dataclass(frozen=True)
@@ -78,5 +78,5 @@ def grouped(lines: Iterable[MissingLine]) -> list[tuple[str, str]]:
             if replicates == "all"
             else f" in replicate{'s' * (len(numbers) > 1)} " + (listing(numbers))
         )
-        found.append((crossed(seats), f"{status}{when} ({reason})"))
+        found.append((crossed(seats), f"{status}{when}. {sentence(reason)}"))
     return found

@@ -25,7 +25,12 @@ def notices(findings: Findings) -> list[Notice]:
         )
     for record in machine.records.datasets:
         if record.kind == "stand-in":
-            found.append(Notice("Stand-in data", f"{record.workload}: {record.source}."))
+            found.append(
+                Notice(
+                    "Stand-in data",
+                    f"{record.workload} did not run on MNIST but on {record.source}.",
+                )
+            )
     if not findings.measured:
         found.append(Notice("Nothing measured", "no contender left a steady-state mini-batch."))
     if used := {r.reference for r in findings.comparisons} - {machine.study.reference}:

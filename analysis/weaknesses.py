@@ -1,17 +1,20 @@
 """What weakens the conclusions, each said only because it was seen in the records."""
 
 from collections.abc import Callable, Iterator
+from typing import cast
 
 from analysis.certificates import size
 from analysis.machine import virtual
 from analysis.settings import NONE
 from analysis.study import Seat
 from analysis.tables import Findings
-from analysis.words import count, crossed, listing, percent, title
+from analysis.words import count, crossed, listing, percent, three, title
+from workflows.records import CertificateRow
 
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
-SWITCHES = 20  # involuntary context switches per second
-STARVED = 0.9  # of one processor's time
+APART = 1.5  # slowest over fastest replicate
+SWITCHES = 100  # involuntary, per second of steady state
+STARVED, ALONE = 0.9, 1.1  # of one processor's time
 
 
 def weaknesses(findings: Findings, machines: int) -> list[str]:
@@ -31,8 +34,8 @@ def stand_in(findings: Findings) -> Iterator[str]:
     for record in findings.machine.records.datasets:
         if record.kind == "stand-in":
             yield (
-                f"Stand-in data for {record.workload}: {record.source}. Times should hardly depend "
-                "on pixels, but the losses are not MNIST's."
+                f"{record.workload} ran on stand-in data, not MNIST: times should hardly depend on "
+                "pixels, but the losses do."
             )
 
 
@@ -71,18 +74,15 @@ def refused(findings: Findings) -> Iterator[str]:
 
 
 def deviations(findings: Findings) -> Iterator[str]:
-    seats: dict[str, list[Seat]] = {}
-    sizes: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[Seat, CertificateRow]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             if row.status == "declared":
-                seats.setdefault(row.reason, []).append(Seat.of(record.workload, row))
-                sizes.setdefault(row.reason, []).append(size(row))
-    for reason, found in seats.items():
+                found.setdefault(row.reason, []).append((Seat.of(record.workload, row), row))
+    for reason, rows in found.items():
         yield (
-            f"Declared deviation in {crossed(found)}: {reason}. Its size: "
-            f"{listing(dict.fromkeys(sizes[reason]), last='or')}. With plain SGD in its place the "
-            "certificate holds."
+            f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
+            f"{size([row for _, row in rows])}. With plain SGD in its place the certificate holds."
         )
 
 
@@ -135,28 +135,49 @@ def versions(findings: Findings) -> Iterator[str]:
         yield f"Versions changed between contests: {listing(names)}."
 
 
-def disturbed(findings: Findings) -> Iterator[str]:
+def scatter(findings: Findings) -> Iterator[str]:
+    medians = {seat: rows["median"] for seat, rows in findings.measured.items()}
+    spread = {seat: times.max() / times.min() for seat, times in medians.items()}
+    wide = [seat for seat, ratio in spread.items() if ratio > APART]
+    if wide:
+        worst = max(wide, key=lambda seat: spread[seat])
+        yield (
+            f"Replicates disagree in {crossed(wide)}: the slowest process took more than {APART} "
+            f"times as long as the fastest, up to {three(spread[worst])} times "
+            f"({three(medians[worst].min())} and {three(medians[worst].max())} ms)."
+        )
+
+
+def switched(findings: Findings) -> Iterator[str]:
     steady = findings.batches[~findings.batches["warmup"]]
-    groups = steady.groupby("contender")
-    seconds = groups["ms"].sum() / 1000
-    rates = groups["switches"].sum() / seconds
+    groups = steady.groupby(["workload", "contender"])
+    rates = 1000 * groups["switches"].sum() / groups["ms"].sum()
     high = rates[rates > SWITCHES]
     if len(high):
+        workload, contender = cast("tuple[str, str]", high.idxmax())
         yield (
-            f"Others wanted the processor: up to {high.max():.0f} involuntary context switches "
-            f"a second ({listing(high.index)})."
+            f"Many involuntary context switches: more than {SWITCHES} a second in {len(high)} of "
+            f"{len(rates)} contenders, up to {high.max():,.0f} ({contender} on {workload}). Other "
+            "processes, or a framework's own threads, competed for the cores."
         )
-    alone = steady[(steady["device"] == "cpu") & (steady["threads"] == 1)]
-    wall = alone[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
-    share = (
-        alone["cpu_ns"].groupby(alone["contender"]).sum() / wall.groupby(alone["contender"]).sum()
-    )
-    low = share[share < STARVED]
-    if len(low):
-        yield (
-            f"Some single-threaded contenders had less than a whole processor, down to "
-            f"{percent(low.min())} of its time ({listing(low.index)})."
-        )
+
+
+def starved(findings: Findings) -> Iterator[str]:
+    steady = findings.batches[~findings.batches["warmup"] & (findings.batches["device"] == "cpu")]
+    keys = ["workload", "contender", "threads"]
+    parts = steady.groupby(keys)[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].sum()
+    share = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
+    threads = share.index.get_level_values("threads")
+    for low, what in (
+        (share[(threads == 1) & (share < STARVED)], "less than a whole processor"),
+        (share[(threads > 1) & (share < ALONE)], "hardly more than one processor for all threads"),
+    ):
+        if len(low):
+            workload, contender, _ = cast("tuple[str, str, int]", low.idxmin())
+            yield (
+                f"{count(len(low), 'contender')} had {what}, down to {percent(low.min())} "
+                f"({contender} on {workload})."
+            )
 
 
 def losses(findings: Findings) -> Iterator[str]:
@@ -167,5 +188,5 @@ def losses(findings: Findings) -> Iterator[str]:
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations, unequal,
-    losses, disturbed, virtual_machine, frequency, code, versions,
+    losses, scatter, starved, switched, virtual_machine, frequency, code, versions,
 )  # fmt: skip

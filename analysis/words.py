@@ -35,14 +35,18 @@ def three(value: float | None) -> str:
 
 def alike(*values: float | None) -> list[str]:
     """As many decimals for all as the smallest needs for three significant digits, so that
-    an interval reads `0.951 to 1.009`."""
-    sizes = [abs(value) for value in values if value and math.isfinite(value)]
-    smallest = float(f"{min(sizes):.2e}") if sizes else 100.0
-    decimals = 2 - math.floor(math.log10(smallest))
-    return [
-        "" if value is None else f"{round(value, decimals) or 0:,.{max(decimals, 0)}f}"
-        for value in values
-    ]
+    an interval reads `0.951 to 1.009`. The first sets the scale: what is far from it does
+    not ask for decimals, and what they would not show has an exponent."""
+    known = [abs(value) for value in values if value and math.isfinite(value)]
+    scale = min([size for size in known if size >= known[0] / 3], default=100.0)
+    decimals = 2 - math.floor(math.log10(float(f"{scale:.2e}")))
+    return ["" if value is None else decimal(value, decimals) for value in values]
+
+
+def decimal(value: float, decimals: int) -> str:
+    if not math.isfinite(value) or (value and not 10 ** (-decimals) <= abs(value) < 1e7):
+        return scientific(value)
+    return f"{round(value, decimals) or 0:,.{max(decimals, 0)}f}"
 
 
 def scientific(value: float) -> str:
@@ -59,7 +63,9 @@ def short(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`3 %`, `6.1 %`, `0.42 %`."""
+    """`3 %`, `6.1 %`, `0.42 %`; nobody wants to know what is beyond `1,000 %`."""
+    if share > 10:
+        return "over 1,000 %"
     digits = three(100 * share)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} %"
 
@@ -114,5 +120,6 @@ def line(text: str) -> str:
     return " ".join(text.split())
 
 
-def capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def sentence(text: str) -> str:
+    """With a full stop; a capital only where it is not a name such as `jax/default`."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -14,7 +14,7 @@ def workloads(machine: Machine) -> list[tuple[str, str]]:
         text = layers(record)
         if data := sources.get(record.name):
             text += (
-                f" Data: {data.source} ({data.samples:,} samples, {data.batches:,} mini-batches)."
+                f" Data: {data.source}; {data.samples:,} samples, {data.batches:,} mini-batches."
             )
         described.append((record.name, text))
     return described

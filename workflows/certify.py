@@ -8,9 +8,9 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +31,8 @@ Trace = tuple[list[float], Weights]
 
 
 class Tracing:
-    """Runs a contender through the steps of a certificate, in a process of its own."""
+    """Runs contenders through the steps of a certificate; a context manager, which ends
+    their processes."""
 
     def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
         self.study = plan.study
@@ -43,24 +44,42 @@ class Tracing:
         if self.narrow:
             self.lengths["full"] = self.study.certificate.full_steps
         self.lengths["substituted"] = self.study.certificate.steps
+        self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
+        self.open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.open.close()
 
     @contextmanager
     def process(self, contender: PlannedContender) -> Iterator[WorkerProcess]:
-        log = self.logs / f"{contender.name.replace('/', '-')}.log"
-        with WorkerProcess(contender.interpreter, contender, log=log) as worker:
+        """A process under the contender's conditions; variants share one until it fails."""
+        key = (contender.framework, contender.device, contender.threads)
+        if key not in self.workers:
+            log = self.logs / f"{'-'.join(map(str, key))}.log"
+            worker = WorkerProcess(contender.interpreter, contender, log=log)
+            self.workers[key] = self.open.enter_context(worker)
             worker.send_open(precision="float64", tf32=False)
             opened = worker.receive()
             if "missing" in opened:
                 raise WorkerDied(opened["missing"])
-            yield worker
+        try:
+            yield self.workers[key]
+        except WorkerDied:
+            self.workers.pop(key).close()
+            raise
 
-    def trace(self, worker: WorkerProcess, part: str, out: Path) -> list[float]:
+    def trace(
+        self, worker: WorkerProcess, contender: PlannedContender, part: str, out: Path
+    ) -> list[float]:
         """The losses of one part of the certificate; final weights go to `out` (.npz)."""
         narrow = self.narrow and part != "full"
         worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
         answer = worker.ask(
             "trace",
-            variant=worker.contender.variant,
+            variant=contender.variant,
             steps=self.lengths[part],
             out=str(out),
             plain_sgd=part == "substituted",
@@ -131,12 +150,12 @@ def certify(
     """Certificates of one framework's contenders on one workload, against the reference's
     traces, which `make_reference` has left."""
     study, reference = plan.study, plan.reference
-    tracing = Tracing(plan, workload, folders)
     rows = []
     own = [contender for contender in plan.contenders if contender.framework == name]
-    for number, contender in enumerate(own):
-        progress.update(number, contender.name, None)
-        rows.append(row(tracing, contender, folders.traces(workload)))
+    with Tracing(plan, workload, folders) as tracing:
+        for number, contender in enumerate(own):
+            progress.update(number, contender.name, None)
+            rows.append(row(tracing, contender, folders.traces(workload)))
     return CertificateRecord(
         study=study.study,
         machine=plan.machine,
@@ -156,14 +175,13 @@ def certify(
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Trace the reference contender; if it fails, leave the reason in the traces' place."""
     reference = plan.reference
-    tracing = Tracing(plan, workload, folders)
     traces = folders.traces(workload)
     traces.mkdir(parents=True, exist_ok=True)
     try:
-        with tracing.process(reference) as worker:
+        with Tracing(plan, workload, folders) as tracing, tracing.process(reference) as worker:
             for number, part in enumerate(tracing.lengths):
                 progress.update(number, f"{reference.name}, {part} run", None)
-                losses = tracing.trace(worker, part, traces / f"{part}.npz")
+                losses = tracing.trace(worker, reference, part, traces / f"{part}.npz")
                 (traces / f"{part}.json").write_text(json.dumps(losses))
     except WorkerDied as death:
         progress.note(f"{reference.name} failed: {death.reason}")
@@ -190,7 +208,7 @@ def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> Certific
                 if part == "substituted" and not deviations:
                     continue
                 out = Path(scratch) / f"{part}.npz"
-                losses = tracing.trace(worker, part, out)
+                losses = tracing.trace(worker, contender, part, out)
                 truth = json.loads((traces / f"{part}.json").read_text())
                 with np.load(out) as mine, np.load(traces / f"{part}.npz") as true:
                     measured = compare((losses, dict(mine)), (truth, dict(true)))

@@ -26,6 +26,7 @@ from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
 from workflows.records import (
     BATCHES,
+    Contender,
     ContenderRecord,
     ContestRecord,
     RecordError,
@@ -82,6 +83,8 @@ class Contest:
                     answer = self.ask(index, "settings")
                     self.records[index].settings = answer["settings"]
                     self.records[index].cores = answer["cores"]
+            for worker in self.workers.values():  # all at once; the stack then waits for each
+                worker.dismiss()
 
     def start(self, stack: ExitStack, report: Report) -> None:
         """All processes, in random order; they import side by side, since that is not timed."""
@@ -89,11 +92,9 @@ class Contest:
         started = self.shuffled()
         for index in started:
             contender = self.plan.contenders[index]
-            # The last cores: the first ones serve most interrupts.
-            pinned = cores[-contender.threads :] if contender.device == "cpu" else cores
             log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
             with self.failing(index):
-                worker = WorkerProcess(contender.interpreter, contender, pinned, log)
+                worker = WorkerProcess(contender.interpreter, contender, log)
                 self.workers[index] = stack.enter_context(worker)
                 worker.send_open(precision="float32", tf32=self.plan.study.tf32)
         for index in self.still(started):
@@ -103,6 +104,7 @@ class Contest:
                 if "missing" in answer:
                     raise WorkerDied(answer["missing"])
                 self.records[index].versions = answer["versions"]
+                self.ask(index, "pin", cores=cores_for(self.records[index], cores))
                 self.ask(index, "load", folder=str(self.folders.data / self.workload))
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
@@ -192,6 +194,12 @@ def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
     """A seed of its own for each contest, the same on every machine."""
     words = [study_seed, replicate, *workload.encode()]
     return int(np.random.SeedSequence(words).generate_state(1)[0])
+
+
+def cores_for(contender: Contender, cores: list[int]) -> list[int]:
+    """Contenders with as many threads share the same cores: the last ones, since the first
+    serve most interrupts. What drives a GPU may use all."""
+    return cores[-contender.threads :] if contender.device == "cpu" else cores
 
 
 def log_name(contender: PlannedContender) -> str:

@@ -6,8 +6,8 @@ import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -37,19 +37,13 @@ class WorkerDied(Exception):
 
 
 class WorkerProcess:
-    """One contender's process, under its framework's interpreter, pinned to `cores`.
+    """One contender's process, under its framework's interpreter.
 
     Its standard error (frameworks are talkative) goes to `log`. Use as a context manager;
     leaving it ends the process.
     """
 
-    def __init__(
-        self,
-        interpreter: str,
-        contender: Contender,
-        cores: list[int] | None = None,
-        log: Path | None = None,
-    ) -> None:
+    def __init__(self, interpreter: str, contender: Contender, log: Path | None = None) -> None:
         self.contender = contender
         self.log: IO[bytes]
         if log:
@@ -58,15 +52,14 @@ class WorkerProcess:
         else:
             self.log = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as the process
         try:
-            with pinned(cores):
-                self.process = subprocess.Popen(
-                    [interpreter, "-m", "workflows.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=self.log,
-                    cwd=ROOT,
-                    env=surroundings(contender),
-                )
+            self.process = subprocess.Popen(
+                [interpreter, "-m", "workflows.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.log,
+                cwd=ROOT,
+                env=surroundings(contender),
+            )
         except OSError as error:
             self.log.close()
             raise WorkerDied(f"cannot start {interpreter}: {error.strerror}") from None
@@ -142,11 +135,15 @@ class WorkerProcess:
             return f"killed by {signal.Signals(-status).name}{last}"
         return f"ended with exit status {status}{last}"
 
-    def close(self) -> None:
-        """End the process, politely first."""
+    def dismiss(self) -> None:
+        """Let the process end by itself, without waiting for it."""
         if self.process.stdin:
             with suppress(OSError):
                 self.process.stdin.close()
+
+    def close(self) -> None:
+        """End the process, politely first."""
+        self.dismiss()
         try:
             self.process.wait(CLOSING_S)
         except subprocess.TimeoutExpired:
@@ -155,21 +152,6 @@ class WorkerProcess:
         if self.process.stdout:
             self.process.stdout.close()
         self.log.close()
-
-
-@contextmanager
-def pinned(cores: list[int] | None) -> Iterator[None]:
-    """Pin this thread for a moment: a process started now inherits it, so that even threads
-    made at its first import stay on those cores. Does nothing where pinning is not known."""
-    if not cores or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def surroundings(contender: Contender) -> Mapping[str, str]:

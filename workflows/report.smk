@@ -32,7 +32,7 @@ rule report:
     params:
         folders=lambda wildcards, input: sorted({str(Path(path).parent) for path in input}),
         out=lambda wildcards, output: str(Path(output[0]).parent),
-        code=files_hash("analysis"),
+        code=files_hash("analysis", *Path(workflow.basedir).glob("analysis/templates/*")),
     shell:
         "python -m analysis {params.folders} --out {params.out} 2>&1 | tee {log}"
 

@@ -48,6 +48,14 @@ class Worker:
             return {"missing": str(reason), "versions": installed}
         return {"versions": installed}
 
+    def pin(self, cores: list[int]) -> dict[str, Any]:
+        """Stay on these cores from now on, with every thread there is and those to come.
+        After the import, which may use any core; does nothing where pinning is not known."""
+        for thread in threads():
+            with contextlib.suppress(ProcessLookupError):  # ended meanwhile
+                os.sched_setaffinity(thread, cores)
+        return {}
+
     def load(self, folder: str) -> dict[str, Any]:
         """Memory-map a prepared workload and read its initial weights."""
         place = Path(folder)
@@ -134,10 +142,20 @@ class Worker:
 find = framework  # `open` has an argument of that name
 
 
+def threads() -> list[int]:
+    """The kernel's numbers of this process's threads; none where the kernel is not Linux."""
+    if not hasattr(os, "sched_setaffinity"):
+        return []
+    return [int(task.name) for task in Path("/proc/self/task").iterdir()]
+
+
 def pinned() -> list[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return []
+    """All cores that any thread of this process may run on."""
+    cores: set[int] = set()
+    for thread in threads():
+        with contextlib.suppress(ProcessLookupError):
+            cores |= os.sched_getaffinity(thread)
+    return sorted(cores)
 
 
 def explain(error: BaseException) -> str:

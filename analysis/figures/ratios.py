@@ -15,6 +15,7 @@ from analysis.words import alike, count, device, listing, percent, title
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
 WIDE, ROW = 4.6, 0.42  # inches; narrow enough for a phone
+CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
 def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
@@ -41,7 +42,8 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
             "Ratios",
             f"Time per mini-batch over that of {references} under the same conditions, with its "
             f"{percent(study.confidence)} interval. The line is equal speed, the band "
-            f"{percent(study.margin)} either way. Logarithmic axis.",
+            f"{percent(study.margin)} either way, an arrowhead an interval that goes on. "
+            "Logarithmic axis.",
             "Forest plot of ratios. " + " ".join(map(told, rows)),
         )
 
@@ -67,19 +69,27 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
                       bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})  # fmt: skip
         colour, ratio = look.colour(row.framework), row.ratio or math.nan
         if row.ratio_low is not None and row.ratio_high is not None:
-            axes.plot([row.ratio_low, row.ratio_high], [place + 0.2, place + 0.2], color=colour,
-                      linewidth=2.2, solid_capstyle="butt")  # fmt: skip
+            draw_interval(axes, row.ratio_low, row.ratio_high, place + 0.2, colour)
         axes.plot([ratio], [place + 0.2], look.marker(row.variant), color=colour, markersize=6)
     return place
 
 
+def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
+    """A line, with an arrowhead where it goes on beyond the axis."""
+    first, last = axes.get_xlim()
+    shown = [max(low, first), min(high, last)]
+    axes.plot(shown, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
+    for end, beyond, head in ((first, low < first, "<"), (last, high > last, ">")):
+        if beyond:
+            axes.plot([end], [place], head, color=colour, markersize=6, clip_on=False)
+
+
 def limits(axes: Axes, rows: Sequence[Comparison], margin: float) -> None:
-    """A logarithmic axis with plain numbers around everything drawn."""
-    values = [
-        v for row in rows for v in (row.ratio, row.ratio_low, row.ratio_high) if v is not None
-    ]
-    low = min([*values, 1 / (1 + 2 * margin)]) / 1.06
-    high = max([*values, 1 + 2 * margin]) * 1.06
+    """A logarithmic axis with plain numbers, around all ratios and reasonable intervals."""
+    ratios = [row.ratio for row in rows if row.ratio] + [1 / (1 + 2 * margin), 1 + 2 * margin]
+    ends = [end for row in rows for end in (row.ratio_low, row.ratio_high) if end]
+    low = max(min([*ratios, *ends]), min(ratios) / CUT) / 1.06
+    high = min(max([*ratios, *ends]), max(ratios) * CUT) * 1.06
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     shown = [tick for tick in TICKS if low <= tick <= high]

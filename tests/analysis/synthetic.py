@@ -222,7 +222,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
     datasets = {
         "normal": "standard-normal numbers drawn with seed 1",
         "mnist": "MNIST, from the local cache",
-        "stand-in": "not MNIST: scikit-learn's digits, brought to 28x28 and jittered",
+        "stand-in": "a stand-in for MNIST: scikit-learn's 1,797 digits at 28x28, jittered",
     }
     kinds = {"mlp": "normal", "mnist-cnn": recipe.mnist}
     return r.MachineRecords(

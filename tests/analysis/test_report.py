@@ -228,7 +228,7 @@ def test_a_smoke_run_is_marked(tmp_path: Path) -> None:
     markdown = (tmp_path / "out" / "report.md").read_text()
     page = Page((tmp_path / "out" / "report.html").read_text())
     for text in (flat(markdown), page.text):
-        for word in ("SMOKE RUN", "not MNIST", "Failures", "Few replicates"):
+        for word in ("SMOKE RUN", "did not run on MNIST", "Failures", "Few replicates"):
             assert word in text
         assert text.index("SMOKE RUN") < text.index("The answer")
     assert "<b>bold</b>" not in markdown

@@ -110,8 +110,8 @@ def test_records(sound: Findings, change: Callable[[ContestRecord], None], expec
 @pytest.mark.parametrize(
     ("column", "factor", "add", "expected"),
     [
-        ("switches", 0, 40, "Others wanted the processor: up to"),
-        ("cpu_ns", 0.5, 0, "Some single-threaded contenders had less than a whole processor"),
+        ("switches", 0, 40, "Many involuntary context switches: more than 100 a second in 2 of 2"),
+        ("cpu_ns", 0.5, 0, "2 contenders had less than a whole processor, down to 48."),
         ("loss", float("nan"), 0, "Losses that are not finite: pytorch/tuned/cpu/1"),
     ],
 )

@@ -11,11 +11,13 @@ def test_an_interval_has_as_many_decimals_at_both_ends() -> None:
     assert alike(0.979, 0.9511, 1.0089) == ["0.979", "0.951", "1.009"]
     assert alike(111.2, 109.7, 112.8) == ["111", "110", "113"]
     assert alike(0.5, None, None) == ["0.500", "", ""]
+    assert alike(0.3746, 0.0603, 2.33) == ["0.375", "0.060", "2.330"]
+    assert alike(0.134, 2.31e-15, 7.8e12) == ["0.134", "2.3e-15", "7.8e12"]
 
 
 def test_other_numbers() -> None:
-    assert [percent(x) for x in (0.03, 0.95, 0.0417, 0.0042, 1.32)] == [
-        "3 %", "95 %", "4.17 %", "0.42 %", "132 %",
+    assert [percent(x) for x in (0.03, 0.95, 0.0417, 0.0042, 1.32, 4e5)] == [
+        "3 %", "95 %", "4.17 %", "0.42 %", "132 %", "over 1,000 %",
     ]  # fmt: skip
     assert [scientific(x) for x in (3.14e-15, 3e-4, 0.0)] == ["3.1e-15", "3.0e-4", "0"]
     assert scientific(float("inf")) == "inf"
