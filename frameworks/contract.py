@@ -95,6 +95,7 @@ class Framework:
     adapter: str  # "module:Class"
     variants: Mapping[str, Variant]
     devices: tuple[str, ...] = ("cpu", "gpu")
+    companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
 
 

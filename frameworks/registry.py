@@ -3,6 +3,7 @@
 import importlib
 import importlib.metadata
 import pkgutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from frameworks.contract import Adapter, Framework
@@ -47,12 +48,17 @@ def adapter_class(description: Framework) -> type[Adapter]:
 
 
 def versions(description: Framework) -> dict[str, str]:
-    """Versions of its installed distributions, in this interpreter, without importing them.
-    Empty when it is not installed."""
-    installed = {}
-    for name in description.distributions:
+    """Versions of its installed distributions and their companions, in this interpreter,
+    without importing them. Empty when it is not installed."""
+    installed = present(description.distributions)
+    return installed and {**installed, **present(description.companions)}
+
+
+def present(names: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for name in names:
         try:
-            installed[name] = importlib.metadata.version(name)
+            found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return installed
+    return found

@@ -4,6 +4,7 @@ No host name, user name, path or serial number: the records are meant to be publ
 """
 
 import ctypes
+import os
 import platform
 import re
 from contextlib import suppress
@@ -18,6 +19,10 @@ from workflows.machine import printed, read
 NOT_READABLE = "not readable"
 CPU = "sys/devices/system/cpu"
 FLAGS = re.compile(r"avx|avx2|avx512f|avx512_bf16|avx512_fp16|amx\w*|fma|asimd|sve2?|bf16|neon")
+TUNING = re.compile(
+    r"(CUDA|CUBLAS|CUDNN|NVIDIA|TF|XLA|JAX|KERAS|TORCH|PYTORCH|OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|"
+    r"MALLOC)_|GLIBC_TUNABLES$|LD_PRELOAD$"
+)
 GIB = 2**30
 
 
@@ -33,10 +38,18 @@ def environment() -> dict[str, Any]:
         "virtualisation": virtualisation(),
         "system": system(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "variables": variables(),
         "load_average": [round(load, 2) for load in psutil.getloadavg()],
     }
     parts["cuda_driver"] = cuda_driver() if parts["gpus"] else ""
     return {"summary": summary(parts), **parts}
+
+
+def variables() -> dict[str, str]:
+    """Environment variables that can change how frameworks compute or allocate; not the
+    thread counts, which every worker is given anew."""
+    found = sorted(name for name in os.environ if TUNING.match(name))
+    return {name: os.environ[name] for name in found if not name.endswith("_THREADS")}
 
 
 def summary(parts: dict[str, Any]) -> str:

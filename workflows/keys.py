@@ -44,12 +44,12 @@ def installed(name: str, interpreter: str) -> dict[str, str]:
         return versions(description)
     question = (
         "import importlib.metadata as m, json, sys\n"
-        "there = {d.metadata['Name']: d.version for d in m.distributions()}\n"
+        "there = {d.name: d.version for d in m.distributions()}\n"
         "print(json.dumps({n: there[n] for n in sys.argv[1:] if n in there}))"
     )
     try:
         answer = subprocess.run(
-            [interpreter, "-c", question, *description.distributions],
+            [interpreter, "-c", question, *description.distributions, *description.companions],
             capture_output=True,
             check=True,
             timeout=60,

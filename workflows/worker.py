@@ -13,6 +13,7 @@ import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,13 @@ class Worker:
         """Import the framework and apply the conditions, or say why that cannot be."""
         description = find(framework)
         installed = versions(description)
-        if description.distributions and not installed:
+        if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
         try:
             self.adapter = adapter_class(description)(Conditions(**conditions))
         except Unavailable as reason:
             return {"missing": str(reason), "versions": installed}
-        return {"versions": installed}
+        return {"versions": {**installed, "numpy": np.__version__, "python": python_version()}}
 
     def pin(self, cores: list[int]) -> dict[str, Any]:
         """Stay on these cores from now on, with every thread there is and those to come.

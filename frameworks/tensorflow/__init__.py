@@ -6,6 +6,7 @@ FRAMEWORK = Framework(
     name="tensorflow",
     title="TensorFlow",
     distributions=("tensorflow", "tensorflow-cpu"),
+    companions=("keras",),
     install="pip install -r frameworks/tensorflow/requirements.txt",
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     variants={

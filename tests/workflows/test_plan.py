@@ -77,7 +77,7 @@ def test_the_reference_is_the_reference_frameworks_plainest(plan):
     made, _ = plan(threads=["all", 1], devices=["gpu", "cpu"])
     assert made.reference.name == "abacus/default/cpu/1"
     assert made.reference.interpreter == sys.executable
-    assert made.reference.versions == {"abacus": "0.1"}
+    assert made.reference.versions["abacus"] == "0.1"
 
 
 def test_without_a_study_there_is_no_plan(tmp_path):
