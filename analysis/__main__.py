@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from frameworks.workloads import WorkloadError
-from workflows.records import RecordError
+from workflows.storage import RecordError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,8 @@ import pandas as pd
 
 from analysis.study import PARTS, Machine
 from analysis.words import line
-from workflows.records import SCHEMA, MachineRecords, RecordError, read_batches, read_json
+from workflows.records import SCHEMA, MachineRecords
+from workflows.storage import RecordError, read_batches, read_json
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
 

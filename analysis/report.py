@@ -30,7 +30,7 @@ from analysis.tables import Findings, tables
 from analysis.weaknesses import weaknesses
 from analysis.words import percent
 from analysis.workloads import workloads
-from workflows.records import atomic
+from workflows.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -42,6 +42,7 @@ class Chapter:
     machine: str
     line: str
     notices: list[Notice]
+    data: list[str]
     summary: list[str]
     claims: list[Claim]
     figures: dict[str, Figure]
@@ -63,6 +64,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
     return Chapter(
         machine=machine.name,
         line=machine_summary(machine),
+        data=[f"{record.workload}: {record.source}" for record in machine.records.datasets],
         notices=notices(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),

@@ -40,6 +40,7 @@ SETTINGS = (
     "denormals",  # kept or flushed, by probe
     "optimiser",  # the implementation used
     "onednn",
+    "blas",  # the library behind matrix products on the processor
 )
 
 

@@ -7,10 +7,8 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,73 +17,17 @@ from frameworks.registry import framework
 from frameworks.workloads import Weights, narrowed
 from workflows.folders import Folders
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
-from workflows.process import WorkerDied, WorkerProcess
+from workflows.process import WorkerDied
 from workflows.progress import Progress
-from workflows.records import CertificateRecord, CertificateRow, Measured, RecordError, write_json
+from workflows.records import CertificateRecord, CertificateRow, Measured
+from workflows.storage import RecordError, write_json
+from workflows.tracing import Tracing
 
 # Chaos takes over later, so a declared deviation is bounded over the first steps only.
 DECLARED_STEPS = 10
 FAILED = "failed.txt"
 
 Trace = tuple[list[float], Weights]
-
-
-class Tracing:
-    """Runs contenders through the steps of a certificate; a context manager, which ends
-    their processes."""
-
-    def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
-        self.study = plan.study
-        self.workload = self.study.workload(workload)
-        self.narrow = narrowed(self.workload) != self.workload
-        self.folder = folders.data / workload
-        self.logs = folders.logs / f"{workload}-certificate"
-        self.lengths = {"long": self.study.certificate.steps}
-        if self.narrow:
-            self.lengths["full"] = self.study.certificate.full_steps
-        self.lengths["substituted"] = self.study.certificate.steps
-        self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
-        self.open = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.open.close()
-
-    @contextmanager
-    def process(self, contender: PlannedContender) -> Iterator[WorkerProcess]:
-        """A process under the contender's conditions; variants share one until it fails."""
-        key = (contender.framework, contender.device, contender.threads)
-        if key not in self.workers:
-            log = self.logs / f"{'-'.join(map(str, key))}.log"
-            worker = WorkerProcess(contender.interpreter, contender, log=log)
-            self.workers[key] = self.open.enter_context(worker)
-            worker.send_open(precision="float64", tf32=False)
-            opened = worker.receive()
-            if "missing" in opened:
-                raise WorkerDied(opened["missing"])
-        try:
-            yield self.workers[key]
-        except WorkerDied:
-            self.workers.pop(key).close()
-            raise
-
-    def trace(
-        self, worker: WorkerProcess, contender: PlannedContender, part: str, out: Path
-    ) -> list[float]:
-        """The losses of one part of the certificate; final weights go to `out` (.npz)."""
-        narrow = self.narrow and part != "full"
-        worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
-        answer = worker.ask(
-            "trace",
-            variant=contender.variant,
-            steps=self.lengths[part],
-            out=str(out),
-            plain_sgd=part == "substituted",
-        )
-        losses: list[float] = answer["losses"]
-        return losses
 
 
 def compare(trace: Trace, reference: Trace) -> Measured:

@@ -19,14 +19,10 @@ from workflows.records import (
     DatasetRecord,
     MachineRecords,
     MissingRow,
-    RecordError,
     StudyRecord,
     WorkloadRecord,
-    read_batches,
-    read_json,
-    write_batches,
-    write_json,
 )
+from workflows.storage import RecordError, read_batches, read_json, write_batches, write_json
 
 
 def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:

@@ -12,16 +12,16 @@ for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", wo
     rest = os.environ.get(variable)
     os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
 
-from workflows import configuration, keys
+from workflows import configfiles, keys
 from workflows.code import content_hash, files_hash
 from workflows.folders import Folders
 from workflows.machine import fingerprint
 from workflows.plan import ask
 
 try:
-    STUDY = configuration.parse(config)
+    STUDY = configfiles.parse(config)
     MACHINE = fingerprint()
-except (configuration.ConfigurationError, ValueError) as error:
+except (configfiles.ConfigurationError, ValueError) as error:
     raise WorkflowError(str(error)) from None
 
 HERE = f"results/{MACHINE}/{STUDY.study}"

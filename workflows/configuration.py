@@ -1,21 +1,8 @@
-"""The study's configuration: what may be written in `config/*.yaml`, and its errors."""
+"""The study's configuration: what may be written in `config/*.yaml`."""
 
-import difflib
-import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
@@ -23,10 +10,6 @@ from frameworks.workloads import Workload, WorkloadError, load
 Device = Literal["cpu", "gpu"]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
-
-
-class ConfigurationError(Exception):
-    """What is wrong with a configuration, by key; `str()` fits on one screen."""
 
 
 def without_repeats(items: list[Any]) -> list[Any]:
@@ -165,71 +148,3 @@ class Configuration(Section):
 
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])
-
-
-def parse(values: Mapping[str, Any]) -> Configuration:
-    """Check a configuration. Raises ConfigurationError, naming each key that is wrong."""
-    try:
-        return Configuration.model_validate(dict(values))
-    except ValidationError as error:
-        lines = [describe(item, values) for item in error.errors()]
-        more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
-        heading = "The configuration cannot be used:"
-        raise ConfigurationError("\n  ".join([heading, *lines[:12], *more])) from None
-
-
-def describe(item: Any, values: Mapping[str, Any]) -> str:
-    path = [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
-    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
-    message = str(item["msg"]).removeprefix("Value error, ")
-    if item["type"] == "extra_forbidden":
-        message = "unknown key" + did_you_mean(str(path[-1]), known_keys(path[:-1]))
-    elif item["type"] == "missing":
-        message = "this key is missing"
-    elif not isinstance(item["input"], dict) and item["type"] != "value_error":
-        message += f", got {item['input']!r}"
-    return f"{where}: {message}" if where else message
-
-
-def known_keys(path: list[Any]) -> Iterable[str]:
-    sections: dict[str, type[Section]] = {
-        "contenders": ContenderEntry,
-        "mnist": MnistEntry,
-        "contest": ContestEntry,
-        "certificate": CertificateEntry,
-    }
-    return (sections[path[0]] if path else Configuration).model_fields
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
-
-
-def read(paths: Iterable[Path]) -> Configuration:
-    """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
-    merged: dict[str, Any] = {}
-    for path in paths:
-        try:
-            values = yaml.safe_load(path.read_text())
-        except OSError as error:
-            raise ConfigurationError(f"{path}: {error.strerror}") from None
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"{path}: not readable as YAML: {error}") from None
-        if not isinstance(values, dict):
-            raise ConfigurationError(f"{path}: keys and values are wanted")
-        merge(merged, values)
-    return parse(merged)
-
-
-def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
-            merge(into[key], value)
-        else:
-            into[key] = value
-
-
-def schema() -> str:
-    """The JSON schema in `config/schema.json`, by which editors complete and check."""
-    return json.dumps(Configuration.model_json_schema(), indent=1) + "\n"

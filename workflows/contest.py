@@ -16,6 +16,7 @@ import numpy as np
 
 from frameworks.registry import framework
 from workflows.code import code, content_hash
+from workflows.columns import Columns
 from workflows.environment import environment
 from workflows.folders import Folders
 from workflows.lock import machine_lock
@@ -24,15 +25,8 @@ from workflows.outlook import Outlook
 from workflows.plan import Plan, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
-from workflows.records import (
-    BATCHES,
-    Contender,
-    ContenderRecord,
-    ContestRecord,
-    RecordError,
-    write_batches,
-    write_json,
-)
+from workflows.records import Contender, ContenderRecord, ContestRecord
+from workflows.storage import RecordError, write_batches, write_json
 from workflows.turns import orders
 
 Report = Callable[[int, str], None]
@@ -57,7 +51,7 @@ class Contest:
         ]
         self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
         self.workers: dict[int, WorkerProcess] = {}
-        self.columns: dict[str, list[Any]] = {name: [] for name in BATCHES.names}
+        self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
         self.orders: list[list[int]] = []
         # The monotonic clock is one for all processes of a machine; this makes it Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
@@ -105,7 +99,7 @@ class Contest:
                     raise WorkerDied(answer["missing"])
                 self.records[index].versions = answer["versions"]
                 self.ask(index, "pin", cores=cores_for(self.records[index], cores))
-                self.ask(index, "load", folder=str(self.folders.data / self.workload))
+                self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
         """One turn for each. Round 0 builds and warms up; the others start from the initial
@@ -127,33 +121,10 @@ class Contest:
                     count, settle = self.deal.turn, self.deal.settle
                     rebuild = framework(record.framework).variants[record.variant].rebuilds
                 rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
-                self.keep(record, number, position, settle, rows)
+                self.columns.add(record, number, position, settle, rows)
 
     def stage(self, number: int) -> str:
         return f"round {number}/{self.deal.rounds}" if number else "warm-up"
-
-    def keep(
-        self, record: ContenderRecord, number: int, position: int, settle: int, rows: dict[str, Any]
-    ) -> None:
-        count = len(rows["step"])
-        constant = {
-            "study": self.plan.study.study,
-            "machine": self.plan.machine,
-            "workload": self.workload,
-            "replicate": self.replicate,
-            "contender": record.name,
-            "framework": record.framework,
-            "variant": record.variant,
-            "device": record.device,
-            "threads": record.threads,
-            "round": number,
-            "position": position,
-        }
-        for name, value in constant.items():
-            self.columns[name] += [value] * count
-        self.columns["warmup"] += [place < settle for place in range(count)]
-        for name, values in rows.items():
-            self.columns[name] += values
 
     def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
         return self.workers[index].ask(do, self.deal.timeout_s, **arguments)
@@ -226,7 +197,7 @@ def hold(
         for contender in record.contenders:
             if contender.status == "failed":
                 progress.note(f"{contender.name} failed: {contender.reason}")
-    write_batches(folders.batches(workload, replicate), contest.columns)
+    write_batches(folders.batches(workload, replicate), contest.columns.values)
     write_json(folders.contest(workload, replicate), record)
     return record
 

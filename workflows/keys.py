@@ -23,7 +23,7 @@ from workflows.machine import available_cores
 from workflows.plan import contenders
 
 TASK = ("frameworks/contract.py", "frameworks/workloads", "workflows/worker.py")
-CERTIFYING = (*TASK, "workflows/certify.py")
+CERTIFYING = (*TASK, "workflows/certify.py", "workflows/tracing.py")
 MEASURING = (*TASK, "workflows/contest.py", "workflows/process.py", "workflows/turns.py")
 
 

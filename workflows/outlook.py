@@ -4,7 +4,8 @@ from statistics import mean
 
 from workflows.folders import Folders
 from workflows.plan import Plan
-from workflows.records import ContestRecord, RecordError, read_json
+from workflows.records import ContestRecord
+from workflows.storage import RecordError, read_json
 
 
 class Outlook:

@@ -2,23 +2,18 @@
 
 A study's folder holds `study.json`, what was asked for, and `probes/<framework>.json`, what
 was found of each framework; together they make the `Plan` that every later stage reads.
-
-`python -m workflows.plan --configfile config/study.yaml` writes all of them and prints the
-folder; `python -m workflows.plan --study FOLDER --framework NAME` probes one framework.
 """
 
-import argparse
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from frameworks.registry import framework
-from workflows.configuration import Configuration, ConfigurationError, parse, read
+from workflows.configfiles import parse
+from workflows.configuration import Configuration
 from workflows.folders import Folders
-from workflows.machine import available_cores, fingerprint
-from workflows.process import WorkerDied, WorkerProcess
-from workflows.records import Contender, Record, RecordError, read_json, write_json
+from workflows.machine import available_cores
+from workflows.records import Contender, Record
+from workflows.storage import read_json, write_json
 
 
 class PlanError(Exception):
@@ -115,39 +110,6 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
                     yield contender
 
 
-def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
-    """Open a framework on each device it is wanted on, for a moment; one import each.
-
-    Raises:
-        PlanError: a contender of it that is marked `required` cannot run.
-    """
-    own = [c for c in contenders(study, len(available_cores())) if c.framework == name]
-    devices = {}
-    for contender in own:
-        if contender.device not in devices:
-            note(f"looking for {name} on {contender.device} ...")
-            devices[contender.device] = open_once(contender.model_copy(update={"threads": 1}))
-    for contender in own:
-        contender.missing = contender.missing or devices[contender.device].missing
-        if contender.missing and contender.required:
-            raise PlanError(f"{contender.name} is required, but: {contender.missing}")
-    for reason in dict.fromkeys(c.missing for c in own if c.missing):
-        note(f"without {', '.join(c.name for c in own if c.missing == reason)}: {reason}")
-    return Probe(framework=name, devices=devices)
-
-
-def open_once(contender: PlannedContender) -> Found:
-    description = framework(contender.framework)
-    if contender.device not in description.devices:
-        return Found(missing=f"{description.title} does not run on {contender.device}")
-    try:
-        with WorkerProcess(contender.interpreter, contender) as worker:
-            worker.send_open(precision="float32", tf32=False)
-            return Found(**worker.receive())
-    except WorkerDied as death:
-        return Found(missing=death.reason)
-
-
 def load_plan(folders: Folders) -> Plan:
     """Put the plan together from what was asked for and what has been found so far.
 
@@ -175,38 +137,6 @@ def load_plan(folders: Folders) -> Plan:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m workflows.plan", description=__doc__)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--configfile", type=Path, nargs="+", help="later files go over earlier")
-    source.add_argument("--study", type=Path, help="results/<machine>/<study>, with study.json")
-    parser.add_argument("--framework", help="with --study: probe this one")
-    arguments = parser.parse_args()
-
-    def note(text: str) -> None:
-        print(text, file=sys.stderr)
-
-    try:
-        if arguments.configfile:
-            study, machine = read(arguments.configfile), fingerprint()
-            folders = Folders(Path("results") / machine / study.study)
-            files = " ".join(map(str, arguments.configfile))
-            ask(folders, study, machine, f"python -m workflows.plan --configfile {files}")
-            names = list(dict.fromkeys(entry.framework for entry in study.contenders))
-        else:
-            folders = Folders(arguments.study)
-            study = load_study(folders)
-            names = [arguments.framework]
-        for name in names:
-            write_json(folders.probe(name), look(study, name, note))
-    except (ConfigurationError, PlanError, RecordError, ValueError) as error:
-        note(str(error))
-        return 1
-    if arguments.configfile:
-        print(folders.root)
-    return 0
-
-
 def load_study(folders: Folders) -> Configuration:
     """The configuration alone. Raises RecordError."""
     return parse(read_json(folders.study, Asked).configuration)
@@ -216,7 +146,3 @@ def ask(folders: Folders, study: Configuration, machine: str, command: str) -> N
     """Write `study.json`."""
     configuration = study.model_dump(mode="json")
     write_json(folders.study, Asked(machine=machine, command=command, configuration=configuration))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -19,7 +19,8 @@ from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from workflows.folders import Folders
 from workflows.plan import load_study
-from workflows.records import DatasetRecord, RecordError, write_json
+from workflows.records import DatasetRecord
+from workflows.storage import RecordError, write_json
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
 OURS = {stored.INPUTS, stored.TARGETS, WEIGHTS, WORKLOAD, RECORD, NARROW, ".snakemake_timestamp"}

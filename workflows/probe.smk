@@ -10,4 +10,4 @@ rule probe:
         key=lambda wildcards: keys.probe_key(STUDY, wildcards.framework),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.plan --study {params.study} --framework {wildcards.framework} 2>&1 | tee {log}"
+        "python -m workflows.probe --study {params.study} --framework {wildcards.framework} 2>&1 | tee {log}"

@@ -12,7 +12,7 @@ rule collect:
         folder=lambda wildcards: f"results/{wildcards.machine}/{STUDY.study}",
         out=lambda wildcards: f"{REPORT}/machines/{wildcards.machine}",
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
-        code=files_hash("workflows/collect.py", "workflows/records.py"),
+        code=files_hash("workflows/collect.py", "workflows/records.py", "workflows/storage.py"),
     shell:
         "python -m workflows.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from workflows.certify import FAILED
 from workflows.folders import Folders
 from workflows.plan import load_study
-from workflows.records import CertificateRecord, ContestRecord, RecordError, read_json
+from workflows.records import CertificateRecord, ContestRecord
+from workflows.storage import RecordError, read_json
 
 
 def failures(folders: Folders) -> Iterator[tuple[Path, list[str]]]:

@@ -107,6 +107,7 @@ class PyTorchTrainer(Trainer):
             "compilation": "eager",
             "denormals": probes.denormals(weight),
             "onednn": probes.onednn(),
+            "blas": probes.blas(),
             "freed_memory": memory.freed(),
             **optimisers.settings(self._optimiser),
         }

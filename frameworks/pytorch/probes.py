@@ -1,5 +1,7 @@
 """Settings that PyTorch has no single getter for, some read off what it computes."""
 
+import re
+
 import torch
 from torch import Tensor, nn
 
@@ -26,3 +28,9 @@ def denormals(like: Tensor) -> str:
 def onednn() -> bool:
     mkldnn = torch.backends.mkldnn
     return bool(mkldnn.is_available() and mkldnn.enabled)  # type: ignore[no-untyped-call]
+
+
+def blas() -> str:
+    """As the build says of itself: `mkl`, `open`, `accelerate`."""
+    found = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    return found[1] if found else "unknown"

@@ -120,6 +120,7 @@ class TensorFlowTrainer(Trainer):
             "compilation": "tf.function",
             "denormals": probes.denormals(weight.dtype),
             "onednn": probes.onednn(),
+            "blas": "oneDNN" if probes.onednn() else "Eigen",  # built in, nothing else is linked
             "freed_memory": probes.freed_memory(),
             **self._optimiser_settings(self._optimiser),
         }

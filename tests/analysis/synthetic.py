@@ -12,6 +12,7 @@ import pandas as pd
 
 from frameworks.workloads import from_dict, load, narrowed, to_dict
 from workflows import records as r
+from workflows import storage
 
 # Milliseconds of a step on one thread, as measured in facts.md.
 MS = {
@@ -98,8 +99,10 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
         frames.append(rows)
         contests.append(contest)
     table = pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)
-    r.write_batches(folder / "batches.parquet", {n: table[n].to_numpy() for n in r.BATCHES.names})
-    r.write_json(folder / "records.json", make_records(recipe, contests))
+    storage.write_batches(
+        folder / "batches.parquet", {n: table[n].to_numpy() for n in r.BATCHES.names}
+    )
+    storage.write_json(folder / "records.json", make_records(recipe, contests))
     return folder
 
 

@@ -14,7 +14,8 @@ from frameworks.workloads import Workload, from_dict, initial_weights, load, nar
 from frameworks.workloads.datasets import DataError, MnistSettings, mnist, open_batches
 from workflows import prepare as module
 from workflows.prepare import prepare
-from workflows.records import DatasetRecord, read_json
+from workflows.records import DatasetRecord
+from workflows.storage import read_json
 
 SETTINGS = MnistSettings("stand-in")
 SMALL = load("mlp", {"features": 20, "hidden": [8], "outputs": 3, "samples": 70, "batch": 16})

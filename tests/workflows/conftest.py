@@ -6,13 +6,14 @@ import pytest
 
 from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify import certify, make_reference
-from workflows.configuration import parse
+from workflows.configfiles import parse
 from workflows.contest import hold
 from workflows.folders import Folders
-from workflows.plan import Plan, ask, load_plan, look
+from workflows.plan import Plan, ask, load_plan
 from workflows.prepare import prepare
+from workflows.probe import look
 from workflows.progress import Progress
-from workflows.records import read_batches, write_json
+from workflows.storage import read_batches, write_json
 
 
 @dataclass

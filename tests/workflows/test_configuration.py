@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflows.configuration import ConfigurationError, merge, parse, read
+from workflows.configfiles import ConfigurationError, merge, parse, read
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -155,6 +155,6 @@ def test_a_workload_of_ones_own():
 
 
 def test_schema_for_editors_is_current():
-    from workflows.configuration import schema
+    from workflows.configfiles import schema
 
     assert (CONFIG / "schema.json").read_text() == schema()

@@ -2,10 +2,11 @@ import sys
 
 import pytest
 
-from workflows.configuration import parse
+from workflows.configfiles import parse
 from workflows.folders import Folders
-from workflows.plan import PlanError, ask, contenders, load_plan, look
-from workflows.records import RecordError, write_json
+from workflows.plan import PlanError, ask, contenders, load_plan
+from workflows.probe import look
+from workflows.storage import RecordError, write_json
 
 
 @pytest.fixture

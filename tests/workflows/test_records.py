@@ -4,18 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workflows.records import (
-    BATCHES,
-    CertificateRow,
-    Code,
-    Contender,
-    Measured,
-    RecordError,
-    read_batches,
-    read_json,
-    write_batches,
-    write_json,
-)
+from workflows.records import BATCHES, CertificateRow, Code, Contender, Measured
+from workflows.storage import RecordError, read_batches, read_json, write_batches, write_json
 
 
 def row(**changes):

@@ -1,0 +1,110 @@
+"""The README says what is so: its links, names and commands, and one of them end to end."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from frameworks.workloads import load
+from frameworks.workloads.layers import VOCABULARY
+from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.workload import LOSSES
+from tests.conftest import ROOT
+from workflows.code import ROOT as CODE
+
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+
+
+def test_links_lead_somewhere():
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_make_targets_are_there():
+    rules = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"\bmake (\w+)", README.replace("and make, on", "")):
+        assert f"\n{target}:" in rules, target
+
+
+def test_modules_and_folders_of_the_architecture_are_there():
+    (drawing,) = re.findall(r"```\n(Snakefile.*?)```", README, re.S)
+    folder = ROOT
+    for line in drawing.splitlines():
+        word = line.split()[0].rstrip(",")
+        place = (folder if line.startswith(" ") else ROOT) / word
+        if not line.startswith(" "):
+            folder = place
+        assert place.exists() or place.with_suffix(".py").exists(), line
+
+
+def test_modules_that_are_run_can_be_run():
+    for module in set(re.findall(r"python -m ([a-z.]+)", README)):
+        done = subprocess.run(
+            [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0 and "usage" in done.stdout, (module, done.stderr)
+
+
+def test_environment_variables_are_read_by_the_code():
+    files = [file for name in ("frameworks", "workflows") for file in (CODE / name).rglob("*.py")]
+    code = "".join(file.read_text() for file in files)
+    named = set(re.findall(r"SAMESTEP_\w+", README))
+    assert named and all(f'"{name}"' in code for name in named)
+
+
+def test_the_vocabulary_is_complete():
+    (paragraph,) = re.findall(r"Layers: .*?\n\n", README + "\n", re.S) or [README]
+    for name in [*VOCABULARY, *LOSSES, *OPTIMISERS]:
+        assert f"`{name}`" in paragraph, name
+
+
+def test_the_workloads_shown_can_be_built():
+    (shown,) = blocks("yaml")
+    for name, entry in yaml.safe_load(shown)["workloads"].items():
+        assert load(name, entry).parameters > 0
+
+
+def test_the_default_study_is_as_described():
+    study = yaml.safe_load((ROOT / "config" / "study.yaml").read_text())
+    (script,) = [block for block in blocks("sh") if "workflows.contest" in block]
+    assert f"for workload in {' '.join(study['workloads'])}; do" in script
+    frameworks = [entry["framework"] for entry in study["contenders"]]
+    assert f"for framework in {' '.join(frameworks)}; do" in script
+    replicates = " ".join(str(n) for n in range(1, study["replicates"] + 1))
+    assert f"for replicate in {replicates}; do" in script
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the script is for a Unix shell")
+def test_without_snakemake_it_works_too(tmp_path, abacus, small):
+    """The README's script, word for word but for a smaller study."""
+    (script,) = [block for block in blocks("sh") if "workflows.contest" in block]
+    small = {**small, "study": "default", "replicates": 2}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    for said, smaller in [
+        ("config/study.yaml", "small.yaml"),
+        ("mlp mnist-cnn", "mlp"),
+        ("pytorch tensorflow", "abacus"),
+        ("1 2 3 4 5 6 7", "1 2"),
+    ]:
+        assert said in script
+        script = script.replace(said, smaller)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{abacus}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", "-euc", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    report = (tmp_path / "reports" / "default" / "report.md").read_text()
+    assert "python -m workflows.probe --configfile small.yaml" in report
