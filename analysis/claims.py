@@ -97,8 +97,9 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
     ratios = [row.ratio for row in rows if row.ratio]
     spread = dict.fromkeys(alike(min(ratios), max(ratios)))
     return (
-        f"Variant {rows[0].variant}: {title(rows[0].framework)} takes {' to '.join(spread)} times as long "
-        f"as {title(rows[0].reference)}, {listing(told)} of {count(len(rows), 'comparison')}."
+        f"Variant {rows[0].variant}: {title(rows[0].framework)} takes {' to '.join(spread)} times "
+        f"as long as {title(rows[0].reference)}, {listing(told)} of "
+        f"{count(len(rows), 'comparison')}."
     )
 
 
