@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from analysis.study import Machine, Seat
-from analysis.words import line, scientific
+from analysis.words import line, listing, scientific
 from workflows.records import CertificateRecord, CertificateRow, Measured
 
+COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
 EARLY = 10  # steps over which a declared deviation is bounded; chaos takes over later
 
 
 @dataclass(frozen=True)
 class CertificateLine:
     """A row of certificate.csv: worst relative distance from the reference in the loss of any
-    step and in any final weight, of the long run, at full size, and with plain SGD."""
+    step and in any final weight, of the long run, at full size, and of both with plain SGD."""
 
     machine: str
     workload: str
@@ -34,6 +35,8 @@ class CertificateLine:
     full_weights: float | None
     sgd_loss: float | None
     sgd_weights: float | None
+    full_sgd_loss: float | None
+    full_sgd_weights: float | None
     narrowed: bool
     parameters: int
     parameters_long: int
@@ -52,6 +55,7 @@ class Certificates:
     """The certificates of one machine by seat."""
 
     def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.found: dict[Seat, tuple[CertificateRecord, CertificateRow]] = {}
         for record in machine.records.certificates:
             for row in record.rows:
@@ -59,7 +63,7 @@ class Certificates:
 
     def pair(self, one: Seat, other: Seat) -> Permission:
         """May these two be compared? Both must agree with the reference or have declared how
-        they deviate from it."""
+        they deviate from it, in the versions that were measured."""
         rows, refusals = [], []
         for seat in (one, other):
             record, row = self.found.get(seat, (None, None))
@@ -67,6 +71,8 @@ class Certificates:
                 refusals.append(f"{seat.contender} has no certificate")
             elif row.status not in ("agrees", "declared"):
                 refusals.append(f"{seat.contender} {row.status}: {line(row.reason)}")
+            elif others := self.outdated(seat, row):
+                refusals.append(f"{seat.contender} was certified with {others}")
             else:
                 rows.append(row)
         if refusals:
@@ -75,6 +81,20 @@ class Certificates:
         if deviations:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
+
+    def outdated(self, seat: Seat, row: CertificateRow) -> str:
+        """`torch 2.12.0, measured with 2.13.0`; "" where nothing differs."""
+        measured: dict[str, dict[str, None]] = {}
+        for contest in self.machine.contests(seat.workload).values():
+            for one in contest.contenders:
+                if one.name == seat.contender and one.status == "ok":
+                    for name, version in one.versions.items():
+                        measured.setdefault(name, {})[version] = None
+        return ", ".join(
+            f"{name} {row.versions[name]}, measured with {listing(found)}"
+            for name, found in sorted(measured.items())
+            if name not in COMPANIONS and name in row.versions and {*found} != {row.versions[name]}
+        )
 
 
 def declared(row: CertificateRow) -> str:
@@ -120,6 +140,8 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             full_weights=weights(row.full),
             sgd_loss=loss(row.substituted),
             sgd_weights=weights(row.substituted),
+            full_sgd_loss=loss(row.substituted_full),
+            full_sgd_weights=weights(row.substituted_full),
             narrowed=record.narrowed,
             parameters=record.parameters,
             parameters_long=record.parameters_long,

@@ -47,10 +47,12 @@ def note(row: Comparison, margin: float, family: int) -> str:
     """With "cannot tell" comes what could have been told."""
     if row.verdict != "cannot tell" or row.detectable is None or row.ratio_low is None:
         return ""
-    parts = []
+    parts, corrected = [], f" after correction for {family} rows" * (family > 1)
     if row.ratio_low > 1 or (row.ratio_high or 1) < 1:
         parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
-    seen = f"The smallest difference this study could have seen is {percent(row.detectable)}"
+        corrected = " after that correction"
+    seen = f"The smallest difference this study could have seen{corrected} is "
+    seen += percent(row.detectable)
     if (row.replicates_needed or 0) > row.replicates:
         seen += f"; {row.replicates_needed:,} replicates would see {percent(margin)}"
     return " ".join([*parts, f"{seen}."])

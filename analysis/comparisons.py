@@ -9,16 +9,9 @@ import pandas as pd
 from analysis.certificates import Certificates
 from analysis.processes import logs
 from analysis.roster import Attendance
-from analysis.statistics import (
-    Estimate,
-    Verdict,
-    detectable,
-    holm,
-    replicates_needed,
-    student,
-    verdict,
-)
+from analysis.statistics import Verdict, detectable, holm, replicates_needed, student, verdict
 from analysis.study import Machine, Seat
+from analysis.trajectories import Trajectories
 
 
 @dataclass(frozen=True)
@@ -27,7 +20,8 @@ class Comparison:
 
     `replicates` are those in which both were measured. `p_adjusted` is Holm's over all rows
     of the machine. `detectable` is the smallest ratio minus 1 that this study could have
-    seen with 80 % power, and `replicates_needed` what would see the margin so.
+    seen with 80 % power, and `replicates_needed` what would see the margin so; both at alpha
+    over the number of those rows, Holm's first step, the hardest.
     """
 
     machine: str
@@ -52,15 +46,20 @@ class Comparison:
 
 
 def comparisons(
-    machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
+    machine: Machine,
+    roster: dict[Seat, Attendance],
+    measured: dict[Seat, pd.DataFrame],
+    trajectories: Trajectories,
 ) -> list[Comparison]:
     certificates = Certificates(machine)
     references = {name: reference(machine, name, measured) for name in machine.workloads}
-    rows = []
+    pairs = []
     for seat in roster:
         if seat.framework != references[seat.workload]:
             base = seat._replace(framework=references[seat.workload])
-            rows.append(compare(machine, seat, base, certificates, roster, measured))
+            pairs.append(compare(machine, seat, base, certificates, trajectories, roster, measured))
+    family = sum(len(ratios) > 1 for _, ratios in pairs)
+    rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in pairs]
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)
 
 
@@ -77,10 +76,12 @@ def compare(
     seat: Seat,
     base: Seat,
     certificates: Certificates,
+    trajectories: Trajectories,
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
-) -> Comparison:
-    """One pair, not yet judged: `verdict` says whether a ratio could be formed at all."""
+) -> tuple[Comparison, list[float]]:
+    """One pair, without estimates, and the logarithms of its ratios by replicate; none where
+    they cannot or may not be formed, and why."""
     permission = certificates.pair(seat, base)
     blank = Comparison(
         machine=machine.name,
@@ -101,13 +102,16 @@ def compare(
         reason="",
     )
     if absent := [side for side in (seat, base) if side not in measured]:
-        return replace(blank, reason="; ".join(dict.fromkeys(why(s, roster) for s in absent)))
-    if not permission.granted:
-        return replace(blank, verdict="refused", reason=permission.text)
+        reasons = dict.fromkeys(why(side, roster) for side in absent)
+        return replace(blank, reason="; ".join(reasons)), []
+    refusals = [] if permission.granted else [permission.text]
+    refusals += [trajectories.faults[s] for s in (seat, base) if s in trajectories.faults]
+    if refusals:
+        return replace(blank, verdict="refused", reason="; ".join(refusals)), []
     ratios = (logs(measured[seat]) - logs(measured[base])).dropna().tolist()
     if not ratios:
-        return replace(blank, reason="there is no replicate in which both were measured")
-    return estimated(blank, student(ratios, machine.study.confidence), machine)
+        blank = replace(blank, reason="there is no replicate in which both were measured")
+    return blank, ratios
 
 
 def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:
@@ -116,14 +120,18 @@ def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:
     return roster[seat].reason
 
 
-def estimated(blank: Comparison, estimate: Estimate, machine: Machine) -> Comparison:
+def estimated(
+    blank: Comparison, ratios: Sequence[float], machine: Machine, family: int
+) -> Comparison:
+    """With its estimates: one row of a `family` that is corrected together."""
     study = machine.study
+    estimate = student(ratios, study.confidence)
     row = replace(
         blank, verdict="cannot tell", replicates=estimate.n, ratio=math.exp(estimate.mean)
     )
     if estimate.sd is None or estimate.low is None or estimate.high is None:
         return replace(row, reason="one replicate has no interval: two at least are needed")
-    alpha = 1 - study.confidence
+    alpha = (1 - study.confidence) / family
     return replace(
         row,
         ratio_low=math.exp(estimate.low),

@@ -132,6 +132,7 @@ def certificate_table(findings: Findings) -> Display:
             ("workload", False), ("data", False), ("on", False), ("contender", False),
             ("status", False), ("steps", True), ("loss", True),
             ("weights", True), ("loss, full size", True), ("loss, plain SGD", True),
+            ("loss, plain SGD, full size", True),
         ],
         [
             [
@@ -139,7 +140,9 @@ def certificate_table(findings: Findings) -> Display:
                 f"{title(row.framework)} {row.variant}", row.status, str(row.steps),
                 *(
                     "" if value is None else scientific(value)
-                    for value in (row.loss, row.weights, row.full_loss, row.sgd_loss)
+                    for value in (
+                        row.loss, row.weights, row.full_loss, row.sgd_loss, row.full_sgd_loss
+                    )
                 ),
             ]
             for row in rows

@@ -1,11 +1,14 @@
 """What the frameworks said they ran with, and where those that are compared differ."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analysis.roster import Attendance
 from analysis.study import Machine, Seat
 
 NONE = "n/a"
+ROUNDED = 1e-6  # relative; a framework that keeps 0.9 in float32 answers 0.8999999761581421
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[Sett
                     **seat._asdict(),
                     setting=setting,
                     value=value,
-                    equal="" if not own else NONE if value == NONE else yes(len(others) == 1),
+                    equal="" if not own else NONE if value == NONE else yes(agree(value, others)),
                     dataset=machine.dataset(seat.workload),
                     reason="" if own else roster[seat].reason or "no settings were recorded",
                 )
@@ -57,6 +60,18 @@ def effective(machine: Machine, seat: Seat) -> dict[str, str]:
                 for name, value in contender.settings.items():
                     found.setdefault(name, {})[spoken(value)] = None
     return {name: " | ".join(values) for name, values in found.items()}
+
+
+def agree(value: str, others: Iterable[str]) -> bool:
+    """The same words, or numbers that are the same but for rounding."""
+    return all(value == other or close(value, other) for other in others)
+
+
+def close(one: str, other: str) -> bool:
+    try:
+        return math.isclose(float(one), float(other), rel_tol=ROUNDED)
+    except ValueError:
+        return False
 
 
 def spoken(value: object) -> str:

@@ -16,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 Verdict = Literal["faster", "slower", "equivalent", "cannot tell", "missing", "refused"]
 POWER = 0.8
+MOST = 700.0  # logarithm of the largest ratio that is told; a float overflows at 710
 SAME = 1e-12  # logs closer than this are one value; rounding would make up a variance
 
 
@@ -69,7 +70,7 @@ def detectable(sd: float, n: int, alpha: float) -> float:
     while power(most, n, alpha) < POWER:
         most *= 2
     effect = optimize.brentq(lambda effect: power(effect, n, alpha) - POWER, 0.0, most)
-    return math.expm1(float(effect) * sd)
+    return math.expm1(min(float(effect) * sd, MOST))
 
 
 def replicates_needed(sd: float, margin: float, alpha: float) -> int:

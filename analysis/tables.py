@@ -20,6 +20,7 @@ from analysis.processes import by_seat, processes, sound
 from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
 from analysis.study import Machine, Seat
+from analysis.trajectories import Trajectories, follow
 
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
@@ -53,12 +54,16 @@ class Findings:
         return roster(self.machine, found)
 
     @cached_property
+    def trajectories(self) -> Trajectories:
+        return follow(self.machine, self.batches)
+
+    @cached_property
     def contenders(self) -> list[ContenderLine]:
         return contender_lines(self.machine, self.roster, self.measured)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        return comparisons(self.machine, self.roster, self.measured)
+        return comparisons(self.machine, self.roster, self.measured, self.trajectories)
 
     @cached_property
     def devices(self) -> list[SpeedUp]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from analysis.certificates import size
+from analysis.drift import drifts
 from analysis.machine import virtual
 from analysis.settings import NONE
 from analysis.study import Seat
@@ -14,6 +15,7 @@ from workflows.records import CertificateRow
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
+DRIFT = 0.02  # of the time per mini-batch, between the halves of a turn
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
 
 
@@ -70,7 +72,7 @@ def refused(findings: Findings) -> Iterator[str]:
     pairs = [row for row in findings.comparisons if row.verdict == "refused"]
     if pairs:
         keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in pairs]
-        yield f"Refused comparison, for want of a certificate: {crossed(keys)}."
+        yield f"Refused comparison, not shown to compute the same: {crossed(keys)}."
 
 
 def deviations(findings: Findings) -> Iterator[str]:
@@ -148,6 +150,27 @@ def scatter(findings: Findings) -> Iterator[str]:
         )
 
 
+def unsteady(findings: Findings) -> Iterator[str]:
+    machine = findings.machine
+    found = [
+        drift
+        for drift in drifts(machine, findings.batches)
+        if abs(drift.size) > DRIFT and drift.p_adjusted < 1 - machine.study.confidence
+    ]
+    told = [
+        f"{percent(abs(drift.size))} {'longer' if drift.size > 0 else 'shorter'} in "
+        f"{drift.seat.contender} on {drift.seat.workload}"
+        for drift in sorted(found, key=lambda drift: machine.order(drift.seat))
+    ]
+    if told:
+        yield (
+            "Steady state may not be reached inside the turns: from the first to the second half "
+            f"of a turn's steady-state mini-batches times get {listing(told)} (significant after "
+            "Holm's correction over all contenders). Longer turns, or more of each set aside, "
+            "would tell."
+        )
+
+
 def switched(findings: Findings) -> Iterator[str]:
     steady = findings.batches[~findings.batches["warmup"]]
     groups = steady.groupby(["workload", "contender"])
@@ -188,5 +211,5 @@ def losses(findings: Findings) -> Iterator[str]:
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations, unequal,
-    losses, scatter, starved, switched, virtual_machine, frequency, code, versions,
+    losses, scatter, unsteady, starved, switched, virtual_machine, frequency, code, versions,
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.metadata
-import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,26 +17,43 @@ class UnknownFramework(KeyError):
         return str(self.args[0])
 
 
-def frameworks() -> dict[str, Framework]:
-    """All known frameworks by name, whether or not they are installed; folders first."""
-    found: dict[str, Framework] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.ispkg:
-            package = importlib.import_module(f"frameworks.{module.name}")
-            if isinstance(getattr(package, "FRAMEWORK", None), Framework):
-                found[package.FRAMEWORK.name] = package.FRAMEWORK
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        if entry.name not in found:
-            found[entry.name] = entry.load()
-    return dict(sorted(found.items()))
+def names() -> list[str]:
+    """All names there are, whether or not the frameworks are installed."""
+    return sorted({*folders(), *entry_points()})
 
 
 def framework(name: str) -> Framework:
-    """One framework by name. Raises UnknownFramework, naming those there are."""
-    known = frameworks()
-    if name not in known:
-        raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(known)})")
-    return known[name]
+    """One framework by name, a folder before an entry point; only its own module is imported.
+
+    Raises:
+        UnknownFramework: there is none of that name (those there are, are named), or the
+            package that offers it cannot be loaded.
+    """
+    if name in folders():
+        found: Framework = importlib.import_module(f"frameworks.{name}").FRAMEWORK
+        return found
+    if name not in entry_points():
+        raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(names())})")
+    try:
+        offered = entry_points()[name].load()
+    except Exception as error:  # somebody else's code, at its import
+        raise UnknownFramework(
+            f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(offered, Framework):
+        raise UnknownFramework(f"framework {name!r}: its entry point is no Framework: {offered!r}")
+    return offered
+
+
+def folders() -> list[str]:
+    """The folders here that say what they are: their `__init__.py` has a `FRAMEWORK`."""
+    here = Path(__file__).parent
+    return [file.parent.name for file in here.glob("*/__init__.py")
+            if "\nFRAMEWORK = " in file.read_text()]  # fmt: skip
+
+
+def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    return {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
 
 
 def adapter_class(description: Framework) -> type[Adapter]:

@@ -199,6 +199,9 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     # What failed, and nothing else, is to be done again.
     assert {"contest", "certify"} <= study.would_run()
     assert not {"prepare", "probe", "reference"} & study.would_run()
+    # What fails in the same way again is kept, and with it what the others measured.
+    assert "failed as before" in study.snakemake(fails=True)
+    assert study.would_run() == {"verdict", "all"}
 
 
 def test_killed_half_way_it_goes_on_where_it_was(clone):

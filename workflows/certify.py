@@ -16,6 +16,7 @@ from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights, narrowed
 from workflows.folders import Folders
+from workflows.lock import machine_lock
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied
 from workflows.progress import Progress
@@ -66,8 +67,11 @@ def judge(row: CertificateRow, tolerance: float, deviations: list[Deviation]) ->
             "; ".join(f"{deviation.component}: {deviation.reason}" for deviation in deviations),
         )
         bound = min(deviation.loss_within for deviation in deviations)
-        early = max(row.long.loss[:DECLARED_STEPS]) if row.long else float("inf")
-        rest = disagreement(row.substituted, tolerance, "with plain SGD ")
+        runs = [run.loss[:DECLARED_STEPS] for run in (row.long, row.full) if run]
+        early = max((max(losses) for losses in runs), default=float("inf"))
+        rest = disagreement(row.substituted, tolerance, "with plain SGD ") or disagreement(
+            row.substituted_full, tolerance, "with plain SGD at full size "
+        )
         if rest or early > bound:
             too_far = f"loss off by {early:.1e}, declared {bound:.1e}"
             row.status, row.reason = "refused", rest or f"more than declared: {too_far}"
@@ -147,7 +151,7 @@ def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> Certific
     try:
         with tracing.process(contender) as worker, tempfile.TemporaryDirectory() as scratch:
             for part in tracing.lengths:
-                if part == "substituted" and not deviations:
+                if part.startswith("substituted") and not deviations:
                     continue
                 out = Path(scratch) / f"{part}.npz"
                 losses = tracing.trace(worker, contender, part, out)
@@ -183,8 +187,9 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
-        count = sum(c.framework == name for c in plan.contenders) if name else 3
-        with Progress(count, where, log=arguments.log) as progress:
+        count = sum(c.framework == name for c in plan.contenders) if name else 4
+        progress = Progress(count, where, log=arguments.log)
+        with progress, machine_lock(progress.note):  # or it would load somebody's contest
             if not name:
                 make_reference(plan, workload, folders, progress)
                 return 0

@@ -9,6 +9,7 @@ rule reference:
     priority: 10
     conda:
         "environment.yaml"
+    threads: lambda wildcards: workflow.cores or 1
     params:
         key=lambda wildcards: keys.certificate_key(
             STUDY, wildcards.workload, keys.reference_framework(STUDY)
@@ -31,6 +32,7 @@ rule certify:
     priority: 10
     conda:
         "environment.yaml"
+    threads: lambda wildcards: workflow.cores or 1
     params:
         key=lambda wildcards: keys.certificate_key(STUDY, wildcards.workload, wildcards.framework),
         study=lambda wildcards: HERE,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from frameworks.workloads import to_dict
 from workflows.folders import Folders
-from workflows.plan import Plan, load_plan
+from workflows.plan import Plan, PlanError, load_plan
 from workflows.records import (
     BATCHES,
     CertificateRecord,
@@ -91,7 +91,7 @@ def main() -> int:
         records, batches = collect(Folders(arguments.folder))
         write_batches(arguments.out / "batches.parquet", batches)
         write_json(arguments.out / "records.json", records)
-    except (RecordError, OSError) as error:
+    except (RecordError, PlanError, OSError) as error:
         print(f"collect: {error}", file=sys.stderr)
         return 1
     return 0

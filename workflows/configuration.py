@@ -1,5 +1,6 @@
 """The study's configuration: what may be written in `config/*.yaml`."""
 
+import os
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -106,13 +107,20 @@ class Configuration(Section):
         default=[1, "all"], min_length=1
     )
     tf32: bool = False
-    workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)
+    workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)  # `false` leaves one out
     mnist: MnistEntry = MnistEntry()
     contest: ContestEntry = ContestEntry()
     certificate: CertificateEntry = CertificateEntry()
     margin: float = Field(default=0.03, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    interpreters: dict[str, str] = {}
+    interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
+
+    @field_validator("workloads", mode="before")
+    @classmethod
+    def wanted(cls, entries: Any) -> Any:
+        if not isinstance(entries, dict):
+            return entries
+        return {name: entry for name, entry in entries.items() if entry is not False}
 
     @field_validator("workloads")
     @classmethod

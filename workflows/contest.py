@@ -22,7 +22,7 @@ from workflows.folders import Folders
 from workflows.lock import machine_lock
 from workflows.machine import available_cores
 from workflows.outlook import Outlook
-from workflows.plan import Plan, PlannedContender, load_plan
+from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
 from workflows.records import Contender, ContenderRecord, ContestRecord
@@ -144,7 +144,7 @@ class Contest:
     def shuffled(self) -> list[int]:
         return [self.running[place] for place in self.random.permutation(len(self.running))]
 
-    def record(self, started: datetime, duration_s: float) -> ContestRecord:
+    def record(self, started: datetime, duration_s: float, around: dict[str, Any]) -> ContestRecord:
         return ContestRecord(
             study=self.plan.study.study,
             machine=self.plan.machine,
@@ -156,7 +156,7 @@ class Contest:
             order=[[self.records[index].name for index in order] for order in self.orders],
             code=code(),
             configuration=content_hash(self.plan.configuration),
-            environment=environment(),
+            environment=around,
             contenders=self.records,
         )
 
@@ -192,8 +192,9 @@ def hold(
             done = turn / max(contest.turns, 1)
             progress.update(turn, text, outlook.left_s(done, time.monotonic() - begin))
 
+        around = environment()  # first, or its load would be our own
         contest.run(report)
-        record = contest.record(started, time.monotonic() - begin)
+        record = contest.record(started, time.monotonic() - begin, around)
         for contender in record.contenders:
             if contender.status == "failed":
                 progress.note(f"{contender.name} failed: {contender.reason}")
@@ -213,7 +214,7 @@ def main() -> int:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
         hold(plan, arguments.workload, arguments.replicate, folders, arguments.log)
-    except (RecordError, OSError) as error:
+    except (RecordError, PlanError, OSError) as error:
         print(f"contest {arguments.workload} {arguments.replicate}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -11,10 +11,11 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 from frameworks.contract import Framework
-from frameworks.registry import framework, versions
+from frameworks.registry import framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.code import content_hash, files_hash
@@ -22,9 +23,15 @@ from workflows.configuration import Configuration
 from workflows.machine import available_cores
 from workflows.plan import contenders
 
-TASK = ("frameworks/contract.py", "frameworks/workloads", "workflows/worker.py")
+TASK = (
+    "frameworks/contract.py",
+    "frameworks/registry.py",
+    "frameworks/workloads",
+    "workflows/process.py",
+    "workflows/worker.py",
+)
 CERTIFYING = (*TASK, "workflows/certify.py", "workflows/tracing.py")
-MEASURING = (*TASK, "workflows/contest.py", "workflows/process.py", "workflows/turns.py")
+MEASURING = (*TASK, "workflows/columns.py", "workflows/contest.py", "workflows/turns.py")
 
 
 def adapter_files(description: Framework) -> Path:
@@ -38,14 +45,18 @@ def adapter_files(description: Framework) -> Path:
 
 @cache
 def installed(name: str, interpreter: str) -> dict[str, str]:
-    """Versions of a framework's distributions under an interpreter, without importing it."""
+    """Versions of a framework's distributions under an interpreter, without importing it, and
+    of NumPy and Python; empty where it is not installed."""
     description = framework(name)
     if interpreter == sys.executable:
-        return versions(description)
+        found = versions(description)
+        return found and {**found, **present(["numpy"]), "python": python_version()}
     question = (
-        "import importlib.metadata as m, json, sys\n"
+        "import importlib.metadata as m, json, platform, sys\n"
         "there = {d.name: d.version for d in m.distributions()}\n"
-        "print(json.dumps({n: there[n] for n in sys.argv[1:] if n in there}))"
+        "found = {n: there[n] for n in sys.argv[1:] if n in there}\n"
+        "extra = {'numpy': there.get('numpy'), 'python': platform.python_version()}\n"
+        "print(json.dumps({**found, **extra} if found else {}))"
     )
     try:
         answer = subprocess.run(
@@ -56,26 +67,26 @@ def installed(name: str, interpreter: str) -> dict[str, str]:
         )
     except (OSError, subprocess.SubprocessError):
         return {}
-    found: dict[str, str] = json.loads(answer.stdout)
-    return found
+    elsewhere: dict[str, str] = json.loads(answer.stdout)
+    return elsewhere
 
 
-def framework_key(study: Configuration, name: str) -> dict[str, Any]:
-    interpreter = study.interpreters.get(name, sys.executable)
-    return {
-        "adapter": files_hash(adapter_files(framework(name))),
-        "interpreter": interpreter,
-        "versions": installed(name, interpreter),
-    }
+def interpreted(study: Configuration, name: str) -> list[Any]:
+    """The interpreter, by its path only where one is configured: however Snakemake itself was
+    started is not a reason to measure again."""
+    configured = study.interpreters.get(name, "")
+    return [configured, installed(name, configured or sys.executable)]
+
+
+def framework_key(study: Configuration, name: str) -> list[Any]:
+    return [files_hash(adapter_files(framework(name))), interpreted(study, name)]
 
 
 def probe_key(study: Configuration, name: str) -> str:
     """Not the adapter: an edit of it seldom changes whether a framework can run, and what
     depends on its code has that in its own key."""
     own = [c for c in contenders(study, len(available_cores())) if c.framework == name]
-    interpreter = study.interpreters.get(name, sys.executable)
-    asked = sorted({(c.device, c.required) for c in own})
-    return content_hash([asked, interpreter, installed(name, interpreter)])
+    return content_hash([sorted({c.device for c in own}), interpreted(study, name)])
 
 
 def contest_key(study: Configuration, workload: str) -> str:
@@ -119,12 +130,13 @@ def reference_framework(study: Configuration) -> str:
 
 
 def dataset_key(study: Configuration, workload: str) -> str:
-    return content_hash(
-        {
-            "workload": to_dict(study.workload(workload)),
-            "mnist": study.mnist.model_dump(),
-            "folder": os.environ.get(MNIST_FOLDER),
-            "seed": study.seed,
-            "code": files_hash("frameworks/workloads", "workflows/prepare.py"),
-        }
-    )
+    """Whether there is a folder counts, not which: its content is known by its SHA-256."""
+    parts: dict[str, Any] = {
+        "workload": to_dict(study.workload(workload)),
+        "seed": study.seed,
+        "code": files_hash("frameworks/workloads", "workflows/prepare.py"),
+    }
+    if study.workload(workload).dataset.kind == "mnist":
+        given = bool(study.mnist.folder or os.environ.get(MNIST_FOLDER))
+        parts["mnist"] = [study.mnist.source, study.mnist.split, given]
+    return content_hash(parts)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from workflows.configfiles import parse
+from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import Configuration
 from workflows.folders import Folders
 from workflows.machine import available_cores
@@ -33,6 +33,7 @@ class Asked(Record):
     """`study.json`: a configuration, for one machine."""
 
     machine: str
+    cores: int  # what `all` threads means there
     command: str  # how the study was started, for the report to repeat
     configuration: dict[str, Any]
 
@@ -115,20 +116,23 @@ def load_plan(folders: Folders) -> Plan:
 
     Raises:
         RecordError: `study.json` is not there, or it or a probe is damaged.
+        PlanError: a contender marked `required` cannot run.
     """
     asked = read_json(folders.study, Asked)
-    study = parse(asked.configuration)
+    study = understood(asked)
     probes = {
         entry.framework: read_json(folders.probe(entry.framework), Probe).devices
         for entry in study.contenders
         if folders.probe(entry.framework).exists()
     }
     unknown = Found(missing="not looked for yet")
-    planned = list(contenders(study, len(available_cores())))
+    planned = list(contenders(study, asked.cores))
     for contender in planned:
         found = probes.get(contender.framework, {}).get(contender.device, unknown)
         contender.missing = contender.missing or found.missing
         contender.versions = found.versions
+        if contender.required and contender.missing and found is not unknown:
+            raise PlanError(f"{contender.name} is required, but: {contender.missing}")
     return Plan(
         machine=asked.machine,
         command=asked.command,
@@ -137,12 +141,23 @@ def load_plan(folders: Folders) -> Plan:
     )
 
 
+def understood(asked: Asked) -> Configuration:
+    try:
+        return parse(asked.configuration)
+    except ConfigurationError as error:  # a framework of then that is not here now, say
+        raise PlanError(str(error)) from None
+
+
 def load_study(folders: Folders) -> Configuration:
-    """The configuration alone. Raises RecordError."""
-    return parse(read_json(folders.study, Asked).configuration)
+    """The configuration alone. Raises RecordError or PlanError."""
+    return understood(read_json(folders.study, Asked))
 
 
 def ask(folders: Folders, study: Configuration, machine: str, command: str) -> None:
     """Write `study.json`."""
     configuration = study.model_dump(mode="json")
-    write_json(folders.study, Asked(machine=machine, command=command, configuration=configuration))
+    cores = len(available_cores())
+    write_json(
+        folders.study,
+        Asked(machine=machine, cores=cores, command=command, configuration=configuration),
+    )

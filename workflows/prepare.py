@@ -18,7 +18,8 @@ from frameworks.workloads.datasets import digits, normal
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from workflows.folders import Folders
-from workflows.plan import load_study
+from workflows.lock import machine_lock
+from workflows.plan import PlanError, load_study
 from workflows.records import DatasetRecord
 from workflows.storage import RecordError, write_json
 
@@ -136,8 +137,9 @@ def main() -> int:
         folders = Folders(arguments.study)
         study, folder = load_study(folders), folders.data / arguments.workload
         mnist = MnistSettings(**study.mnist.model_dump())
-        record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
-    except (RecordError, DataError) as error:
+        with machine_lock(lambda text: print(text, file=sys.stderr)):
+            record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
+    except (RecordError, PlanError, DataError) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{arguments.workload}: {record.batches} mini-batches of {record.source}")

@@ -6,6 +6,7 @@ rule prepare:
     priority: 20
     conda:
         "environment.yaml"
+    threads: lambda wildcards: workflow.cores or 1
     params:
         key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
         study=lambda wildcards: HERE,

@@ -102,7 +102,10 @@ class WorkerProcess:
         line = self.process.stdout.readline()
         if not line:
             raise WorkerDied(self.obituary())
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError:  # it ended in the middle of an answer
+            raise WorkerDied(self.obituary()) from None
         if "error" in answer:
             raise WorkerDied(answer["error"])
         return answer

@@ -124,7 +124,8 @@ class CertificateRow(Contender):
     """Whether one contender computes what the reference computes, in float64.
 
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
-    size, `substituted` the long run with the deviating part replaced by plain SGD.
+    size; `substituted` and `substituted_full` are the same two with the deviating part
+    replaced by plain SGD.
     """
 
     status: Agreement
@@ -133,6 +134,7 @@ class CertificateRow(Contender):
     long: Measured | None = None
     full: Measured | None = None
     substituted: Measured | None = None
+    substituted_full: Measured | None = None
     losses: list[float] = []  # float64, of the long run
 
 

@@ -21,11 +21,12 @@ class Tracing:
         self.narrow = narrowed(self.workload) != self.workload
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
-        self.lengths = {"long": self.study.certificate.steps}
+        asked = self.study.certificate
+        self.lengths = {"long": asked.steps, "substituted": asked.steps}
         if self.narrow:
-            self.lengths["full"] = self.study.certificate.full_steps
-        self.lengths["substituted"] = self.study.certificate.steps
+            self.lengths |= {"full": asked.full_steps, "substituted_full": asked.full_steps}
         self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
+        self.opened: set[tuple[str, str, int]] = set()
         self.open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -42,13 +43,15 @@ class Tracing:
             log = self.logs / f"{'-'.join(map(str, key))}.log"
             worker = WorkerProcess(contender.interpreter, contender, log=log)
             self.workers[key] = self.open.enter_context(worker)
-            worker.send_open(precision="float64", tf32=False)
-            opened = worker.receive()
-            if "missing" in opened:
-                raise WorkerDied(opened["missing"])
         try:
+            if key not in self.opened:
+                self.workers[key].send_open(precision="float64", tf32=False)
+                if missing := self.workers[key].receive().get("missing"):
+                    raise WorkerDied(missing)
+                self.opened.add(key)
             yield self.workers[key]
         except WorkerDied:
+            self.opened.discard(key)
             self.workers.pop(key).close()
             raise
 
@@ -56,14 +59,14 @@ class Tracing:
         self, worker: WorkerProcess, contender: PlannedContender, part: str, out: Path
     ) -> list[float]:
         """The losses of one part of the certificate; final weights go to `out` (.npz)."""
-        narrow = self.narrow and part != "full"
+        narrow = self.narrow and not part.endswith("full")
         worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
         answer = worker.ask(
             "trace",
             variant=contender.variant,
             steps=self.lengths[part],
             out=str(out.resolve()),
-            plain_sgd=part == "substituted",
+            plain_sgd=part.startswith("substituted"),
         )
         losses: list[float] = answer["losses"]
         return losses

@@ -8,13 +8,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.comparisons import Comparison
-from analysis.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
+from analysis.figures.style import INK, Figure, Look, bare, canvas, render
 from analysis.tables import Findings
 from analysis.words import alike, count, device, listing, percent, title
 
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
-WIDE, ROW = 4.6, 0.42  # inches; narrow enough for a phone
+ROW = 0.31  # inches
+BESIDE = 8  # points between the axes and the words, enough for an arrowhead
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
@@ -26,14 +27,13 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
     references = listing(title(r) for r in dict.fromkeys(row.reference for row in rows))
     lines = len(rows) + len({row.workload for row in rows})
     height = min(max(0.6 + ROW * lines, 2.2), max(5.4, 0.3 * lines))
-    with canvas(height, WIDE) as drawn:
+    with canvas(height) as drawn:
         axes = drawn.add_subplot()
         limits(axes, rows, study.margin)
         axes.axvline(1, color=INK, linewidth=1.1)
         axes.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
         places = draw_rows(axes, rows, look)
-        axes.set_ylim(places + 0.45, -0.5)
-        axes.set_yticks([])
+        axes.set_ylim(places + 0.6, -0.5)
         axes.set_xlabel(f"time per mini-batch, {references} = 1 (left of it: faster)")
         bare(axes, "x")
         return render(
@@ -49,9 +49,11 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
 
 
 def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
-    """Rows from the top, words above their interval, a heading above each workload; returns
-    the last place."""
+    """Rows from the top, words on both sides of the axes so that they hide nothing, a heading
+    above each workload; returns the last place."""
     place, workload = -1, None
+    labels: dict[int, str] = {}
+    headings: list[int] = []
     across = blended_transform_factory(axes.transAxes, axes.transData)
     several = len({row.framework for row in rows}) > 1
     devices = len({row.device for row in rows}) > 1
@@ -59,18 +61,22 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
         place += 1
         if row.workload != workload:
             workload = row.workload
-            axes.text(0, place + 0.15, workload, transform=across, va="center", weight="bold")
+            labels[place] = workload
+            headings.append(place)
             place += 1
         parts = [title(row.framework)] * several + [device(row.device)] * devices
-        label = ", ".join([*parts, count(row.threads, "thread"), row.variant])
+        labels[place] = ", ".join([*parts, count(row.threads, "thread"), row.variant])
         result = f"{alike(row.ratio, row.ratio_low)[0]} {row.verdict}"
-        for x, side, text in ((0, "left", label), (1, "right", result)):
-            axes.text(x, place - 0.2, text, transform=across, va="center", ha=side, fontsize=9,
-                      bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})  # fmt: skip
+        axes.annotate(result, (1, place), xycoords=across, xytext=(BESIDE, 0),
+                      textcoords="offset points", va="center_baseline", fontsize=9)  # fmt: skip
         colour, ratio = look.colour(row.framework), row.ratio or math.nan
         if row.ratio_low is not None and row.ratio_high is not None:
-            draw_interval(axes, row.ratio_low, row.ratio_high, place + 0.2, colour)
-        axes.plot([ratio], [place + 0.2], look.marker(row.variant), color=colour, markersize=6)
+            draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
+        axes.plot([ratio], [place], look.marker(row.variant), color=colour, markersize=6)
+    axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
+    axes.tick_params(axis="y", pad=BESIDE)
+    for number, text in zip(labels, axes.get_yticklabels(), strict=True):
+        text.set_fontweight("bold" if number in headings else "normal")
     return place
 
 

@@ -47,6 +47,8 @@ def parse_dataset(item: Any) -> Dataset:
     if not isinstance(item, Mapping):
         raise WorkloadError(f"dataset: kind, samples and shape are wanted, got {item!r}")
     dataset: Dataset = build(Dataset, item, "dataset")
+    if not isinstance(dataset.shape, (list, tuple)):
+        raise WorkloadError(f"dataset: shape: a list is wanted, got {dataset.shape!r}")
     if dataset.kind not in ("normal", "mnist"):
         raise WorkloadError(f"dataset: kind {dataset.kind!r} is not normal or mnist")
     whole("dataset samples", dataset.samples)

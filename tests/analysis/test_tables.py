@@ -11,9 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.claims import note
 from analysis.comparisons import Comparison
+from analysis.displays import certificate_table
 from analysis.loading import load
 from analysis.missing import grouped
+from analysis.settings import agree
+from analysis.statistics import detectable, replicates_needed
 from analysis.study import Seat
 from analysis.tables import KINDS, Findings, tables
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
@@ -83,6 +87,39 @@ def test_one_replicate_cannot_tell(found: Found) -> None:
     assert "two at least" in only.reason
 
 
+def test_what_could_have_been_seen_is_corrected_as_the_verdicts_are(findings: Findings) -> None:
+    family = [pair for pair in findings.comparisons if pair.p is not None]
+    assert len(family) == 8
+    for pair in family:
+        key = (pair.workload, "cpu", pair.threads, pair.variant)
+        sides = [
+            np.log(rows["median"])
+            for seat, rows in findings.measured.items()
+            if (seat.workload, seat.device, seat.threads, seat.variant) == key
+        ]
+        sd = float((sides[0] - sides[1]).std())
+        assert pair.detectable == pytest.approx(detectable(sd, 7, 0.05 / 8))
+        assert pair.replicates_needed == replicates_needed(sd, 0.03, 0.05 / 8)
+        # no difference as large as could have been seen is left undecided
+        assert pair.ratio and pair.detectable
+        if abs(math.log(pair.ratio)) > math.log1p(pair.detectable):
+            assert pair.verdict != "cannot tell"
+
+
+def test_claims_tell_what_could_have_been_seen_after_correction(findings: Findings) -> None:
+    (pair, *_) = [pair for pair in findings.comparisons if pair.ratio is not None]
+    shaky = replace(pair, verdict="cannot tell", ratio_low=1.01, ratio_high=1.07)
+    shaky = replace(shaky, detectable=0.0662, replicates_needed=20)
+    seen = "The smallest difference this study could have seen"
+    assert note(shaky, 0.03, 8) == (
+        "The interval leaves out 1, but not after correction for 8 rows. "
+        f"{seen} after that correction is 6.62 %; 20 replicates would see 3 %."
+    )
+    wide = replace(shaky, ratio_low=0.98)
+    assert note(wide, 0.03, 8).startswith(f"{seen} after correction for 8 rows is 6.62 %;")
+    assert note(wide, 0.03, 1).startswith(f"{seen} is 6.62 %;")
+
+
 def test_without_certificate_no_ratio(found: Found) -> None:
     findings = found(replace(SMALL, refused=("tensorflow/tuned/cpu/1",)))
     refused = row(findings, "mnist-cnn", "tuned", 1)
@@ -110,6 +147,45 @@ def test_no_certificate_at_all_is_a_refusal(folder: Path) -> None:
     held = [pair for pair in findings.comparisons if pair.device == "cpu"]
     assert {pair.verdict for pair in held} == {"refused"}
     assert "has no certificate" in held[0].reason
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
+def test_a_certificate_of_other_versions_does_not_count(folder: Path, framework: str) -> None:
+    machine = load([folder])[0]
+    records = machine.records.model_copy(deep=True)
+    for record in records.certificates:
+        for certificate in record.rows:
+            if (certificate.name, record.workload) == (f"{framework}/tuned/cpu/1", "mlp"):
+                certificate.versions |= {"torch": "2.12.0", "keras": "3.14.0", "numpy": "1.26.4"}
+    findings = Findings(replace(machine, records=records))
+    old = {"pytorch": "torch 2.12.0, measured with 2.13.0"}
+    old["tensorflow"] = "keras 3.14.0, measured with 3.15.1"
+    pair = row(findings, "mlp", "tuned", 1)
+    assert (pair.verdict, pair.ratio) == ("refused", None)
+    assert pair.reason == f"{framework}/tuned/cpu/1 was certified with {old[framework]}"
+    assert row(findings, "mlp", "tuned", 2).ratio and row(findings, "mnist-cnn", "tuned", 1).ratio
+
+
+def test_another_numpy_is_no_other_framework(folder: Path) -> None:
+    machine = load([folder])[0]
+    records = machine.records.model_copy(deep=True)
+    for record in records.certificates:
+        for certificate in record.rows:
+            certificate.versions |= {"numpy": "1.26.4", "python": "3.12.0"}
+    assert row(Findings(replace(machine, records=records)), "mlp", "tuned", 1).ratio
+
+
+def test_plain_sgd_at_full_size_is_in_the_certificate_table(findings: Findings) -> None:
+    declared = {
+        line.workload: (line.full_sgd_loss, line.full_sgd_weights)
+        for line in findings.certificate
+        if line.status == "declared"
+    }
+    assert declared["mnist-cnn"] == (None, None)
+    assert all(value and value < 1e-12 for value in declared["mlp"])
+    shown = certificate_table(findings)
+    assert shown.columns[-1] == ("loss, plain SGD, full size", True)
+    assert sum(cells[-1] != "" for cells in shown.rows) == 2
 
 
 def test_certificates_say_how_far(findings: Findings) -> None:
@@ -207,6 +283,23 @@ def test_settings_are_held_against_those_compared_with(findings: Findings) -> No
     assert values["pytorch", "intra_threads"] == ("2", "yes")
     assert values["pytorch", "layout"] == ("NCHW", "no")
     assert values["tensorflow", "tf32_matmul"] == ("n/a", "n/a")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("0.9", "0.8999999761581421", True),
+        ("0.001", "0.0010000000474974513", True),
+        ("1e-08", "9.99999993922529e-09", True),
+        ("0.9", "0.90001", False),
+        ("1e-08", "1e-07", False),
+        ("NCHW", "NHWC", False),
+        ("1", "1 | 2", False),
+        ("0", "1e-30", False),
+    ],
+)
+def test_numbers_that_are_equal_but_for_rounding(one: str, other: str, same: bool) -> None:
+    assert agree(one, {one, other}) is agree(other, {one, other}) is same
 
 
 def test_machine_is_flattened_and_changes_are_said(findings: Findings) -> None:

@@ -1,4 +1,4 @@
-from analysis.words import alike, crossed, large, percent, scientific, short, three
+from analysis.words import alike, crossed, large, percent, scientific, short, three, title
 
 
 def test_three_significant_digits() -> None:
@@ -23,6 +23,11 @@ def test_other_numbers() -> None:
     assert scientific(float("inf")) == "inf"
     assert [large(x, "B") for x in (12, 3.73e6, 4e8)] == ["12 B", "3.73 MB", "400 MB"]
     assert [short(x) for x in (0.001, 1e-8, 0.999)] == ["0.001", "1e-8", "0.999"]
+
+
+def test_an_unknown_framework_is_shown_as_it_is() -> None:
+    assert (title("pytorch"), title("abacus"), title("my_own")) == ("PyTorch", "abacus", "my_own")
+    assert crossed([("mlp", "abacus", 1)]) == "mlp, abacus, 1 thread"
 
 
 def test_many_contenders_in_few_words() -> None:

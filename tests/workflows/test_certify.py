@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from workflows.certify import FAILED, compare, relative
+from frameworks.contract import Deviation
+from workflows.certify import FAILED, compare, judge, relative
+from workflows.records import CertificateRow, Measured
 from workflows.verdict import failures
 
 
@@ -42,6 +44,24 @@ def test_a_difference_larger_than_declared_is_refused(study):
 def test_a_declaration_covers_nothing_but_its_own_part(study):
     row = rows(study, "disguised")["disguised"]
     assert row.status == "refused" and "with plain SGD" in row.reason
+
+
+def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
+    near = Measured(loss=[1e-4] * 20, weights={"w": 1e-3})
+    exact = Measured(loss=[0.0] * 20, weights={"w": 0.0})
+    far = Measured(loss=[0.9] * 3, weights={"w": float("inf")})
+    deviations = [Deviation("optimiser.adam", "a reason", loss_within=1e-3)]
+
+    def status(**runs):
+        row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="missing")
+        copy = row.model_copy(update=runs)
+        judge(copy, 1e-12, deviations)
+        return copy.status, copy.reason
+
+    runs = {"long": near, "full": near, "substituted": exact, "substituted_full": exact}
+    assert status(**runs)[0] == "declared"
+    assert "loss off by 9.0e-01" in status(**{**runs, "full": far})[1]
+    assert "with plain SGD at full size" in status(**{**runs, "substituted_full": far})[1]
 
 
 def test_a_deviation_of_another_optimiser_does_not_count(study):

@@ -84,3 +84,26 @@ def test_the_reference_is_the_reference_frameworks_plainest(plan):
 def test_without_a_study_there_is_no_plan(tmp_path):
     with pytest.raises(RecordError, match=r"study\.json: No such file"):
         load_plan(Folders(tmp_path))
+
+
+def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypatch):
+    """Records of a larger machine are collected on a smaller one."""
+    study = parse({**small, "threads": [1, "all"]})
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("workflows.plan.available_cores", lambda: list(range(48)))
+        ask(Folders(tmp_path), study, "server", "a test")
+    write_json(Folders(tmp_path).probe("abacus"), look(study, "abacus", lambda text: None))
+    found = {c.name: c.missing for c in load_plan(Folders(tmp_path)).contenders}
+    assert "abacus/default/cpu/48" in found and not any(
+        "cores here" in reason for reason in found.values()
+    )
+
+
+def test_required_is_asked_for_again_when_a_stage_begins(small, abacus, tmp_path):
+    """It is in no key, so that writing it down measures nothing again."""
+    folders = Folders(tmp_path)
+    write_json(folders.probe("abacus"), look(parse({**small, "devices": ["gpu"]}), "abacus", print))
+    entry = {"framework": "abacus", "devices": ["gpu"], "required": True}
+    ask(folders, parse({**small, "contenders": [entry]}), "here", "a test")
+    with pytest.raises(PlanError, match="is required, but: an abacus has no GPU"):
+        load_plan(folders)

@@ -1,0 +1,64 @@
+"""Finding frameworks: folders, entry points, and packages that do not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+from frameworks import registry
+from frameworks.contract import SETTINGS, Framework
+from tests.conftest import ROOT
+
+
+def offer(folder, monkeypatch, name, module):
+    """An installed package `name` whose entry point leads to a module of this source."""
+    info = folder / f"{name}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[samestep.frameworks]\n{name} = {name}_it:FRAMEWORK\n")
+    (folder / f"{name}_it.py").write_text(module)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def test_both_ways_in(abacus):
+    assert {"pytorch", "tensorflow", "abacus"} <= set(registry.names())
+    for name in ("pytorch", "tensorflow", "abacus"):
+        found = registry.framework(name)
+        assert isinstance(found, Framework) and found.name == name
+        assert {"default"} <= set(found.variants)
+
+
+def test_descriptions_need_no_framework():
+    code = (
+        "import sys\n"
+        "from frameworks.registry import framework, names\n"
+        "for name in names(): framework(name)\n"
+        "print([m for m in ('torch', 'tensorflow', 'keras', 'jax') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_unknown_names_name_the_known(abacus):
+    with pytest.raises(registry.UnknownFramework, match="known: abacus, pytorch, tensorflow"):
+        registry.framework("torhc")
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("FRAMEWORK = 3", "its entry point is no Framework: 3"),
+        ("", "AttributeError"),
+    ],
+)
+def test_a_broken_package_breaks_nobody_else(tmp_path, monkeypatch, module, message):
+    offer(tmp_path, monkeypatch, f"broken{len(module)}", module)
+    name = f"broken{len(module)}"
+    assert registry.framework("pytorch").title == "PyTorch"
+    with pytest.raises(registry.UnknownFramework, match=f"(?s){name}.*{message}"):
+        registry.framework(name)
+
+
+def test_the_contract_names_each_setting_once():
+    assert len(set(SETTINGS)) == len(SETTINGS)
