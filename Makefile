@@ -11,9 +11,11 @@ export PATH := $(abspath $(BIN)):$(PATH)
 
 study: environment
 	snakemake --cores 1
+	@echo "The report: reports/default/report.html"
 
 smoke: environment
 	snakemake --cores 1 --configfile config/smoke.yaml
+	@echo "The report: reports/smoke/report.html"
 
 test: environment
 	python -m pytest
@@ -30,5 +32,6 @@ environment: $(BIN)/.complete
 $(BIN)/.complete: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"samestep needs Python 3.11 to 3.13, and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[frameworks,test]'
+	@echo "Installing what constraints.txt pins into $(VENV): 3 to 4 GB, a minute or more"
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[frameworks,test]'
 	@touch $@

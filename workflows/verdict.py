@@ -67,10 +67,10 @@ def main() -> int:
     except (RecordError, PlanError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"\nThe report of study {study.study!r}: {arguments.report}\n", file=sys.stderr)
+    print(f"\nThe report of study {study.study!r}: {arguments.report}", file=sys.stderr)
     if not failed:
         return 0
-    print("Some contenders failed; the report has the others:", file=sys.stderr)
+    print("\nSome contenders failed; the report has the others:", file=sys.stderr)
     again = 0
     for path, lines in failed:
         for line in lines:
