@@ -30,7 +30,7 @@ TASK = (
     "workflows/process.py",
     "workflows/worker.py",
 )
-CERTIFYING = (*TASK, "workflows/certify.py", "workflows/tracing.py")
+CERTIFYING = (*TASK, "workflows/agreement.py", "workflows/certify.py", "workflows/tracing.py")
 MEASURING = (*TASK, "workflows/columns.py", "workflows/contest.py", "workflows/turns.py")
 
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
-from workflows.certify import FAILED, compare, judge, relative
+from workflows.agreement import compare, judge, relative
+from workflows.certify import FAILED
 from workflows.records import CertificateRow, Measured
 from workflows.verdict import failures
 
