@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -29,19 +30,19 @@ def framework(name: str) -> Framework:
         UnknownFramework: there is none of that name (those there are, are named), or the
             package that offers it cannot be loaded.
     """
-    if name in folders():
-        found: Framework = importlib.import_module(f"frameworks.{name}").FRAMEWORK
-        return found
-    if name not in entry_points():
+    if name not in names():
         raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(names())})")
     try:
-        offered = entry_points()[name].load()
+        if name in folders():
+            offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
+        else:
+            offered = entry_points()[name].load()
     except Exception as error:  # somebody else's code, at its import
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(offered, Framework):
-        raise UnknownFramework(f"framework {name!r}: its entry point is no Framework: {offered!r}")
+        raise UnknownFramework(f"framework {name!r}: its FRAMEWORK is no Framework: {offered!r}")
     return offered
 
 
@@ -49,7 +50,7 @@ def folders() -> list[str]:
     """The folders here that say what they are: their `__init__.py` has a `FRAMEWORK`."""
     here = Path(__file__).parent
     return [file.parent.name for file in here.glob("*/__init__.py")
-            if "\nFRAMEWORK = " in file.read_text()]  # fmt: skip
+            if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)]  # fmt: skip
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:

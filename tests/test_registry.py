@@ -48,7 +48,7 @@ def test_unknown_names_name_the_known(abacus):
     ("module", "message"),
     [
         ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("FRAMEWORK = 3", "its entry point is no Framework: 3"),
+        ("FRAMEWORK = 3", "its FRAMEWORK is no Framework: 3"),
         ("", "AttributeError"),
     ],
 )

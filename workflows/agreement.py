@@ -12,6 +12,11 @@ from workflows.records import CertificateRow, Contender, Measured
 # Chaos takes over later, so a declared deviation is bounded over the first steps only.
 DECLARED_STEPS = 10
 
+
+class Uncanonical(Exception):
+    """Weights that are not those of the workload, by name or shape."""
+
+
 Trace = tuple[list[float], Weights]
 
 
@@ -20,10 +25,23 @@ def compare(trace: Trace, reference: Trace) -> Measured:
     L2 distance, all relative to the reference."""
     losses, weights = trace
     true_losses, true_weights = reference
+    require_shapes(weights, true_weights)
     return Measured(
         loss=[relative(a, b) for a, b in zip(losses, true_losses, strict=True)],
         weights={name: relative(weights[name], true) for name, true in true_weights.items()},
     )
+
+
+def require_shapes(weights: Weights, wanted: Weights) -> None:
+    """Raise Uncanonical where a tensor is missing, unknown or of another shape."""
+    for name in sorted({*weights, *wanted}):
+        if name not in weights:
+            raise Uncanonical(f"weights() lacks {name}; it has {', '.join(sorted(weights))}")
+        if name not in wanted:
+            raise Uncanonical(f"weights() has {name}, which the workload has not")
+        given, asked = np.shape(weights[name]), np.shape(wanted[name])
+        if given != asked:
+            raise Uncanonical(f"weights() gives {name} as {given}, canonical is {asked}")
 
 
 def relative(value: Any, reference: Any) -> float:
@@ -66,6 +84,8 @@ def disagreement(measured: Measured | None, tolerance: float, where: str = "") -
     if measured is None:
         return ""
     for step, error in enumerate(measured.loss, 1):
+        if not error < float("inf"):
+            return f"{where}loss is not a finite number at step {step}, or the reference's is not"
         if not error <= tolerance:
             return f"{where}loss differs by {error:.1e} at step {step} (allowed {tolerance:.0e})"
     name, error = max(measured.weights.items(), key=lambda item: item[1])

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from frameworks.workloads import narrowed
-from workflows.agreement import compare, declared, judge
+from workflows.agreement import Uncanonical, compare, declared, judge
 from workflows.folders import Folders
 from workflows.lock import machine_lock
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
@@ -98,6 +98,9 @@ def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> Certific
                     result.losses = losses
     except WorkerDied as death:
         result.status, result.reason = "failed", death.reason
+        return result
+    except Uncanonical as error:
+        result.status, result.reason = "refused", str(error)
         return result
     judge(result, tracing.study.certificate.tolerance, deviations)
     return result

@@ -1,6 +1,7 @@
 # Wiring shared by all stages: the checked configuration, and where things are.
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -40,7 +41,10 @@ wildcard_constraints:
 def command():
     """How this run was started, for the report to repeat."""
     files = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
-    return " ".join(["snakemake --cores 1", *(["--configfile", *files] if files else [])])
+    said = workflow.config_settings.config or {}
+    pairs = [f"{key}={json.dumps(value)}" for key, value in said.items()]
+    words = ["snakemake", "--cores", "1", *(["--configfile", *files] if files else [])]
+    return shlex.join([*words, *(["--config", *pairs] if pairs else [])])
 
 
 onstart:

@@ -1,6 +1,7 @@
 """The study's configuration: what may be written in `config/*.yaml`."""
 
 import os
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -126,8 +127,10 @@ class Configuration(Section):
     @classmethod
     def buildable(cls, entries: dict[str, Any]) -> dict[str, Any]:
         for name, entry in entries.items():
-            if not name.replace("-", "").replace("_", "").isalnum():
-                raise ValueError(f"{name!r}: letters, digits, - and _ only, since it names a file")
+            if not re.fullmatch(NAME, name):
+                raise ValueError(
+                    f"{name!r}: letters, digits, - and _ only, a letter or digit first"
+                )
             try:
                 load(name, entry)
             except WorkloadError as error:

@@ -77,6 +77,8 @@ def parse_optimiser(item: Any) -> Optimiser:
         raise WorkloadError(
             f"optimiser: unknown kind {kind!r}{suggestion(kind, OPTIMISERS)} (known: {known})"
         )
+    # YAML reads 1e-3, without a point, as text.
+    values = {name: number(value) for name, value in values.items()}
     optimiser: Optimiser = build(OPTIMISERS[kind], values, f"optimiser ({kind})")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
@@ -109,6 +111,13 @@ def build(cls: Any, values: Mapping[str, Any], where: str) -> Any:
         if field.default is MISSING and field.name not in values:
             raise WorkloadError(f"{where}: {field.name} is missing")
     return cls(**values)
+
+
+def number(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def whole(where: str, value: Any) -> int:
