@@ -117,6 +117,10 @@ def test_a_study_from_nothing_to_its_report_and_nothing_twice(clone):
     study.snakemake()
     assert "Nothing to be done" in study.snakemake()
 
+    # The report says how it was made, overrides included.
+    study.snakemake("--config", "margin=0.1")
+    assert "--config margin=0.1" in (study.report / "report.md").read_text()
+
     # More replicates: only the new ones are measured.
     before = {path: path.stat().st_mtime_ns for path in study.results.glob("contests/*/*")}
     configuration = yaml.safe_load((study.folder / "config" / "study.yaml").read_text())

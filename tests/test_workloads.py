@@ -129,6 +129,11 @@ def test_bad_descriptions_are_refused_where_they_are_wrong(changes, message):
         from_dict({**TINY, **changes})
 
 
+def test_numbers_that_yaml_takes_for_text():
+    workload = load("mlp", {"optimiser": {"adam": {"learning_rate": "1e-3"}}})
+    assert workload.optimiser.learning_rate == 0.001
+
+
 def test_missing_parts_are_named():
     with pytest.raises(WorkloadError, match="without batch, loss"):
         from_dict({key: value for key, value in TINY.items() if key not in ("batch", "loss")})

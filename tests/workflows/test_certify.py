@@ -1,8 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
-from workflows.agreement import compare, judge, relative
+from workflows.agreement import Uncanonical, compare, judge, relative
 from workflows.certify import FAILED
 from workflows.records import CertificateRow, Measured
 from workflows.verdict import failures
@@ -97,6 +99,26 @@ def test_a_wide_workload_is_certified_narrow_and_at_full_size(study):
     assert row.status == "agrees"
     assert len(row.long.loss) == 50 and len(row.full.loss) == 3
     assert set(row.full.weights) == {"dense1.kernel", "dense1.bias", "dense2.kernel", "dense2.bias"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({}, "weights() lacks w; it has "),
+        ({"v": np.ones((2, 3))}, "weights() has v, which the workload has not"),
+        ({"w": np.ones((3, 2))}, "weights() gives w as (3, 2), canonical is (2, 3)"),
+    ],
+)
+def test_weights_of_another_name_or_shape_are_said_so(weights, message):
+    with pytest.raises(Uncanonical, match=re.escape(message)):
+        compare(([1.0], weights), ([1.0], {"w": np.ones((2, 3))}))
+
+
+def test_a_loss_that_is_no_number_is_said_so():
+    row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="missing")
+    row.long = Measured(loss=[0.0, float("inf")], weights={"w": 0.0})
+    judge(row, 1e-12, [])
+    assert row.status == "refused" and "not a finite number at step 2" in row.reason
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ BAD = {
     "reference that is not there": ({"reference": "jax"}, "reference", "not among the contenders"),
     "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
     "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
+    "workload like an option": ({"workloads": {"-x": {"from": "mlp"}}}, "workloads", "'-x'"),
     "unknown parameter": (
         {"workloads": {"mlp": {"feature": 3}}}, "workloads", "did you mean 'features'",
     ),
