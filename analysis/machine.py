@@ -25,7 +25,8 @@ def machine_lines(machine: Machine) -> list[MachineLine]:
             values = found.setdefault(key.removeprefix("environment."), [])
             if value not in values:
                 values.append(value)
-    for key, value in versions(machine):
+    sources = [(f"dataset.{record.workload}", record.source) for record in machine.records.datasets]
+    for key, value in [*versions(machine), *sources]:
         values = found.setdefault(key, [])
         if value not in values:
             values.append(value)
