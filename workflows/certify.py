@@ -72,10 +72,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
 def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> CertificateRow:
     """Trace one contender and hold it against the reference."""
     result = CertificateRow(
-        **contender.model_dump(include={"framework", "variant", "device", "threads"}),
-        status="missing",
-        reason=contender.missing,
-        versions=contender.versions,
+        **contender.parts(), status="missing", reason=contender.missing, versions=contender.versions
     )
     if contender.missing:
         return result

@@ -60,8 +60,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         workloads=[described(plan, name) for name in study.workloads],
         datasets=datasets,
         missing=[
-            MissingRow(**contender.model_dump(include=set(MissingRow.model_fields) - {"reason"}),
-                       reason=contender.missing)
+            MissingRow(**contender.parts(), reason=contender.missing)
             for contender in plan.contenders
             if contender.missing
         ],

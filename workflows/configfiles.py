@@ -1,6 +1,5 @@
 """Configuration files to a checked configuration, and what is wrong with them in words."""
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from frameworks.workloads.parsing import suggestion
 from workflows.configuration import (
     CertificateEntry,
     Configuration,
@@ -39,7 +39,7 @@ def describe(item: Any, values: Mapping[str, Any]) -> str:
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
     message = str(item["msg"]).removeprefix("Value error, ")
     if item["type"] == "extra_forbidden":
-        message = "unknown key" + did_you_mean(str(path[-1]), known_keys(path[:-1]))
+        message = "unknown key" + suggestion(str(path[-1]), known_keys(path[:-1]))
     elif item["type"] == "missing":
         message = "this key is missing"
     elif not isinstance(item["input"], dict) and item["type"] != "value_error":
@@ -55,11 +55,6 @@ def known_keys(path: list[Any]) -> Iterable[str]:
         "certificate": CertificateEntry,
     }
     return (sections[path[0]] if path else Configuration).model_fields
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
 
 
 def read(paths: Iterable[Path]) -> Configuration:

@@ -42,7 +42,7 @@ class Contest:
         self.random = np.random.default_rng(self.seed)
         self.records = [
             ContenderRecord(
-                **contender.model_dump(include={"framework", "variant", "device", "threads"}),
+                **contender.parts(),
                 status="missing" if contender.missing else "ok",
                 reason=contender.missing,
                 versions=contender.versions,

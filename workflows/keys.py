@@ -20,8 +20,7 @@ from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.code import content_hash, files_hash
 from workflows.configuration import Configuration
-from workflows.machine import available_cores
-from workflows.plan import contenders
+from workflows.plan import contenders_here
 
 TASK = (
     "frameworks/contract.py",
@@ -85,13 +84,13 @@ def framework_key(study: Configuration, name: str) -> list[Any]:
 def probe_key(study: Configuration, name: str) -> str:
     """Not the adapter: an edit of it seldom changes whether a framework can run, and what
     depends on its code has that in its own key."""
-    own = [c for c in contenders(study, len(available_cores())) if c.framework == name]
+    own = contenders_here(study, name)
     return content_hash([sorted({c.device for c in own}), interpreted(study, name)])
 
 
 def contest_key(study: Configuration, workload: str) -> str:
     """Everything a contest's numbers depend on; not the number of replicates."""
-    asked = [c.name for c in contenders(study, len(available_cores()))]
+    asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders})
     return content_hash(
         {
@@ -107,7 +106,7 @@ def contest_key(study: Configuration, workload: str) -> str:
 
 
 def certificate_key(study: Configuration, workload: str, name: str) -> str:
-    own = [c.name for c in contenders(study, len(available_cores())) if c.framework == name]
+    own = [c.name for c in contenders_here(study, name)]
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

@@ -141,6 +141,12 @@ def load_plan(folders: Folders) -> Plan:
     )
 
 
+def contenders_here(study: Configuration, name: str | None = None) -> list[PlannedContender]:
+    """The contenders on this machine, of one framework or of all."""
+    every = contenders(study, len(available_cores()))
+    return [contender for contender in every if name in (None, contender.framework)]
+
+
 def understood(asked: Asked) -> Configuration:
     try:
         return parse(asked.configuration)

@@ -14,8 +14,16 @@ from frameworks.registry import framework
 from workflows.configfiles import ConfigurationError, read
 from workflows.configuration import Configuration
 from workflows.folders import Folders
-from workflows.machine import available_cores, fingerprint
-from workflows.plan import Found, PlanError, PlannedContender, Probe, ask, contenders, load_study
+from workflows.machine import fingerprint
+from workflows.plan import (
+    Found,
+    PlanError,
+    PlannedContender,
+    Probe,
+    ask,
+    contenders_here,
+    load_study,
+)
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.storage import RecordError, write_json
 
@@ -26,7 +34,7 @@ def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
     """
-    own = [c for c in contenders(study, len(available_cores())) if c.framework == name]
+    own = contenders_here(study, name)
     devices = {}
     for contender in own:
         if contender.device not in devices:

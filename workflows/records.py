@@ -60,6 +60,10 @@ class Contender(Record):
     def name(self) -> str:
         return f"{self.framework}/{self.variant}/{self.device}/{self.threads}"
 
+    def parts(self) -> dict[str, Any]:
+        """What names it, for a record of another kind about the same contender."""
+        return self.model_dump(include=set(Contender.model_fields))
+
 
 class ContenderRecord(Contender):
     """What became of one contender in one contest.

@@ -26,7 +26,6 @@ class Tracing:
         if self.narrow:
             self.lengths |= {"full": asked.full_steps, "substituted_full": asked.full_steps}
         self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
-        self.opened: set[tuple[str, str, int]] = set()
         self.open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -42,16 +41,14 @@ class Tracing:
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, key))}.log"
             worker = WorkerProcess(contender.interpreter, contender, log=log)
-            self.workers[key] = self.open.enter_context(worker)
+            self.open.enter_context(worker)
+            worker.send_open(precision="float64", tf32=False)
+            if missing := worker.receive().get("missing"):
+                raise WorkerDied(missing)
+            self.workers[key] = worker
         try:
-            if key not in self.opened:
-                self.workers[key].send_open(precision="float64", tf32=False)
-                if missing := self.workers[key].receive().get("missing"):
-                    raise WorkerDied(missing)
-                self.opened.add(key)
             yield self.workers[key]
         except WorkerDied:
-            self.opened.discard(key)
             self.workers.pop(key).close()
             raise
 
