@@ -1,0 +1,49 @@
+"""Two frameworks of somebody else's that are wrong on purpose: the real adapters, spoilt.
+
+Every variant but `right` has one defect, a few lines long, in the module of its theme.
+"""
+
+from frameworks.contract import Framework, Variant
+from planted import (  # noqa: F401
+    behaviour,
+    data,
+    in_tensorflow,
+    loss,
+    network,
+    optimiser,
+    precision,
+    state,
+)
+from planted.registry import DEFECTS
+
+
+def variants(framework: str) -> dict[str, Variant]:
+    return {
+        "right": Variant("no defect"),
+        **{
+            defect.name: Variant(defect.summary, deviations=defect.deviations)
+            for defect in DEFECTS.values()
+            if defect.framework == framework
+        },
+    }
+
+
+PYTORCH = Framework(
+    name="planted",
+    title="PyTorch with planted defects",
+    distributions=("planted",),
+    companions=("torch",),
+    install="comes with the tests",
+    adapter="planted.pytorch_adapter:PlantedPyTorch",
+    variants=variants("planted"),
+)
+TENSORFLOW = Framework(
+    name="planted-tensorflow",
+    title="TensorFlow with planted defects",
+    distributions=("planted",),
+    companions=("tensorflow", "tensorflow-cpu"),
+    install="comes with the tests",
+    adapter="planted.tensorflow_adapter:PlantedTensorFlow",
+    variants=variants("planted-tensorflow"),
+    environment={"TF_CPP_MIN_LOG_LEVEL": "2"},
+)

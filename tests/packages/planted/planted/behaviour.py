@@ -1,0 +1,67 @@
+"""The same numbers by other work, or at another time."""
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from planted.registry import defect
+
+SLOWLY = 0.003  # s, a device's time for a step
+
+
+@defect("images", "setting", "mode")
+def inference_mode(trainer):
+    """The network was left in inference mode, which no layer of the vocabulary minds"""
+    trainer._network.eval()
+
+
+@defect("images", "setting", "input")
+def input_gradient(trainer):
+    """The gradient of the input is computed as well"""
+    put = trainer.put
+
+    def watched(inputs, targets):
+        x, y = put(inputs, targets)
+        return x.requires_grad_(), y
+
+    trainer.put = watched
+
+
+class SlowDevice:
+    """One step after another in a thread, `SLOWLY` behind; reading waits, as it does on a GPU."""
+
+    def __init__(self, trainer):
+        self.thread, self.last = ThreadPoolExecutor(1), Future()
+        self.last.set_result(None)
+        for name in ("loss", "weights", "restart"):
+            setattr(trainer, name, self.after(getattr(trainer, name)))
+
+    def after(self, read):
+        def wait(*arguments):
+            self.last.result()
+            return read(*arguments)
+
+        return wait
+
+    def queue(self, work, *arguments):
+        def slowly():
+            time.sleep(SLOWLY)
+            work(*arguments)
+
+        self.last = self.thread.submit(slowly)
+
+
+@defect("images", "fence", "synchronise")
+def missing_synchronise(trainer):
+    """A device that works behind one's back, and a synchronise that does not wait"""
+    device, step = SlowDevice(trainer), trainer.step
+    trainer.step = lambda batch: device.queue(step, batch)
+
+
+@defect("images", "fence", "synchronise")
+def synchronise_waits_for_the_loss(trainer):
+    """synchronise waits for the loss, and not for the update behind it"""
+    device, step, update = SlowDevice(trainer), trainer.step, trainer._optimiser.step
+    loss = type(trainer).loss
+    trainer.loss = lambda: loss(trainer)
+    trainer._optimiser.step = lambda: device.queue(update)
+    trainer.step = lambda batch: (device.last.result(), step(batch)) and None

@@ -1,0 +1,67 @@
+"""What is trained on is not what was given."""
+
+from planted.registry import defect
+
+
+def fed(trainer, change):
+    """`put(*change(inputs, targets))`"""
+    put = trainer.put
+    trainer.put = lambda inputs, targets: put(*change(inputs, targets))
+
+
+@defect("perceptron", "loss", "late|mini-batch|batch|step 2")
+def one_batch_late(trainer):
+    """From the second step on, the mini-batch is the one before"""
+    step, waiting = trainer.step, []
+
+    def late(batch):
+        waiting.append(batch)
+        step(waiting.pop(0) if len(waiting) > 1 else batch)
+
+    trainer.step = late
+
+
+@defect("perceptron", "loss", "batch|step 2")
+def first_batch_for_ever(trainer):
+    """Every step trains on the first mini-batch: an iterator made anew each time"""
+    step, first = trainer.step, []
+
+    def again(batch):
+        first.append(batch)
+        step(first[0])
+
+    trainer.step = again
+
+
+@defect("images", "loss", "sample|step 1")
+def last_sample_dropped(trainer):
+    """The last sample of every mini-batch is left out"""
+    fed(trainer, lambda inputs, targets: (inputs[:-1].copy(), targets[:-1].copy()))
+
+
+@defect("images", "loss", "label")
+def labels_off_by_one(trainer):
+    """Labels count from one"""
+    classes = trainer.workload.dataset.classes
+    if classes:
+        fed(trainer, lambda inputs, targets: (inputs, (targets + 1) % classes))
+
+
+@defect("images", "loss", "mirror|step 1")
+def mirrored(trainer):
+    """Augmentation left on: images are mirrored"""
+    fed(trainer, lambda inputs, targets: (inputs[:, :, ::-1].copy(), targets))
+
+
+@defect("images", "loss", "scale|step 1")
+def scaled_twice(trainer):
+    """Inputs are divided by 255 once more"""
+    fed(trainer, lambda inputs, targets: (inputs / 255, targets))
+
+
+@defect("images", "host array", "put|array|copy")
+def caller_array_kept(trainer):
+    """put keeps the caller's arrays, and converts them in the step"""
+    put, step = trainer.put, trainer.step
+    trainer.put = lambda inputs, targets: (inputs, targets)
+    trainer.step = lambda batch: step(put(*batch))

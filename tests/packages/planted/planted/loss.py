@@ -1,0 +1,117 @@
+"""Another loss than the workload's, or the loss of another moment."""
+
+from planted.registry import defect
+
+
+def losing(trainer, change):
+    """The loss is `change(right loss function, outputs, targets)`."""
+    right = trainer._loss_function
+    trainer._loss_function = lambda outputs, targets: change(right, outputs, targets)
+
+
+@defect("images", "loss", "sum")
+def sum_for_mean(trainer):
+    """The loss is summed over the mini-batch"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) * len(targets))
+
+
+@defect("perceptron", "loss", "sum")
+def summed_over_outputs(trainer):
+    """The squared error is summed over the outputs, and averaged over the mini-batch only"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) * outputs.shape[1])
+
+
+@defect("perceptron", "loss", "half")
+def half_squared_error(trainer):
+    """Half the squared error"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) / 2)
+
+
+@defect("images", "loss", "softmax")
+def double_softmax(trainer):
+    """A softmax before a loss that has one"""
+    losing(trainer, lambda right, outputs, targets: right(outputs.softmax(1), targets))
+
+
+@defect("images", "loss", "smooth")
+def label_smoothing(trainer):
+    """Labels are smoothed by 10 %"""
+    import torch
+
+    if isinstance(trainer._loss_function, torch.nn.CrossEntropyLoss):
+        trainer._loss_function.label_smoothing = 0.1
+
+
+@defect("images", "gradient", "gradient")
+def scaled_gradients(trainer):
+    """Loss scaling for mixed precision, and gradients that are not scaled back"""
+    step = trainer._optimiser.step
+
+    def scaled():
+        for weight in trainer._network.parameters():
+            weight.grad *= 1024
+        step()
+
+    trainer._optimiser.step = scaled
+
+
+@defect("images", "loss", "after|update")
+def loss_after_update(trainer):
+    """The loss is that after the update"""
+    step = trainer.step
+
+    def then_look(batch):
+        step(batch)
+        inputs, targets = batch
+        trainer._loss = trainer._loss_function(trainer._network(inputs), targets).detach()
+
+    trainer.step = then_look
+
+
+@defect("images", "loss", "before|old|late")
+def loss_one_step_old(trainer):
+    """The loss is that of the step before"""
+    step, losses = trainer.step, []
+
+    def behind(batch):
+        step(batch)
+        losses.append(trainer._loss)
+        trainer._loss = losses[max(len(losses) - 2, 0)]
+
+    trainer.step = behind
+
+
+@defect("images", "loss", "step 2|mean|average")
+def running_mean_of_losses(trainer):
+    """The loss is the mean since the beginning, as a progress bar shows it"""
+    step, losses = trainer.step, []
+
+    def smoothed(batch):
+        step(batch)
+        losses.append(trainer._loss)
+        trainer._loss = sum(losses) / len(losses)
+
+    trainer.step = smoothed
+
+
+@defect("images", "loss", "float32")
+def loss_in_float32(trainer):
+    """The loss is handed out through float32"""
+    import numpy as np
+
+    loss = trainer.loss
+    trainer.loss = lambda: float(np.float32(loss()))
+
+
+@defect("perceptron", "loss", "not a finite number at step 8")
+def not_a_number(trainer):
+    """The seventh update makes a weight NaN"""
+    step, done = trainer.step, []
+
+    def spoilt(batch):
+        step(batch)
+        done.append(batch)
+        if len(done) == 7:
+            next(trainer._network.parameters()).data.view(-1)[0] = float("nan")
+
+    trainer.step = spoilt

@@ -1,0 +1,170 @@
+"""Optimisers that are not the published ones, and updates that do not happen."""
+
+from collections.abc import Callable
+from typing import Any
+
+from planted.registry import defect
+
+
+def group(trainer: Any) -> dict[str, Any]:
+    found: dict[str, Any] = trainer._optimiser.param_groups[0]
+    return found
+
+
+def updated_by(trainer: Any, rule: Callable[[Any, Any, Any, Any], Any]) -> None:
+    """Subtract `rule(gradient, m, v, t)` from each weight; m and v are Adam's averages."""
+    import torch
+
+    @torch.no_grad()
+    def step() -> None:
+        numbers = group(trainer)
+        beta1, beta2 = numbers.get("betas", (0.0, numbers.get("alpha", 0.0)))
+        for weight in numbers["params"]:
+            g, zero = weight.grad, torch.zeros_like(weight)
+            t, m, v = trainer._optimiser.state.get(weight, (0, zero, zero))
+            t, m, v = t + 1, beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
+            trainer._optimiser.state[weight] = t, m, v
+            weight -= numbers["lr"] * rule(g, m, v, t)
+
+    trainer._optimiser.step = step
+
+
+@defect("perceptron", "loss", "epsilon")
+def adam_epsilon(trainer):
+    """Adam's epsilon is 1e-7, Keras' default"""
+    group(trainer)["eps"] = 1e-7
+
+
+@defect("perceptron", "loss", "epsilon")
+def epsilon_before_correction(trainer):
+    """Adam adds epsilon to the root of v before v's bias is corrected, as Keras does"""
+    if "betas" in group(trainer):
+        corrected = lambda t: (1 - 0.999**t) ** 0.5 / (1 - 0.9**t)  # noqa: E731
+        updated_by(trainer, lambda g, m, v, t: corrected(t) * m / (v.sqrt() + 1e-8))
+
+
+@defect("pooled", "loss", "epsilon")
+def epsilon_inside_root(trainer):
+    """RMSprop adds epsilon inside the root, as Keras does"""
+    if "alpha" in group(trainer):
+        updated_by(trainer, lambda g, m, v, t: g / (v + 1e-8).sqrt())
+
+
+@defect("perceptron", "loss", "bias")
+def no_bias_correction(trainer):
+    """Adam's averages are not corrected for their start at zero"""
+    if "betas" in group(trainer):
+        updated_by(trainer, lambda g, m, v, t: m / (v.sqrt() + 1e-8))
+
+
+@defect("perceptron", "loss", "beta1|float32")
+def beta_in_float32(trainer):
+    """Adam's first beta went through float32"""
+    import numpy as np
+
+    if "betas" in group(trainer):
+        beta1, beta2 = group(trainer)["betas"]
+        group(trainer)["betas"] = float(np.float32(beta1)), beta2
+
+
+@defect("perceptron", "loss", "amsgrad|AMSGrad|maximum|v ")
+def amsgrad(trainer):
+    """Adam divides by the largest v so far (AMSGrad)"""
+    if "betas" in group(trainer):
+        group(trainer)["amsgrad"] = True
+
+
+@defect("images", "loss", "rate|float32")
+def rate_in_float32(trainer):
+    """The learning rate went through float32"""
+    import numpy as np
+
+    group(trainer)["lr"] = float(np.float32(group(trainer)["lr"]))
+
+
+@defect("perceptron", "loss", "rate")
+def learning_rate(trainer):
+    """The learning rate is ten times the one asked for: another library's default"""
+    group(trainer)["lr"] *= 10
+
+
+@defect("perceptron", "loss", "rate")
+def schedule(trainer):
+    """A schedule left on: the learning rate shrinks by 1 % a step"""
+
+    def shrink(optimiser, *rest):
+        group(trainer)["lr"] *= 0.99
+
+    trainer._optimiser.register_step_post_hook(shrink)
+
+
+@defect("images", "loss", "Nesterov")
+def nesterov(trainer):
+    """Nesterov's momentum for Polyak's"""
+    if group(trainer).get("momentum"):
+        group(trainer)["nesterov"] = True
+
+
+@defect("images", "loss", "damp")
+def dampened_momentum(trainer):
+    """The velocity averages: the gradient enters it times one minus momentum"""
+    if group(trainer).get("momentum"):
+        group(trainer)["dampening"] = group(trainer)["momentum"]
+
+
+@defect("perceptron", "loss", "decay")
+def weight_decay(trainer):
+    """Weight decay of 1e-4, added to the gradient"""
+    group(trainer)["weight_decay"] = 1e-4
+
+
+@defect("perceptron", "loss", "decay")
+def decoupled_weight_decay(trainer):
+    """Weight decay of 1e-2, apart from the gradient: AdamW's default"""
+    if "betas" in group(trainer):
+        group(trainer).update(weight_decay=1e-2, decoupled_weight_decay=True)
+
+
+@defect("images", "loss", "clip")
+def clipped_gradients(trainer):
+    """Gradients clipped to a norm of 0.5"""
+    from torch.nn.utils import clip_grad_norm_
+
+    weights = list(trainer._network.parameters())
+    trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
+
+
+@defect("images", "loss", "gradient|zeroed|stale|sum")
+def stale_gradients(trainer):
+    """Gradients are never zeroed, and add up"""
+    trainer._optimiser.zero_grad = lambda: None
+
+
+def every(trainer: Any, count: int, times: int) -> None:
+    """Every `count`-th update is done `times` times."""
+    update, done = trainer._optimiser.step, [0]
+
+    def step() -> None:
+        done[0] += 1
+        for _ in range(1 if done[0] % count else times):
+            update()
+
+    trainer._optimiser.step = step
+
+
+@defect("perceptron", "loss", "step 4|update")
+def every_third_update_skipped(trainer):
+    """Every third update is skipped"""
+    every(trainer, 3, times=0)
+
+
+@defect("perceptron", "loss", "step 51")
+def every_fiftieth_update_skipped(trainer):
+    """Every fiftieth update is skipped: an accumulation that overruns"""
+    every(trainer, 50, times=0)
+
+
+@defect("images", "loss", "twice|update")
+def updated_twice(trainer):
+    """Every update is applied twice"""
+    every(trainer, 1, times=2)

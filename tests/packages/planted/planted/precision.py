@@ -1,0 +1,96 @@
+"""Less precision than was asked for, sometimes where float64 cannot see it."""
+
+from planted.registry import defect
+
+
+def rounding_products(trainer, rounded, dtype):
+    """Round both factors of every matrix product and convolution in this type."""
+    import torch
+    from torch.nn import functional
+
+    def plant(module):
+        if isinstance(module, torch.nn.Linear):
+            product = functional.linear
+        else:
+            product = module._conv_forward
+
+        def forward(inputs):
+            weight = module.weight
+            if inputs.dtype == dtype:
+                inputs, weight = rounded(inputs), rounded(weight)
+            return product(inputs, weight, module.bias)
+
+        module.forward = forward
+
+    for module in trainer._network.modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Conv2d):
+            plant(module)
+
+
+def tf32(values):
+    """Rounded to ten bits of mantissa; the gradient passes as it is."""
+    import torch
+
+    bits = values.detach().view(torch.int32)
+    return values + (((bits + 0x1000) & ~0x1FFF).view(torch.float32) - values).detach()
+
+
+@defect("images", "weights", "float32|precision")
+def float32_throughout(trainer):
+    """float32 where float64 was asked for"""
+    import torch
+
+    trainer._network.float()
+    trainer._dtype = torch.float32
+    if trainer._target_dtype == torch.float64:
+        trainer._target_dtype = torch.float32
+
+
+@defect("images", "loss", "float32")
+def float32_products(trainer):
+    """Weights in float64, matrix products and convolutions of float32 numbers"""
+    import torch
+
+    rounding_products(trainer, lambda values: values.float().double(), torch.float64)
+
+
+@defect("perceptron", "loss", "float32|state")
+def state_in_float32(trainer):
+    """The optimiser keeps its averages in float32"""
+
+    def cut(optimiser, *rest):
+        for state in optimiser.state.values():
+            for name in ("exp_avg", "exp_avg_sq"):
+                if name in state:
+                    state[name].copy_(state[name].float())
+
+    trainer._optimiser.register_step_post_hook(cut)
+
+
+@defect("images", "rounding", "(?i)tf32")
+def tf32_products(trainer):
+    """TF32: products in float32 of numbers with ten bits of mantissa; float64 as it should be"""
+    import torch
+
+    rounding_products(trainer, tf32, torch.float32)
+
+
+@defect("images", "rounding", "(?i)bf16|bfloat16")
+def bfloat16_products(trainer):
+    """Products in float32 of numbers rounded to bfloat16; float64 as it should be"""
+    import torch
+
+    rounding_products(trainer, lambda values: values.bfloat16().float(), torch.float32)
+
+
+@defect("images", "rounding", "(?i)float16|half")
+def float16_gradients(trainer):
+    """Gradients of a float32 run go through float16"""
+    import torch
+
+    def cut(*rest):
+        for weight in trainer._network.parameters():
+            if weight.dtype == torch.float32:
+                weight.grad = weight.grad.half().float()
+
+    trainer._optimiser.register_step_pre_hook(cut)

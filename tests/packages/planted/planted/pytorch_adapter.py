@@ -1,0 +1,18 @@
+"""PyTorch's own adapter, whose trainers are spoilt after they are built."""
+
+from frameworks.contract import Trainer
+from frameworks.pytorch.adapter import PyTorchAdapter, PyTorchTrainer
+from frameworks.workloads import Weights, Workload
+from planted.registry import DEFECTS
+
+
+class PlantedPyTorch(PyTorchAdapter):
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        defect = DEFECTS.get(("planted", variant))
+        base = defect.base if defect else "default"
+        trainer = PyTorchTrainer(workload, weights, self._conditions, base)
+        if defect:
+            trainer.workload = workload
+            defect.plant(trainer)
+            trainer._network.load(weights)  # once more, as the defect would have it
+        return trainer

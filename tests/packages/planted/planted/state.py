@@ -1,0 +1,80 @@
+"""State that outlives what it belongs to, and declarations that do not hold."""
+
+from planted.registry import defect
+
+SHARED = []
+
+
+@defect("images", "restart", "restart|weights")
+def restart_keeps_weights(trainer):
+    """restart forgets the optimiser's state only"""
+
+    def restart(weights):
+        trainer._optimiser.state.clear()
+
+    trainer.restart = restart
+
+
+@defect("perceptron", "restart", "restart|optimiser|state")
+def restart_keeps_optimiser(trainer):
+    """restart loads the weights only, and the optimiser goes on where it was"""
+    trainer.restart = trainer._network.load
+
+
+@defect("images", "before training", "initial|weights|before")
+def shared_between_trainers(trainer):
+    """All trainers of a process share one network: only the first starts from the weights given"""
+    if SHARED:
+        trainer._network.load_state_dict(SHARED[0].state_dict())
+        trainer._network.load = lambda weights: None
+        for mine, others in zip(
+            trainer._network.parameters(), SHARED[0].parameters(), strict=True
+        ):
+            mine.data = others.data
+    SHARED[:] = [trainer._network]
+
+
+@defect("images", "weights", "kernel|bias")
+def weights_not_copied(trainer):
+    """weights() hands out views, which training goes on changing"""
+    canonical = trainer._network.canonical
+    kept = {}
+
+    def views():
+        for name, weight in canonical().items():
+            kept.setdefault(name, weight)[...] = weight
+        return dict(kept)
+
+    trainer._network.canonical = views
+
+
+@defect("images", "weights", "kernel|bias")
+def averaged_weights(trainer):
+    """weights() hands out a running average of the weights"""
+    canonical, averages, step = trainer._network.canonical, {}, trainer.step
+
+    def averaged(batch):
+        step(batch)
+        for name, weight in canonical().items():
+            averages[name] = 0.99 * averages.get(name, weight) + 0.01 * weight
+
+    trainer.step = averaged
+    trainer.weights = lambda: averages or canonical()
+
+
+@defect("perceptron", "declaration", "more than declared", declared=1e-9)
+def more_than_declared(trainer):
+    """Declares another epsilon, and has a larger one than declared"""
+    if "betas" in trainer._optimiser.param_groups[0]:
+        trainer._optimiser.param_groups[0]["eps"] = 1e-4
+
+
+@defect("perceptron", "declaration", "with plain SGD", declared=1.0)
+def hidden_behind_declaration(trainer):
+    """Declares another epsilon, and also has gradients that are 1 % too large"""
+
+    def enlarge(*rest):
+        for weight in trainer._network.parameters():
+            weight.grad *= 1.01
+
+    trainer._optimiser.register_step_pre_hook(enlarge)

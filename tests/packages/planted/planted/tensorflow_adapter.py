@@ -1,0 +1,18 @@
+"""TensorFlow's own adapter, whose trainers are spoilt before they are traced."""
+
+from frameworks.contract import Trainer
+from frameworks.tensorflow.adapter import TensorFlowAdapter, TensorFlowTrainer
+from frameworks.workloads import Weights, Workload
+from planted.registry import DEFECTS
+
+
+class PlantedTensorFlow(TensorFlowAdapter):
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        defect = DEFECTS.get(("planted-tensorflow", variant))
+        base = defect.base if defect else "tuned"
+        trainer = TensorFlowTrainer(workload, weights, self._conditions, base)
+        if defect:
+            trainer.workload = workload
+            defect.plant(trainer)
+            trainer._load(weights)
+        return trainer
