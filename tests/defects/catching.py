@@ -1,18 +1,20 @@
 """Put every planted defect through the certificate, and name the check that caught it."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
+from frameworks.registry import framework
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
 from workflows.certify import certify, make_reference
 from workflows.configfiles import parse
 from workflows.folders import Folders
-from workflows.plan import ask, load_plan
+from workflows.plan import Plan, PlannedContender, ask, load_plan
 from workflows.prepare import prepare
 from workflows.probe import look
 from workflows.progress import Progress
@@ -66,53 +68,64 @@ class Caught(NamedTuple):
 @contextmanager
 def planted() -> Iterator[None]:
     """Make the package of planted defects findable here and in workers."""
-    folder, before = str(PACKAGES / "planted"), os.environ.get("PYTHONPATH")
-    sys.path.insert(0, folder)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, before]))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(PACKAGES / "planted")
+        patch.setenv("PYTHONPATH", str(PACKAGES / "planted"), prepend=os.pathsep)
         yield
-    finally:
-        sys.path.remove(folder)
-        os.environ["PYTHONPATH"] = before or ""
 
 
-def catch(workload: str, folder: Path) -> dict[tuple[str, str], Caught]:
-    """What became of `right` and of each defect planted in this workload, by framework and
-    variant; the study and its logs go to `folder`."""
-    from planted.registry import DEFECTS
+def catch(folder: Path) -> dict[tuple[str, str], Caught]:
+    """What became of every defect, by framework and variant, and of `right` on each of the
+    workloads (by `right/WORKLOAD`); the study and its logs go to `folder`."""
+    plan, folders = planned(folder)
+    caught = {}
+    with Progress(1, "defects") as progress:
+        for workload in WORKLOADS:
+            prepare(plan.study.workload(workload), folders.data / workload, 1, MnistSettings())
+            make_reference(plan, workload, folders, progress)
+            for name in FRAMEWORKS:
+                part = plan.model_copy(update={"contenders": shown_on(plan, workload)})
+                for row in certify(part, workload, name, folders, progress).rows:
+                    right = f"/{workload}" if row.variant == "right" else ""
+                    caught[name, row.variant + right] = Caught(check(row), row.reason)
+    return caught
 
-    variants: dict[str, list[str]] = {}
-    for defect in DEFECTS.values():
-        if defect.workload == workload:
-            variants.setdefault(defect.framework, ["right"]).append(defect.name)
+
+def planned(folder: Path) -> tuple[Plan, Folders]:
+    """All variants on all workloads, to be chosen from."""
+    contenders = [
+        {"framework": name, "variants": list(framework(name).variants)} for name in FRAMEWORKS
+    ]
     study = parse(
         {
-            "study": workload,
+            "study": "defects",
             "replicates": 1,
             "reference": "pytorch",
-            "contenders": [
-                {"framework": "pytorch"},
-                *({"framework": name, "variants": found} for name, found in variants.items()),
-            ],
+            "contenders": [{"framework": "pytorch"}, *contenders],
             "devices": ["cpu"],
             "threads": [1],
-            "workloads": {workload: WORKLOADS[workload]},
+            "workloads": WORKLOADS,
             "certificate": {"steps": STEPS},
         }
     )
-    folders = Folders(folder / "results" / "here" / workload)
+    folders = Folders(folder / "results" / "here" / "defects")
     ask(folders, study, "here", "a test")
     for entry in study.contenders:
         probe = look(study, entry.framework, note=lambda text: None)
         write_json(folders.probe(entry.framework), probe)
-    prepare(study.workload(workload), folders.data / workload, 1, MnistSettings("stand-in"))
-    plan, caught = load_plan(folders), {}
-    with Progress(1, "defects") as progress:
-        make_reference(plan, workload, folders, progress)
-        for name in variants:
-            for row in certify(plan, workload, name, folders, progress).rows:
-                caught[name, row.variant] = Caught(check(row), row.reason)
-    return caught
+    return load_plan(folders), folders
+
+
+def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
+    """The reference, `right`, and the defects that this workload shows."""
+    from planted.registry import DEFECTS
+
+    return [
+        contender
+        for contender in plan.contenders
+        if (defect := DEFECTS.get((contender.framework, contender.variant))) is None
+        or defect.workload == workload
+    ]
 
 
 def check(row: CertificateRow) -> str:
@@ -129,6 +142,13 @@ SIGNS = (
     ("weights()", "names and shapes"),
     ("declared", "declaration"),
     ("with plain SGD", "declaration"),
+    ("given to put", "host arrays"),
+    ("before the first step", "before training"),
+    ("in float32", "rounding"),
+    ("first gradient", "gradient"),
+    ("after restart()", "restart"),
+    ("synchronise()", "fence"),
     ("loss ", "loss"),
     (" at the end", "weights"),
+    (" after step", "weights"),
 )

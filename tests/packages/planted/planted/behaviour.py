@@ -5,8 +5,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from planted.registry import defect
 
-SLOWLY = 0.003  # s, a device's time for a step
-
 
 @defect("images", "setting", "mode")
 def inference_mode(trainer):
@@ -27,9 +25,10 @@ def input_gradient(trainer):
 
 
 class SlowDevice:
-    """One step after another in a thread, `SLOWLY` behind; reading waits, as it does on a GPU."""
+    """Work in a thread, each piece a while behind; reading waits for it, as it does on a GPU."""
 
-    def __init__(self, trainer):
+    def __init__(self, trainer, behind_s):
+        self.behind_s = behind_s
         self.thread, self.last = ThreadPoolExecutor(1), Future()
         self.last.set_result(None)
         for name in ("loss", "weights", "restart"):
@@ -44,7 +43,7 @@ class SlowDevice:
 
     def queue(self, work, *arguments):
         def slowly():
-            time.sleep(SLOWLY)
+            time.sleep(self.behind_s)
             work(*arguments)
 
         self.last = self.thread.submit(slowly)
@@ -53,15 +52,15 @@ class SlowDevice:
 @defect("images", "fence", "synchronise")
 def missing_synchronise(trainer):
     """A device that works behind one's back, and a synchronise that does not wait"""
-    device, step = SlowDevice(trainer), trainer.step
+    device, step = SlowDevice(trainer, 0.003), trainer.step
     trainer.step = lambda batch: device.queue(step, batch)
 
 
 @defect("images", "fence", "synchronise")
 def synchronise_waits_for_the_loss(trainer):
     """synchronise waits for the loss, and not for the update behind it"""
-    device, step, update = SlowDevice(trainer), trainer.step, trainer._optimiser.step
+    device, step, update = SlowDevice(trainer, 0.03), trainer.step, trainer._optimiser.step
     loss = type(trainer).loss
     trainer.loss = lambda: loss(trainer)
     trainer._optimiser.step = lambda: device.queue(update)
-    trainer.step = lambda batch: (device.last.result(), step(batch)) and None
+    trainer.step = device.after(step)

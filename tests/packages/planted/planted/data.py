@@ -59,7 +59,7 @@ def scaled_twice(trainer):
     fed(trainer, lambda inputs, targets: (inputs / 255, targets))
 
 
-@defect("images", "host array", "put|array|copy")
+@defect("images", "host arrays", "put")
 def caller_array_kept(trainer):
     """put keeps the caller's arrays, and converts them in the step"""
     put, step = trainer.put, trainer.step

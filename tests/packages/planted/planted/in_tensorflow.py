@@ -32,17 +32,18 @@ def double_softmax(trainer):
     traced(trainer, lambda right, targets, outputs: right(targets, tf.nn.softmax(outputs)))
 
 
-@planted("perceptron", "loss", "epsilon")
+@planted("perceptron", "weights", "epsilon")
 def adam_as_keras(trainer):
     """Keras' Adam, undeclared"""
     import tensorflow as tf
 
-    keras = tf.keras.optimizers.Adam(trainer._optimiser.published.learning_rate, epsilon=1e-8)
-    trainer._optimiser.apply_gradients = keras.apply_gradients
-    traced(trainer)
+    published = trainer._optimiser.published
+    if published.kind == "adam":
+        keras = tf.keras.optimizers.Adam(published.learning_rate, epsilon=published.epsilon)
+        trainer._optimiser.apply_gradients = keras.apply_gradients
 
 
-@planted("images", "loss", "rate|float32", base="default")
+@planted("images", "weights", "rate|float32", base="default")
 def rate_in_float32(trainer):
     """Keras keeps the learning rate in float32"""
     import numpy as np

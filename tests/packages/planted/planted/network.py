@@ -180,9 +180,7 @@ def dropout(trainer):
     """A dropout of 10 % behind every activation"""
     import torch
 
-    replaced(
-        trainer, torch.nn.ReLU, lambda relu: torch.nn.Sequential(relu, torch.nn.Dropout(0.1))
-    )
+    replaced(trainer, torch.nn.ReLU, lambda relu: torch.nn.Sequential(relu, torch.nn.Dropout(0.1)))
 
 
 @defect("perceptron", "names and shapes", r"layers\.0\.weight|lacks dense1")

@@ -29,13 +29,13 @@ def updated_by(trainer: Any, rule: Callable[[Any, Any, Any, Any], Any]) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "loss", "epsilon")
+@defect("perceptron", "weights", "epsilon")
 def adam_epsilon(trainer):
     """Adam's epsilon is 1e-7, Keras' default"""
     group(trainer)["eps"] = 1e-7
 
 
-@defect("perceptron", "loss", "epsilon")
+@defect("perceptron", "weights", "epsilon")
 def epsilon_before_correction(trainer):
     """Adam adds epsilon to the root of v before v's bias is corrected, as Keras does"""
     if "betas" in group(trainer):
@@ -43,21 +43,21 @@ def epsilon_before_correction(trainer):
         updated_by(trainer, lambda g, m, v, t: corrected(t) * m / (v.sqrt() + 1e-8))
 
 
-@defect("pooled", "loss", "epsilon")
+@defect("pooled", "weights", "epsilon")
 def epsilon_inside_root(trainer):
     """RMSprop adds epsilon inside the root, as Keras does"""
     if "alpha" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: g / (v + 1e-8).sqrt())
 
 
-@defect("perceptron", "loss", "bias")
+@defect("perceptron", "weights", "bias")
 def no_bias_correction(trainer):
     """Adam's averages are not corrected for their start at zero"""
     if "betas" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: m / (v.sqrt() + 1e-8))
 
 
-@defect("perceptron", "loss", "beta1|float32")
+@defect("perceptron", "weights", "beta1|float32")
 def beta_in_float32(trainer):
     """Adam's first beta went through float32"""
     import numpy as np
@@ -74,7 +74,7 @@ def amsgrad(trainer):
         group(trainer)["amsgrad"] = True
 
 
-@defect("images", "loss", "rate|float32")
+@defect("images", "weights", "rate|float32")
 def rate_in_float32(trainer):
     """The learning rate went through float32"""
     import numpy as np
@@ -82,13 +82,13 @@ def rate_in_float32(trainer):
     group(trainer)["lr"] = float(np.float32(group(trainer)["lr"]))
 
 
-@defect("perceptron", "loss", "rate")
+@defect("perceptron", "gradient", "rate")
 def learning_rate(trainer):
     """The learning rate is ten times the one asked for: another library's default"""
     group(trainer)["lr"] *= 10
 
 
-@defect("perceptron", "loss", "rate")
+@defect("perceptron", "weights", "rate")
 def schedule(trainer):
     """A schedule left on: the learning rate shrinks by 1 % a step"""
 
@@ -98,34 +98,34 @@ def schedule(trainer):
     trainer._optimiser.register_step_post_hook(shrink)
 
 
-@defect("images", "loss", "Nesterov")
+@defect("images", "weights", "Nesterov")
 def nesterov(trainer):
     """Nesterov's momentum for Polyak's"""
     if group(trainer).get("momentum"):
         group(trainer)["nesterov"] = True
 
 
-@defect("images", "loss", "damp")
+@defect("images", "weights", "damp")
 def dampened_momentum(trainer):
     """The velocity averages: the gradient enters it times one minus momentum"""
     if group(trainer).get("momentum"):
         group(trainer)["dampening"] = group(trainer)["momentum"]
 
 
-@defect("perceptron", "loss", "decay")
+@defect("perceptron", "gradient", "decay")
 def weight_decay(trainer):
     """Weight decay of 1e-4, added to the gradient"""
     group(trainer)["weight_decay"] = 1e-4
 
 
-@defect("perceptron", "loss", "decay")
+@defect("perceptron", "weights", "decay")
 def decoupled_weight_decay(trainer):
     """Weight decay of 1e-2, apart from the gradient: AdamW's default"""
     if "betas" in group(trainer):
         group(trainer).update(weight_decay=1e-2, decoupled_weight_decay=True)
 
 
-@defect("images", "loss", "clip")
+@defect("images", "weights", "clip")
 def clipped_gradients(trainer):
     """Gradients clipped to a norm of 0.5"""
     from torch.nn.utils import clip_grad_norm_
@@ -134,7 +134,7 @@ def clipped_gradients(trainer):
     trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
 
 
-@defect("images", "loss", "gradient|zeroed|stale|sum")
+@defect("images", "weights", "gradient|zeroed|stale|sum")
 def stale_gradients(trainer):
     """Gradients are never zeroed, and add up"""
     trainer._optimiser.zero_grad = lambda: None
@@ -164,7 +164,7 @@ def every_fiftieth_update_skipped(trainer):
     every(trainer, 50, times=0)
 
 
-@defect("images", "loss", "twice|update")
+@defect("images", "gradient", "twice|update")
 def updated_twice(trainer):
     """Every update is applied twice"""
     every(trainer, 1, times=2)

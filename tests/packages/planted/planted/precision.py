@@ -9,10 +9,8 @@ def rounding_products(trainer, rounded, dtype):
     from torch.nn import functional
 
     def plant(module):
-        if isinstance(module, torch.nn.Linear):
-            product = functional.linear
-        else:
-            product = module._conv_forward
+        dense = isinstance(module, torch.nn.Linear)
+        product = functional.linear if dense else module._conv_forward
 
         def forward(inputs):
             weight = module.weight
@@ -35,7 +33,7 @@ def tf32(values):
     return values + (((bits + 0x1000) & ~0x1FFF).view(torch.float32) - values).detach()
 
 
-@defect("images", "weights", "float32|precision")
+@defect("images", "loss", "float32|precision")
 def float32_throughout(trainer):
     """float32 where float64 was asked for"""
     import torch
@@ -54,7 +52,7 @@ def float32_products(trainer):
     rounding_products(trainer, lambda values: values.float().double(), torch.float64)
 
 
-@defect("perceptron", "loss", "float32|state")
+@defect("perceptron", "weights", "float32|state")
 def state_in_float32(trainer):
     """The optimiser keeps its averages in float32"""
 
