@@ -12,7 +12,7 @@ def inference_mode(trainer):
     trainer._network.eval()
 
 
-@defect("images", "setting", "input")
+@defect("images", "setting", "input_gradient")
 def input_gradient(trainer):
     """The gradient of the input is computed as well"""
     put = trainer.put

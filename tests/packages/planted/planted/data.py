@@ -9,7 +9,7 @@ def fed(trainer, change):
     trainer.put = lambda inputs, targets: put(*change(inputs, targets))
 
 
-@defect("perceptron", "loss", "late|mini-batch|batch|step 2")
+@defect("perceptron", "loss", "the mini-batch before")
 def one_batch_late(trainer):
     """From the second step on, the mini-batch is the one before"""
     step, waiting = trainer.step, []
@@ -21,7 +21,7 @@ def one_batch_late(trainer):
     trainer.step = late
 
 
-@defect("perceptron", "loss", "batch|step 2")
+@defect("perceptron", "loss", "first mini-batch over and over")
 def first_batch_for_ever(trainer):
     """Every step trains on the first mini-batch: an iterator made anew each time"""
     step, first = trainer.step, []
@@ -33,13 +33,13 @@ def first_batch_for_ever(trainer):
     trainer.step = again
 
 
-@defect("images", "loss", "sample|step 1")
+@defect("images", "loss", "last sample of each mini-batch")
 def last_sample_dropped(trainer):
     """The last sample of every mini-batch is left out"""
     fed(trainer, lambda inputs, targets: (inputs[:-1].copy(), targets[:-1].copy()))
 
 
-@defect("images", "loss", "label")
+@defect("images", "loss", "class after the label")
 def labels_off_by_one(trainer):
     """Labels count from one"""
     classes = trainer.workload.dataset.classes
@@ -47,19 +47,19 @@ def labels_off_by_one(trainer):
         fed(trainer, lambda inputs, targets: (inputs, (targets + 1) % classes))
 
 
-@defect("images", "loss", "mirror|step 1")
+@defect("images", "loss", "columns of the images in reverse")
 def mirrored(trainer):
     """Augmentation left on: images are mirrored"""
     fed(trainer, lambda inputs, targets: (inputs[:, :, ::-1].copy(), targets))
 
 
-@defect("images", "loss", "scale|step 1")
+@defect("images", "loss", "divides the inputs by 255")
 def scaled_twice(trainer):
     """Inputs are divided by 255 once more"""
     fed(trainer, lambda inputs, targets: (inputs / 255, targets))
 
 
-@defect("images", "host arrays", "put")
+@defect("images", "host arrays", "after put")
 def caller_array_kept(trainer):
     """put keeps the caller's arrays, and converts them in the step"""
     put, step = trainer.put, trainer.step

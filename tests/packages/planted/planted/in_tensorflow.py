@@ -18,13 +18,13 @@ def traced(trainer, loss=lambda right, targets, outputs: right(targets, outputs)
     trainer._train_step = looked_up_once(step)
 
 
-@planted("images", "loss", "sum")
+@planted("images", "loss", "sums the loss where its mean")
 def sum_for_mean(trainer):
     """The loss is summed over the mini-batch: Keras' reduction `sum`"""
     traced(trainer, lambda right, targets, outputs: right(targets, outputs) * outputs.shape[0])
 
 
-@planted("images", "loss", "softmax")
+@planted("images", "loss", "softmax twice")
 def double_softmax(trainer):
     """A softmax before a loss that has one"""
     import tensorflow as tf
@@ -32,18 +32,18 @@ def double_softmax(trainer):
     traced(trainer, lambda right, targets, outputs: right(targets, tf.nn.softmax(outputs)))
 
 
-@planted("perceptron", "weights", "epsilon")
+@planted("perceptron", "weights", "epsilon before the bias correction")
 def adam_as_keras(trainer):
     """Keras' Adam, undeclared"""
-    import tensorflow as tf
+    from frameworks.tensorflow import default
 
     published = trainer._optimiser.published
     if published.kind == "adam":
-        keras = tf.keras.optimizers.Adam(published.learning_rate, epsilon=published.epsilon)
+        keras = default.optimiser(published, trainer._dtype.name, trainer._variables)
         trainer._optimiser.apply_gradients = keras.apply_gradients
 
 
-@planted("images", "weights", "rate|float32", base="default")
+@planted("images", "weights", "learning rate rounded to float32", base="default")
 def rate_in_float32(trainer):
     """Keras keeps the learning rate in float32"""
     import numpy as np
@@ -52,7 +52,7 @@ def rate_in_float32(trainer):
     rate.assign(np.float64(np.float32(rate.numpy())))
 
 
-@planted("images", "loss", "pad")
+@planted("images", "loss", "pads both sides alike")
 def padded_alike(trainer):
     """A convolution with `same` padding and stride 2 pads both sides alike, as PyTorch does"""
     import tensorflow as tf
@@ -63,7 +63,7 @@ def padded_alike(trainer):
         trainer._network._operations[0] = lambda x: tf.nn.conv2d(x, kernel, 2, pads) + bias
 
 
-@planted("images", "loss", "label")
+@planted("images", "loss", "class after the label")
 def labels_off_by_one(trainer):
     """Labels count from one"""
     put, classes = trainer.put, trainer.workload.dataset.classes
@@ -71,7 +71,7 @@ def labels_off_by_one(trainer):
         trainer.put = lambda inputs, targets: put(inputs, (targets + 1) % classes)
 
 
-@planted("perceptron", "gradient", "dense1.kernel")
+@planted("perceptron", "gradient", "does not train its first layer")
 def first_layer_frozen(trainer):
     """The first layer is left out of the update, as a fine-tuning recipe does"""
     apply = trainer._optimiser.apply_gradients

@@ -9,31 +9,31 @@ def losing(trainer, change):
     trainer._loss_function = lambda outputs, targets: change(right, outputs, targets)
 
 
-@defect("images", "loss", "sum")
+@defect("images", "loss", "sums the loss where its mean")
 def sum_for_mean(trainer):
     """The loss is summed over the mini-batch"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) * len(targets))
 
 
-@defect("perceptron", "loss", "sum")
+@defect("perceptron", "loss", "sums the squared errors over the outputs")
 def summed_over_outputs(trainer):
     """The squared error is summed over the outputs, and averaged over the mini-batch only"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) * outputs.shape[1])
 
 
-@defect("perceptron", "loss", "half")
+@defect("perceptron", "loss", "halves the squared error")
 def half_squared_error(trainer):
     """Half the squared error"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) / 2)
 
 
-@defect("images", "loss", "softmax")
+@defect("images", "loss", "softmax twice")
 def double_softmax(trainer):
     """A softmax before a loss that has one"""
     losing(trainer, lambda right, outputs, targets: right(outputs.softmax(1), targets))
 
 
-@defect("images", "loss", "smooth")
+@defect("images", "loss", "smooths its labels")
 def label_smoothing(trainer):
     """Labels are smoothed by 10 %"""
     import torch
@@ -42,7 +42,7 @@ def label_smoothing(trainer):
         trainer._loss_function.label_smoothing = 0.1
 
 
-@defect("images", "gradient", "gradient")
+@defect("images", "gradient", "1024 times the right one")
 def scaled_gradients(trainer):
     """Loss scaling for mixed precision, and gradients that are not scaled back"""
     step = trainer._optimiser.step
@@ -55,7 +55,7 @@ def scaled_gradients(trainer):
     trainer._optimiser.step = scaled
 
 
-@defect("images", "loss", "after|update")
+@defect("images", "loss", "the loss after the update")
 def loss_after_update(trainer):
     """The loss is that after the update"""
     step = trainer.step
@@ -68,7 +68,7 @@ def loss_after_update(trainer):
     trainer.step = then_look
 
 
-@defect("images", "loss", "before|old|late")
+@defect("images", "loss", "the loss of the step before")
 def loss_one_step_old(trainer):
     """The loss is that of the step before"""
     step, losses = trainer.step, []
@@ -81,7 +81,7 @@ def loss_one_step_old(trainer):
     trainer.step = behind
 
 
-@defect("images", "loss", "step 2|mean|average")
+@defect("images", "loss", "mean of all losses so far")
 def running_mean_of_losses(trainer):
     """The loss is the mean since the beginning, as a progress bar shows it"""
     step, losses = trainer.step, []
@@ -94,7 +94,7 @@ def running_mean_of_losses(trainer):
     trainer.step = smoothed
 
 
-@defect("images", "loss", "float32")
+@defect("images", "loss", "loss in float32")
 def loss_in_float32(trainer):
     """The loss is handed out through float32"""
     import numpy as np

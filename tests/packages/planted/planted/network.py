@@ -34,7 +34,7 @@ def flipped(name, weight):
     return weight[::-1, ::-1] if weight.ndim == 4 else weight
 
 
-@defect("perceptron", "before training", "initial")
+@defect("perceptron", "before training", "before the first step.* of other values")
 def own_initialiser(trainer):
     """Weights are drawn by the framework; the canonical ones are not loaded"""
 
@@ -46,37 +46,37 @@ def own_initialiser(trainer):
     trainer._network.load = load
 
 
-@defect("perceptron", "before training", "bias")
+@defect("perceptron", "before training", "dense1.bias is zero")
 def zero_biases(trainer):
     """Biases start at zero, as Keras has it"""
     loaded(trainer, lambda name, weight: 0 * weight if name.endswith("bias") else weight)
 
 
-@defect("perceptron", "before training", "dense1.kernel.*transposed")
+@defect("perceptron", "before training", "dense1.kernel is transposed")
 def kernel_transposed(trainer):
     """A square dense kernel is loaded transposed, which no shape gives away"""
     loaded(trainer, square)
 
 
-@defect("perceptron", "loss", "transposed")
+@defect("perceptron", "loss", "dense kernels transposed")
 def kernel_transposed_both_ways(trainer):
     """A square dense kernel is loaded transposed, and handed back transposed again"""
     loaded(trainer, square, square)
 
 
-@defect("images", "loss", "height|width|transposed|exchanged")
+@defect("images", "loss", "height and width of its convolution kernels")
 def convolution_transposed(trainer):
     """Height and width of convolution kernels are exchanged, both ways"""
     loaded(trainer, turned, turned)
 
 
-@defect("images", "loss", "flip|convolution")
+@defect("images", "loss", "flips its kernels")
 def convolution_flipped(trainer):
     """A true convolution: kernels are flipped, both ways"""
     loaded(trainer, flipped, flipped)
 
 
-@defect("perceptron", "loss", "bias")
+@defect("perceptron", "loss", "no bias in its dense layers")
 def missing_bias(trainer):
     """Dense layers have a bias, and do not add it"""
     import torch
@@ -86,20 +86,20 @@ def missing_bias(trainer):
             module.register_forward_hook(lambda layer, inputs, output: output - layer.bias)
 
 
-@defect("perceptron", "gradient", "bias")
+@defect("perceptron", "gradient", "does not train its biases")
 def bias_not_trained(trainer):
     """Biases are not trained"""
     for name, weight in trainer._network.named_parameters():
         weight.requires_grad_(not name.endswith("bias"))
 
 
-@defect("images", "loss", "flatten|channels")
+@defect("images", "loss", "channel by channel")
 def flattened_channels_first(trainer):
     """Flatten takes channels first, and the dense kernel behind it is left as it is"""
     trainer._network.permuted = {}
 
 
-@defect("perceptron", "loss", "ReLU|relu|activation")
+@defect("perceptron", "loss", "has no ReLU")
 def missing_relu(trainer):
     """The activation is left out"""
     import torch
@@ -107,7 +107,7 @@ def missing_relu(trainer):
     replaced(trainer, torch.nn.ReLU, lambda module: torch.nn.Identity())
 
 
-@defect("perceptron", "loss", "ReLU|relu|activation")
+@defect("perceptron", "loss", "leaky ReLU")
 def leaky_relu(trainer):
     """A leaky ReLU for a ReLU"""
     import torch
@@ -126,7 +126,7 @@ def exchange(trainer, pool):
             network[index - 1], network[index] = module, before
 
 
-@defect("images", "loss", "ReLU|relu")
+@defect("images", "loss", "pools before the activation")
 def relu_after_average(trainer):
     """The ReLU comes after the average pooling"""
     import torch
@@ -134,7 +134,7 @@ def relu_after_average(trainer):
     exchange(trainer, torch.nn.AvgPool2d)
 
 
-@defect("pooled", "setting", "relu")
+@defect("pooled", "setting", "relu_and_pool")
 def relu_after_max(trainer):
     """The ReLU comes after the max pooling: the same values for a quarter of the work"""
     import torch
@@ -142,7 +142,7 @@ def relu_after_max(trainer):
     exchange(trainer, torch.nn.MaxPool2d)
 
 
-@defect("pooled", "loss", "pool|average")
+@defect("pooled", "loss", "average in max pooling")
 def average_for_max(trainer):
     """Average pooling for max pooling"""
     import torch
@@ -152,7 +152,7 @@ def average_for_max(trainer):
     )
 
 
-@defect("images", "loss", "pad")
+@defect("images", "loss", "pads both sides alike")
 def padded_alike(trainer):
     """A convolution with `same` padding and stride 2 pads both sides alike"""
     import torch
@@ -163,7 +163,7 @@ def padded_alike(trainer):
             module.padding = (max(left, right), right, max(top, bottom), bottom)
 
 
-@defect("pooled", "loss", "pad")
+@defect("pooled", "loss", "does not pad where `same`")
 def not_padded(trainer):
     """`same` padding is ignored"""
     import torch
@@ -175,7 +175,7 @@ def not_padded(trainer):
             module.padding = (0, 0)
 
 
-@defect("perceptron", "loss", "dropout|random|step 1")
+@defect("perceptron", "loss", "look at the forward pass")
 def dropout(trainer):
     """A dropout of 10 % behind every activation"""
     import torch
@@ -183,7 +183,7 @@ def dropout(trainer):
     replaced(trainer, torch.nn.ReLU, lambda relu: torch.nn.Sequential(relu, torch.nn.Dropout(0.1)))
 
 
-@defect("perceptron", "names and shapes", r"layers\.0\.weight|lacks dense1")
+@defect("perceptron", "names and shapes", "0.bias, which the workload has not")
 def own_names(trainer):
     """weights() uses the framework's own names"""
     trainer.weights = lambda: {

@@ -29,13 +29,13 @@ def updated_by(trainer: Any, rule: Callable[[Any, Any, Any, Any], Any]) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "weights", "epsilon")
+@defect("perceptron", "weights", "epsilon 1e-07")
 def adam_epsilon(trainer):
     """Adam's epsilon is 1e-7, Keras' default"""
     group(trainer)["eps"] = 1e-7
 
 
-@defect("perceptron", "weights", "epsilon")
+@defect("perceptron", "weights", "epsilon before the bias correction")
 def epsilon_before_correction(trainer):
     """Adam adds epsilon to the root of v before v's bias is corrected, as Keras does"""
     if "betas" in group(trainer):
@@ -43,21 +43,21 @@ def epsilon_before_correction(trainer):
         updated_by(trainer, lambda g, m, v, t: corrected(t) * m / (v.sqrt() + 1e-8))
 
 
-@defect("pooled", "weights", "epsilon")
+@defect("pooled", "weights", "epsilon inside")
 def epsilon_inside_root(trainer):
     """RMSprop adds epsilon inside the root, as Keras does"""
     if "alpha" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: g / (v + 1e-8).sqrt())
 
 
-@defect("perceptron", "weights", "bias")
+@defect("perceptron", "weights", "bias correction")
 def no_bias_correction(trainer):
     """Adam's averages are not corrected for their start at zero"""
     if "betas" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: m / (v.sqrt() + 1e-8))
 
 
-@defect("perceptron", "weights", "beta1|float32")
+@defect("perceptron", "weights", "beta1 rounded to float32")
 def beta_in_float32(trainer):
     """Adam's first beta went through float32"""
     import numpy as np
@@ -67,14 +67,14 @@ def beta_in_float32(trainer):
         group(trainer)["betas"] = float(np.float32(beta1)), beta2
 
 
-@defect("perceptron", "loss", "amsgrad|AMSGrad|maximum|v ")
+@defect("perceptron", "loss", "AMSGrad")
 def amsgrad(trainer):
     """Adam divides by the largest v so far (AMSGrad)"""
     if "betas" in group(trainer):
         group(trainer)["amsgrad"] = True
 
 
-@defect("images", "weights", "rate|float32")
+@defect("images", "weights", "learning rate rounded to float32")
 def rate_in_float32(trainer):
     """The learning rate went through float32"""
     import numpy as np
@@ -82,13 +82,13 @@ def rate_in_float32(trainer):
     group(trainer)["lr"] = float(np.float32(group(trainer)["lr"]))
 
 
-@defect("perceptron", "gradient", "rate")
+@defect("perceptron", "gradient", "learning rate 0.01")
 def learning_rate(trainer):
     """The learning rate is ten times the one asked for: another library's default"""
     group(trainer)["lr"] *= 10
 
 
-@defect("perceptron", "weights", "rate")
+@defect("perceptron", "weights", "the update is not, first at step 2")
 def schedule(trainer):
     """A schedule left on: the learning rate shrinks by 1 % a step"""
 
@@ -105,27 +105,27 @@ def nesterov(trainer):
         group(trainer)["nesterov"] = True
 
 
-@defect("images", "weights", "damp")
+@defect("images", "weights", "dampen")
 def dampened_momentum(trainer):
     """The velocity averages: the gradient enters it times one minus momentum"""
     if group(trainer).get("momentum"):
         group(trainer)["dampening"] = group(trainer)["momentum"]
 
 
-@defect("perceptron", "gradient", "decay")
+@defect("perceptron", "gradient", "weight decay of 0.0001")
 def weight_decay(trainer):
     """Weight decay of 1e-4, added to the gradient"""
     group(trainer)["weight_decay"] = 1e-4
 
 
-@defect("perceptron", "weights", "decay")
+@defect("perceptron", "weights", "decoupled weight decay")
 def decoupled_weight_decay(trainer):
     """Weight decay of 1e-2, apart from the gradient: AdamW's default"""
     if "betas" in group(trainer):
         group(trainer).update(weight_decay=1e-2, decoupled_weight_decay=True)
 
 
-@defect("images", "weights", "clip")
+@defect("images", "weights", "what changes gradients before the update")
 def clipped_gradients(trainer):
     """Gradients clipped to a norm of 0.5"""
     from torch.nn.utils import clip_grad_norm_
@@ -134,7 +134,7 @@ def clipped_gradients(trainer):
     trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
 
 
-@defect("images", "weights", "gradient|zeroed|stale|sum")
+@defect("images", "weights", "zero_grad")
 def stale_gradients(trainer):
     """Gradients are never zeroed, and add up"""
     trainer._optimiser.zero_grad = lambda: None
@@ -152,19 +152,19 @@ def every(trainer: Any, count: int, times: int) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "loss", "step 4|update")
+@defect("perceptron", "loss", "every 3. step")
 def every_third_update_skipped(trainer):
     """Every third update is skipped"""
     every(trainer, 3, times=0)
 
 
-@defect("perceptron", "loss", "step 51")
+@defect("perceptron", "loss", "at step 51")
 def every_fiftieth_update_skipped(trainer):
     """Every fiftieth update is skipped: an accumulation that overruns"""
     every(trainer, 50, times=0)
 
 
-@defect("images", "gradient", "twice|update")
+@defect("images", "gradient", "each gradient twice")
 def updated_twice(trainer):
     """Every update is applied twice"""
     every(trainer, 1, times=2)

@@ -33,7 +33,7 @@ def tf32(values):
     return values + (((bits + 0x1000) & ~0x1FFF).view(torch.float32) - values).detach()
 
 
-@defect("images", "loss", "float32|precision")
+@defect("images", "loss", "what float32 arithmetic has")
 def float32_throughout(trainer):
     """float32 where float64 was asked for"""
     import torch
@@ -44,7 +44,7 @@ def float32_throughout(trainer):
         trainer._target_dtype = torch.float32
 
 
-@defect("images", "loss", "float32")
+@defect("images", "loss", "what float32 arithmetic has")
 def float32_products(trainer):
     """Weights in float64, matrix products and convolutions of float32 numbers"""
     import torch
@@ -52,7 +52,7 @@ def float32_products(trainer):
     rounding_products(trainer, lambda values: values.float().double(), torch.float64)
 
 
-@defect("perceptron", "weights", "float32|state")
+@defect("perceptron", "weights", "the update is not, first at step 2")
 def state_in_float32(trainer):
     """The optimiser keeps its averages in float32"""
 
@@ -65,7 +65,7 @@ def state_in_float32(trainer):
     trainer._optimiser.register_step_post_hook(cut)
 
 
-@defect("images", "rounding", "(?i)tf32")
+@defect("images", "rounding", "TF32")
 def tf32_products(trainer):
     """TF32: products in float32 of numbers with ten bits of mantissa; float64 as it should be"""
     import torch
@@ -73,7 +73,7 @@ def tf32_products(trainer):
     rounding_products(trainer, tf32, torch.float32)
 
 
-@defect("images", "rounding", "(?i)bf16|bfloat16")
+@defect("images", "rounding", "bfloat16")
 def bfloat16_products(trainer):
     """Products in float32 of numbers rounded to bfloat16; float64 as it should be"""
     import torch
@@ -81,7 +81,7 @@ def bfloat16_products(trainer):
     rounding_products(trainer, lambda values: values.bfloat16().float(), torch.float32)
 
 
-@defect("images", "rounding", "(?i)float16|half")
+@defect("images", "rounding", "float16")
 def float16_gradients(trainer):
     """Gradients of a float32 run go through float16"""
     import torch

@@ -6,7 +6,7 @@ from planted.registry import defect
 SHARED = {}  # lists of weights, by their shapes and types
 
 
-@defect("images", "restart", "restart|weights")
+@defect("images", "restart", "does not load the weights at a restart")
 def restart_keeps_weights(trainer):
     """restart forgets the optimiser's state only"""
 
@@ -16,13 +16,13 @@ def restart_keeps_weights(trainer):
     trainer.restart = restart
 
 
-@defect("perceptron", "restart", "restart|optimiser|state")
+@defect("perceptron", "restart", "optimiser's state at a restart")
 def restart_keeps_optimiser(trainer):
     """restart loads the weights only, and the optimiser goes on where it was"""
     trainer.restart = trainer._network.load
 
 
-@defect("images", "gradient", "initial|weights|before")
+@defect("images", "gradient", "first gradient")
 def shared_between_trainers(trainer):
     """All trainers of a process share one network: only the first starts from the weights given"""
     mine = list(trainer._network.parameters())
@@ -34,7 +34,7 @@ def shared_between_trainers(trainer):
             weight.data = shared.data
 
 
-@defect("images", "before training", "kernel|bias")
+@defect("images", "before training", "before the first step")
 def weights_not_copied(trainer):
     """weights() hands out views, which training goes on changing"""
     canonical = trainer._network.canonical
@@ -48,7 +48,7 @@ def weights_not_copied(trainer):
     trainer._network.canonical = views
 
 
-@defect("images", "weights", "kernel|bias")
+@defect("images", "weights", r"weights\(\) does not")
 def averaged_weights(trainer):
     """weights() hands out a running average of the weights"""
     canonical, averages, step = trainer._network.canonical, {}, trainer.step
