@@ -7,29 +7,36 @@ import numpy as np
 from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights
-from workflows.records import CertificateRow, Contender, Measured
+from workflows.configuration import CertificateEntry
+from workflows.records import CertificateRow, Contender, Measured, OptimiserRow
+from workflows.tracing import Trace
 
 # Chaos takes over later, so a declared deviation is bounded over the first steps only.
 DECLARED_STEPS = 10
+UNFENCED = 0.2  # share of a step; what is measured of a sound fence is noise around 0
 
 
 class Uncanonical(Exception):
     """Weights that are not those of the workload, by name or shape."""
 
 
-Trace = tuple[list[float], Weights]
-
-
 def compare(trace: Trace, reference: Trace) -> Measured:
-    """How far apart two traces are: the loss step by step and each final tensor by its
-    L2 distance, all relative to the reference."""
-    losses, weights = trace
-    true_losses, true_weights = reference
-    require_shapes(weights, true_weights)
+    """How far apart two traces are: the loss step by step and each tensor by its L2 distance,
+    all relative to the reference."""
+    for step, weights in trace.weights.items():
+        require_shapes(weights, reference.weights[step])
     return Measured(
-        loss=[relative(a, b) for a, b in zip(losses, true_losses, strict=True)],
-        weights={name: relative(weights[name], true) for name, true in true_weights.items()},
+        loss=[relative(a, b) for a, b in zip(trace.losses, reference.losses, strict=True)],
+        weights={
+            step: apart(trace.weights[step], true) for step, true in reference.weights.items()
+        },
     )
+
+
+def apart(weights: Weights, reference: Weights) -> dict[str, float]:
+    """Relative L2 distance by tensor."""
+    require_shapes(weights, reference)
+    return {name: relative(weights[name], true) for name, true in reference.items()}
 
 
 def require_shapes(weights: Weights, wanted: Weights) -> None:
@@ -56,42 +63,131 @@ def relative(value: Any, reference: Any) -> float:
     return 0.0 if distance == 0 else distance / norm if norm else float("inf")
 
 
-def judge(row: CertificateRow, tolerance: float, deviations: list[Deviation]) -> None:
+def judge(row: CertificateRow, asked: CertificateEntry, deviations: list[Deviation]) -> None:
     """Set the row's status and reason from what was measured."""
-    worst = disagreement(row.long, tolerance) or disagreement(row.full, tolerance, "at full size ")
-    if not worst:
-        row.status = "agrees"
-    elif not deviations:
-        row.status, row.reason = "refused", worst
-    else:
-        row.status, row.reason = (
-            "declared",
-            "; ".join(f"{deviation.component}: {deviation.reason}" for deviation in deviations),
-        )
+    tolerance = asked.tolerance
+    wrong = (
+        start(row.long, tolerance)
+        or start(row.full, tolerance, "at full size ")
+        or different_gradients(row.gradients, tolerance)
+    )
+    own = disagreement(row.long, tolerance) or disagreement(row.full, tolerance, "at full size ")
+    if own and deviations and not wrong:
+        early = early_loss(row.long, row.full)
         bound = min(deviation.loss_within for deviation in deviations)
-        runs = [run.loss[:DECLARED_STEPS] for run in (row.long, row.full) if run]
-        early = max((max(losses) for losses in runs), default=float("inf"))
-        rest = disagreement(row.substituted, tolerance, "with plain SGD ") or disagreement(
+        wrong = disagreement(row.substituted, tolerance, "with plain SGD ") or disagreement(
             row.substituted_full, tolerance, "with plain SGD at full size "
         )
-        if rest or early > bound:
-            too_far = f"loss off by {early:.1e}, declared {bound:.1e}"
-            row.status, row.reason = "refused", rest or f"more than declared: {too_far}"
+        if not early <= bound:
+            wrong = wrong or f"more than declared: loss off by {early:.1e}, declared {bound:.1e}"
+    elif own:
+        wrong = wrong or own
+    wrong = wrong or other_than_before(row, tolerance) or rounded(row, asked.rounding)
+    wrong = wrong or left_undone(row)
+    row.status, row.reason = "refused" if wrong else "agrees", wrong
+    if own and not wrong:
+        row.status, row.reason = (
+            "declared",
+            "; ".join(f"{d.component}: {d.reason}" for d in deviations),
+        )
+
+
+def judge_other(run: Measured, tolerance: float, deviations: list[Deviation]) -> OptimiserRow:
+    """The same for the long run with another optimiser, alone."""
+    wrong = disagreement(run, tolerance)
+    if not wrong:
+        return OptimiserRow(status="agrees", run=run)
+    bound = min((deviation.loss_within for deviation in deviations), default=0.0)
+    if start(run, tolerance) or not early_loss(run) <= bound:
+        return OptimiserRow(status="refused", reason=wrong, run=run)
+    return OptimiserRow(status="declared", reason=deviations[0].reason, run=run)
+
+
+def start(measured: Measured | None, tolerance: float, where: str = "") -> str:
+    """What is wrong before any optimiser has acted: given weights and first loss."""
+    if measured is None:
+        return ""
+    first = {step: own for step, own in measured.weights.items() if step == 0}
+    return disagreement(Measured(loss=measured.loss[:1], weights=first), tolerance, where)
+
+
+def early_loss(*runs: Measured | None) -> float:
+    found = [max(run.loss[:DECLARED_STEPS]) for run in runs if run]
+    return max(found, default=float("inf"))
 
 
 def disagreement(measured: Measured | None, tolerance: float, where: str = "") -> str:
-    """What is wrong, in one line; "" if all is within the tolerance."""
+    """What is wrong first, in one line; "" if all is within the tolerance. The loss of a step
+    comes before its update of the weights."""
     if measured is None:
         return ""
+    if wrong := different_weights(measured, 0, tolerance, where):
+        return wrong
     for step, error in enumerate(measured.loss, 1):
         if not error < float("inf"):
-            return f"{where}loss is not a finite number at step {step}, or the reference's is not"
+            return (
+                f"{where}loss is not a finite number at step {step}, or the reference's is not"
+                + KEPT * (step == 1)
+            )
         if not error <= tolerance:
             return f"{where}loss differs by {error:.1e} at step {step} (allowed {tolerance:.0e})"
-    name, error = max(measured.weights.items(), key=lambda item: item[1])
-    if not error <= tolerance:
-        return f"{where}{name} differs by {error:.1e} at the end (allowed {tolerance:.0e})"
+        if wrong := different_weights(measured, step, tolerance, where):
+            return wrong
     return ""
+
+
+KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
+
+
+def different_weights(measured: Measured, step: int, tolerance: float, where: str) -> str:
+    off = beyond(measured.weights.get(step, {}), tolerance)
+    when = f"after step {step}" if step else "before the first step"
+    return off and f"{where}{off} {when} (allowed {tolerance:.0e})"
+
+
+def different_gradients(gradients: dict[str, float], tolerance: float) -> str:
+    off = beyond(gradients, tolerance)
+    return off and f"first gradient: {off} (allowed {tolerance:.0e})"
+
+
+def other_than_before(row: CertificateRow, tolerance: float) -> str:
+    for step, error in enumerate(row.restarted, 1):
+        if not error <= tolerance:
+            return f"after restart() the loss of step {step} differs by {error:.1e} from before"
+    return ""
+
+
+def rounded(row: CertificateRow, tolerance: float) -> str:
+    """Float32 gradients further off than float32 explains, without a setting that does."""
+    off = beyond(row.rounding, tolerance)
+    if not off or row.reduced:
+        return ""
+    return (
+        f"first gradient in float32: {off} from float64 (allowed {tolerance:.0e}), and no setting "
+        f"names a reduced precision; {likely(max(row.rounding.values()))}"
+    )
+
+
+def likely(error: float) -> str:
+    """Unit roundoffs: bfloat16 2^-9, TF32 and float16 2^-11."""
+    kind = "bfloat16" if error > 2**-10 else "TF32 or float16" if error > 2**-14 else "rounding"
+    return f"products in {kind} would look so"
+
+
+def left_undone(row: CertificateRow) -> str:
+    if row.unfenced is None or row.unfenced <= UNFENCED:
+        return ""
+    return f"synchronise() returned with {row.unfenced:.0%} of the step still to be done"
+
+
+def beyond(distances: dict[str, float], tolerance: float) -> str:
+    """The tensor that is furthest off, in words, if it is too far."""
+    if not distances:
+        return ""
+    name, error = max(distances.items(), key=lambda item: item[1])
+    count = sum(not distance <= tolerance for distance in distances.values())
+    others = f", and so do {count - 1} others," if count > 1 else ""
+    return f"{name} differs by {error:.1e}{others}" if not error <= tolerance else ""
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:

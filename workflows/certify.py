@@ -4,25 +4,21 @@
 """
 
 import argparse
-import json
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from frameworks.workloads import narrowed
-from workflows.agreement import Uncanonical, compare, declared, judge
+from workflows.examination import FAILED, Examination
 from workflows.folders import Folders
 from workflows.lock import machine_lock
+from workflows.parts import others
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied
 from workflows.progress import Progress
-from workflows.records import CertificateRecord, CertificateRow
+from workflows.records import CertificateRecord
 from workflows.storage import RecordError, write_json
-from workflows.tracing import Tracing
-
-FAILED = "failed.txt"
+from workflows.tracing import Reference, Tracing
 
 
 def certify(
@@ -35,8 +31,9 @@ def certify(
     own = [contender for contender in plan.contenders if contender.framework == name]
     with Tracing(plan, workload, folders) as tracing:
         for number, contender in enumerate(own):
-            progress.update(number, contender.name, None)
-            rows.append(row(tracing, contender, folders.traces(workload)))
+            say = partial(say_part, progress, number, contender)
+            traces = Reference(folders.traces(workload))
+            rows.append(Examination(tracing, contender, traces, say).row())
     return CertificateRecord(
         study=study.study,
         machine=plan.machine,
@@ -44,6 +41,7 @@ def certify(
         framework=name,
         reference=reference.name,
         tolerance=study.certificate.tolerance,
+        rounding=study.certificate.rounding,
         steps=study.certificate.steps,
         full_steps=study.certificate.full_steps if tracing.narrow else 0,
         narrowed=tracing.narrow,
@@ -53,54 +51,32 @@ def certify(
     )
 
 
+def say_part(progress: Progress, number: int, contender: PlannedContender, text: str) -> None:
+    progress.update(number, f"{contender.name}, {text}", None)
+
+
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Trace the reference contender; if it fails, leave the reason in the traces' place."""
-    reference = plan.reference
-    traces = folders.traces(workload)
-    traces.mkdir(parents=True, exist_ok=True)
+    contender = plan.reference
+    reference = Reference(folders.traces(workload))
+    reference.folder.mkdir(parents=True, exist_ok=True)
     try:
-        with Tracing(plan, workload, folders) as tracing, tracing.process(reference) as worker:
-            for number, part in enumerate(tracing.lengths):
-                progress.update(number, f"{reference.name}, {part} run", None)
-                losses = tracing.trace(worker, reference, part, traces / f"{part}.npz")
-                (traces / f"{part}.json").write_text(json.dumps(losses))
+        with Tracing(plan, workload, folders) as tracing, tracing.process(contender) as worker:
+            for number, part in enumerate(tracing.parts):
+                progress.update(number, f"{contender.name}, {part} run", None)
+                try:
+                    answer = tracing.trace(worker, contender, part, reference.file(part))
+                except WorkerDied:
+                    if part in others(tracing.parts):  # an optimiser that it has not
+                        continue
+                    raise
+                reference.keep(part, answer)
+            tracing.gradients(worker, contender, reference.file("gradients"))
     except WorkerDied as death:
-        progress.note(f"{reference.name} failed: {death.reason}")
-        (traces / FAILED).write_text(f"the reference {reference.name} failed: {death.reason}")
-
-
-def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> CertificateRow:
-    """Trace one contender and hold it against the reference."""
-    result = CertificateRow(
-        **contender.parts(), status="missing", reason=contender.missing, versions=contender.versions
-    )
-    if contender.missing:
-        return result
-    if (traces / FAILED).exists():
-        result.status, result.reason = "failed", (traces / FAILED).read_text()
-        return result
-    deviations = declared(contender, tracing.workload.optimiser.kind)
-    try:
-        with tracing.process(contender) as worker, tempfile.TemporaryDirectory() as scratch:
-            for part in tracing.lengths:
-                if part.startswith("substituted") and not deviations:
-                    continue
-                out = Path(scratch) / f"{part}.npz"
-                losses = tracing.trace(worker, contender, part, out)
-                truth = json.loads((traces / f"{part}.json").read_text())
-                with np.load(out) as mine, np.load(traces / f"{part}.npz") as true:
-                    measured = compare((losses, dict(mine)), (truth, dict(true)))
-                setattr(result, part, measured)
-                if part == "long":
-                    result.losses = losses
-    except WorkerDied as death:
-        result.status, result.reason = "failed", death.reason
-        return result
-    except Uncanonical as error:
-        result.status, result.reason = "refused", str(error)
-        return result
-    judge(result, tracing.study.certificate.tolerance, deviations)
-    return result
+        progress.note(f"{contender.name} failed: {death.reason}")
+        (reference.folder / FAILED).write_text(
+            f"the reference {contender.name} failed: {death.reason}"
+        )
 
 
 def main() -> int:
@@ -117,7 +93,7 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
-        count = sum(c.framework == name for c in plan.contenders) if name else 4
+        count = sum(c.framework == name for c in plan.contenders) if name else 8
         progress = Progress(count, where, log=arguments.log)
         with progress, machine_lock(progress.note):  # or it would load somebody's contest
             if not name:

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
+from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.parsing import suggestion
 
 Device = Literal["cpu", "gpu"]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
@@ -19,6 +21,15 @@ def without_repeats(items: list[Any]) -> list[Any]:
         if items.count(item) > 1:
             raise ValueError(f"{item!r} is listed twice")
     return items
+
+
+def known_optimiser(kind: str) -> str:
+    if kind not in OPTIMISERS:
+        raise ValueError(
+            f"unknown optimiser {kind!r}{suggestion(kind, OPTIMISERS)} "
+            f"(known: {', '.join(OPTIMISERS)})"
+        )
+    return kind
 
 
 class Section(BaseModel):
@@ -84,11 +95,19 @@ class ContestEntry(Section):
 
 
 class CertificateEntry(Section):
-    """How long contenders must agree in float64, and how closely (relative)."""
+    """How long contenders must agree in float64, and how closely (relative).
 
-    steps: int = Field(default=100, ge=10)
+    `optimisers` are tried beside the workload's own. `rounding` is how far the first float32
+    gradients may be from the float64 ones where no reduced precision explains it.
+    """
+
+    steps: int = Field(default=500, ge=10)
     full_steps: int = Field(default=3, ge=1)
     tolerance: float = Field(default=1e-12, gt=0, le=1e-6)
+    optimisers: Annotated[
+        list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
+    ] = list(OPTIMISERS)
+    rounding: float = Field(default=1e-5, gt=0, le=1e-2)
 
 
 class Configuration(Section):
@@ -147,14 +166,6 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
-        for name, entry in self.workloads.items():
-            batches = load(name, entry).batches
-            needed = self.certificate.steps
-            if batches < needed:
-                raise ValueError(
-                    f"workloads: {name} has {batches} mini-batches, fewer than the "
-                    f"{needed} of certificate.steps: give it more samples"
-                )
         return self
 
     def workload(self, name: str) -> Workload:

@@ -29,7 +29,15 @@ TASK = (
     "workflows/process.py",
     "workflows/worker.py",
 )
-CERTIFYING = (*TASK, "workflows/agreement.py", "workflows/certify.py", "workflows/tracing.py")
+CERTIFYING = (
+    *TASK,
+    "workflows/agreement.py",
+    "workflows/certify.py",
+    "workflows/examination.py",
+    "workflows/parts.py",
+    "workflows/tracing.py",
+    "workflows/training.py",
+)
 MEASURING = (*TASK, "workflows/columns.py", "workflows/contest.py", "workflows/turns.py")
 
 

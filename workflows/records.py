@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA = 1
+SCHEMA = 2
 
 BATCHES = pa.schema(
     [
@@ -109,11 +109,12 @@ class ContestRecord(Record):
 class Measured(Record):
     """How far two runs of the same steps came apart, all relative.
 
-    `loss` has one entry a step; `weights` the L2 distance of each tensor after the last.
+    `loss` has one entry a step; `weights` the L2 distance of each tensor, by the step after
+    which it was taken (0: before the first).
     """
 
     loss: list[float]
-    weights: dict[str, float]
+    weights: dict[int, dict[str, float]]
 
     @property
     def worst_loss(self) -> float:
@@ -121,7 +122,15 @@ class Measured(Record):
 
     @property
     def worst_weights(self) -> float:
-        return max(self.weights.values(), default=0.0)
+        return max((max(own.values()) for own in self.weights.values()), default=0.0)
+
+
+class OptimiserRow(Record):
+    """The long run with another optimiser than the workload's."""
+
+    status: Literal["agrees", "declared", "refused", "failed"]
+    reason: str = ""
+    run: Measured | None = None
 
 
 class CertificateRow(Contender):
@@ -129,16 +138,30 @@ class CertificateRow(Contender):
 
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
     size; `substituted` and `substituted_full` are the same two with the deviating part
-    replaced by plain SGD.
+    replaced by plain SGD; `optimisers` are the long run with the others, by kind.
+
+    `gradients` are the relative L2 distances of the first step's gradients at full size,
+    tensor by tensor, in float64; `rounding` the same of its float32 gradients, under the
+    conditions that are timed, from the reference's float64. `reduced` names the reduced
+    precision that its settings read back, if any. `restarted` compares the first steps with
+    the same steps after `restart`. `unfenced` is the share of a step's work that was still to
+    be done when `synchronise` had returned. `cause` is what a diagnosis of a refusal found.
     """
 
     status: Agreement
     reason: str = ""
+    cause: str = ""
     versions: dict[str, str] = {}
     long: Measured | None = None
     full: Measured | None = None
     substituted: Measured | None = None
     substituted_full: Measured | None = None
+    optimisers: dict[str, OptimiserRow] = {}
+    gradients: dict[str, float] = {}
+    rounding: dict[str, float] = {}
+    reduced: str = ""
+    restarted: list[float] = []
+    unfenced: float | None = None
     losses: list[float] = []  # float64, of the long run
 
 
@@ -152,6 +175,7 @@ class CertificateRecord(Record):
     framework: str
     reference: str  # contender compared with
     tolerance: float
+    rounding: float  # how far float32 gradients may be off without an explanation
     steps: int
     full_steps: int
     narrowed: bool

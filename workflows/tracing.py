@@ -1,30 +1,45 @@
-"""Tracing: train without timing, and keep every loss and the final weights."""
+"""Tracing: the runs of a certificate, without timing, each in its contender's own process."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
-from frameworks.workloads import narrowed
+import numpy as np
+
+from frameworks.workloads import Weights, narrowed
+from workflows import training
 from workflows.folders import Folders
+from workflows.parts import GRADIENT_SGD, parts
 from workflows.plan import Plan, PlannedContender
 from workflows.process import WorkerDied, WorkerProcess
 
 
+class Trace(NamedTuple):
+    """What one part of a certificate left behind."""
+
+    losses: list[float]
+    weights: dict[int, Weights]
+    again: list[float]
+
+    @classmethod
+    def read(cls, answer: dict[str, list[float]], file: Path) -> "Trace":
+        with np.load(file) as arrays:
+            return cls(answer["losses"], training.read(arrays), answer["again"])
+
+
 class Tracing:
-    """Runs contenders through the steps of a certificate; a context manager, which ends
+    """Runs contenders through the parts of a certificate; a context manager, which ends
     their processes."""
 
     def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
         self.study = plan.study
         self.workload = self.study.workload(workload)
         self.narrow = narrowed(self.workload) != self.workload
+        self.parts = parts(self.workload, self.study.certificate)
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
-        asked = self.study.certificate
-        self.lengths = {"long": asked.steps, "substituted": asked.steps}
-        if self.narrow:
-            self.lengths |= {"full": asked.full_steps, "substituted_full": asked.full_steps}
         self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
         self.open = ExitStack()
 
@@ -35,35 +50,81 @@ class Tracing:
         self.open.close()
 
     @contextmanager
-    def process(self, contender: PlannedContender) -> Iterator[WorkerProcess]:
+    def process(
+        self, contender: PlannedContender, precision: str = "float64"
+    ) -> Iterator[WorkerProcess]:
         """A process under the contender's conditions; variants share one until it fails."""
         key = (contender.framework, contender.device, contender.threads)
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, key))}.log"
-            worker = WorkerProcess(contender.interpreter, contender, log=log)
-            self.open.enter_context(worker)
-            worker.send_open(precision="float64", tf32=False)
+            self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)
+            self.open.enter_context(self.workers[key])
+        worker = self.workers[key]
+        try:
+            worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
             if missing := worker.receive().get("missing"):
                 raise WorkerDied(missing)
-            self.workers[key] = worker
-        try:
-            yield self.workers[key]
+            yield worker
         except WorkerDied:
-            self.workers.pop(key).close()
+            self.workers.pop(key, worker).close()
             raise
 
     def trace(
-        self, worker: WorkerProcess, contender: PlannedContender, part: str, out: Path
-    ) -> list[float]:
-        """The losses of one part of the certificate; final weights go to `out` (.npz)."""
-        narrow = self.narrow and not part.endswith("full")
-        worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
-        answer = worker.ask(
+        self, worker: WorkerProcess, contender: PlannedContender, name: str, out: Path
+    ) -> dict[str, Any]:
+        """Run one part; its losses are the answer, its weights go to `out` (.npz)."""
+        part = self.parts[name]
+        self.load(worker, part.narrow)
+        return worker.ask(
             "trace",
             variant=contender.variant,
-            steps=self.lengths[part],
+            steps=part.steps,
+            at=part.weights_at,
+            restart=part.restart,
+            optimiser=part.optimiser,
             out=str(out.resolve()),
-            plain_sgd=part.startswith("substituted"),
         )
-        losses: list[float] = answer["losses"]
-        return losses
+
+    def gradients(
+        self, worker: WorkerProcess, contender: PlannedContender, out: Path
+    ) -> dict[str, Any]:
+        """The first step's gradients at full size go to `out` (.npz); the settings they were
+        computed under are the answer."""
+        self.load(worker, narrow=False)
+        answer: dict[str, Any] = worker.ask(
+            "gradients", variant=contender.variant, optimiser=GRADIENT_SGD, out=str(out.resolve())
+        )["settings"]
+        return answer
+
+    def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
+        self.load(worker, narrow=False)
+        return float(worker.ask("fence", variant=contender.variant)["unfenced"])
+
+    def load(self, worker: WorkerProcess, narrow: bool) -> None:
+        worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
+
+
+class Reference:
+    """The traces that the reference has left in a folder, read one at a time: at full size
+    they are large."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def file(self, name: str) -> Path:
+        return self.folder / f"{name}.npz"
+
+    def keep(self, name: str, answer: dict[str, list[float]]) -> None:
+        (self.folder / f"{name}.json").write_text(json.dumps(answer))
+
+    def trace(self, name: str) -> Trace:
+        answer = json.loads((self.folder / f"{name}.json").read_text())
+        return Trace.read(answer, self.file(name))
+
+    def gradients(self) -> Weights:
+        return arrays(self.file("gradients"))
+
+
+def arrays(file: Path) -> Weights:
+    with np.load(file) as stored:
+        return dict(stored)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workflows.certify import FAILED
+from workflows.examination import FAILED
 from workflows.folders import Folders
 from workflows.plan import PlanError, load_study
 from workflows.records import CertificateRecord, CertificateRow, ContenderRecord, ContestRecord

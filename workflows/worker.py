@@ -22,10 +22,11 @@ from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
 from frameworks.registry import adapter_class, framework, versions
 from frameworks.workloads import Workload, from_dict
 from frameworks.workloads.datasets import open_batches
-from frameworks.workloads.optimisers import SGD
+from frameworks.workloads.parsing import parse_optimiser
+from workflows import training
 
-# A power of two, so that no framework can round it.
-PLAIN_SGD = SGD(learning_rate=2.0**-7)
+FENCED_NS = 50_000_000  # about as much work stands before a fence that is examined
+FENCES = 5
 
 clock = time.perf_counter_ns
 
@@ -124,20 +125,67 @@ class Worker:
         """Effective settings read back from the framework, and the cores pinned to."""
         return {"settings": self.trainer.settings(), "cores": pinned()}
 
-    def trace(self, variant: str, steps: int, out: str, plain_sgd: bool = False) -> dict[str, Any]:
-        """Train without timing: the loss of every step, and the final weights into `out`."""
-        workload = self.workload
-        if plain_sgd:
-            workload = replace(workload, optimiser=PLAIN_SGD)
+    def trace(
+        self,
+        variant: str,
+        steps: int,
+        out: str,
+        at: list[int],
+        optimiser: Any = None,
+        restart: int = 0,
+    ) -> dict[str, Any]:
+        """Train without timing, perhaps with another optimiser: the loss of every step, and of
+        those repeated after a restart; weights after the steps `at` go to `out`."""
+        trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
+        trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
+        np.savez(out, **training.stored(trained.weights))
+        return {"losses": trained.losses, "again": trained.again}
+
+    def gradients(self, variant: str, out: str, optimiser: Any) -> dict[str, Any]:
+        """The first step's gradients, by a step of plain SGD, go to `out`; answers with the
+        settings under which they were computed."""
+        workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
-        losses = []
-        for step in range(steps):
-            index = step % len(self.inputs)
-            trainer.step(trainer.put(self.inputs[index], self.targets[index]))
-            losses.append(trainer.loss())
+        rate = workload.optimiser.learning_rate
+        np.savez(out, **training.gradients(trainer, self.mini_batch(0), self.initial, rate))  # type: ignore[arg-type]
+        return {"settings": trainer.settings()}
+
+    def fence(self, variant: str) -> dict[str, Any]:
+        """Which share of the work is still to be done when `synchronise` has returned: shown
+        by weights that take longer to read the first time than at once again."""
+        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        batch = trainer.put(*self.mini_batch(0))
+        single = sum(self.fenced(trainer, batch, 1))  # the first step, which may compile
+        single = sum(self.fenced(trainer, batch, 1))
+        count = min(max(FENCED_NS // max(single, 1), 1), 100)
+        shares = [late / (late + work) for work, late in self.tries(trainer, batch, count)]
+        return {"unfenced": max(min(shares), 0.0)}
+
+    def tries(self, trainer: Trainer, batch: Any, count: int) -> list[tuple[int, int]]:
+        return [self.fenced(trainer, batch, count) for _ in range(FENCES)]
+
+    def fenced(self, trainer: Trainer, batch: Any, count: int) -> tuple[int, int]:
+        """Nanoseconds of `count` steps with their fence, and of what came after it."""
+        begin = clock()
+        for _ in range(count):
+            trainer.step(batch)
         trainer.synchronise()
-        np.savez(out, **trainer.weights())  # type: ignore[arg-type]
-        return {"losses": losses}
+        done = clock()
+        first = trainer.weights()
+        read = clock()
+        again = trainer.weights()
+        end = clock()
+        del first, again  # not before: the second reading must not find the first one's memory
+        return done - begin, (read - done) - (end - read)
+
+    def altered(self, optimiser: Any) -> Workload:
+        if optimiser is None:
+            return self.workload
+        return replace(self.workload, optimiser=parse_optimiser(optimiser))
+
+    def mini_batch(self, step: int) -> training.Batch:
+        index = step % len(self.inputs)
+        return self.inputs[index], self.targets[index]
 
 
 find = framework  # `open` has an argument of that name

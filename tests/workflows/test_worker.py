@@ -1,8 +1,12 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+
 import numpy as np
 import pytest
 
+from workflows import training
 from workflows.records import Contender
 from workflows.worker import Worker, explain
 
@@ -55,8 +59,6 @@ def test_the_parts_of_a_mini_batch_are_fenced(worker, monkeypatch):
 
 def test_a_slow_device_is_waited_for(worker, monkeypatch):
     """A step that returns at once and finishes in `synchronise` counts in full."""
-    from time import sleep
-
     queue = []
     monkeypatch.setattr(worker.trainer, "step", lambda batch: queue.append(0.02))
     monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
@@ -66,12 +68,78 @@ def test_a_slow_device_is_waited_for(worker, monkeypatch):
     assert max(rows["transfer_ns"]) < 20e6
 
 
-def test_a_trace_leaves_weights_and_losses(worker, tmp_path):
-    losses = worker.trace("default", steps=5, out=str(tmp_path / "w.npz"))["losses"]
-    sgd = worker.trace("default", steps=5, out=str(tmp_path / "s.npz"), plain_sgd=True)["losses"]
+def test_a_trace_leaves_losses_and_weights_by_step(worker, tmp_path):
+    def traced(**more):
+        return worker.trace("default", steps=5, out=str(tmp_path / "w.npz"), at=[0, 2, 5], **more)
+
+    losses = traced()["losses"]
+    with np.load(tmp_path / "w.npz") as file:
+        weights = training.read(file)
+    sgd = traced(optimiser={"sgd": {"learning_rate": 0.5}})["losses"]
     assert losses[0] == sgd[0] and losses[1:] != sgd[1:]
-    with np.load(tmp_path / "w.npz") as weights:
-        assert set(weights) == set(worker.workload.parameter_shapes)
+    assert list(weights) == [0, 2, 5]
+    assert set(weights[5]) == set(worker.workload.parameter_shapes)
+    assert all(np.array_equal(w, worker.initial[name]) for name, w in weights[0].items())
+    assert traced(restart=3)["again"] == losses[:3]
+
+
+def test_gradients_are_those_of_the_loss(worker, tmp_path):
+    worker.gradients("default", str(tmp_path / "g.npz"), {"sgd": {"learning_rate": 2.0**19}})
+    with np.load(tmp_path / "g.npz") as file:
+        bias = float(file["dense2.bias"][0])
+    inputs, targets = worker.mini_batch(0)
+    w = worker.initial
+    hidden = np.maximum(inputs @ w["dense1.kernel"] + w["dense1.bias"], 0)
+    outputs = hidden @ w["dense2.kernel"] + w["dense2.bias"]
+    assert bias == pytest.approx(2 * float(np.mean(outputs - targets)), rel=1e-5)
+
+
+def test_arrays_are_useless_once_put_has_returned(worker, monkeypatch, tmp_path):
+    plain = worker.adapter.trainer
+    monkeypatch.setattr(worker.adapter, "trainer", lambda *given: Keeper(plain(*given)))
+    losses = worker.trace("default", steps=2, out=str(tmp_path / "w.npz"), at=[2])["losses"]
+    assert np.isnan(losses[0])
+
+
+class Keeper:
+    """A trainer that keeps the caller's arrays instead of copying them."""
+
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+    def __getattr__(self, name):
+        return getattr(self.trainer, name)
+
+    def put(self, inputs, targets):
+        return inputs, targets
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
+    """A device that works in a thread, for a time of its own, whatever the caller does."""
+    plain = worker.adapter.trainer
+
+    def slow(*arguments):
+        trainer = plain(*arguments)
+        pool, step, weights, done = ThreadPoolExecutor(1), trainer.step, trainer.weights, []
+
+        def work(batch):
+            sleep(0.01)
+            step(batch)
+
+        def wait():
+            for future in done:
+                future.result()
+            done.clear()
+
+        trainer.step = lambda batch: done.append(pool.submit(work, batch))
+        trainer.synchronise = wait if waits else lambda: None
+        trainer.weights = lambda: (wait(), weights())[1]
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", slow)
+    share = worker.fence("default")["unfenced"]
+    assert share < 0.2 if waits else share > 0.8
 
 
 def test_reasons_fit_on_a_line():

@@ -1,0 +1,74 @@
+"""Training without a clock, for certificates: what a worker does between request and answer."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frameworks.contract import Trainer
+from frameworks.workloads import Weights
+
+Batch = tuple[np.ndarray, np.ndarray]
+Batches = Callable[[int], Batch]
+
+
+class Trained(NamedTuple):
+    """Losses by step, weights by the step after which they were taken (0: before the
+    first), and the losses of the steps that were repeated after a restart."""
+
+    losses: list[float]
+    weights: dict[int, Weights]
+    again: list[float]
+
+
+def train(
+    trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
+) -> Trained:
+    """Take `steps` steps, then restart and repeat the first `restart` of them."""
+    kept = {0: trainer.weights()} if 0 in at else {}
+    losses = []
+    for step in range(1, steps + 1):
+        losses.append(one_step(trainer, batches(step - 1)))
+        if step in at:
+            kept[step] = trainer.weights()
+    if restart:
+        trainer.restart(initial)
+    again = [one_step(trainer, batches(step)) for step in range(restart)]
+    return Trained(losses, kept, again)
+
+
+def one_step(trainer: Trainer, batch: Batch) -> float:
+    """The contract lets the caller reuse its arrays once `put` is done: here they become
+    useless then, so that an adapter which goes on reading them cannot agree."""
+    inputs, targets = (array.copy() for array in batch)
+    given = trainer.put(inputs, targets)
+    trainer.synchronise()
+    inputs.fill(np.nan)
+    targets.fill(-1 if targets.dtype.kind == "i" else np.nan)
+    trainer.step(given)
+    trainer.synchronise()
+    return trainer.loss()
+
+
+def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> Weights:
+    """The first step's gradient of each tensor, as a plain SGD step of this learning rate
+    shows it."""
+    one_step(trainer, batch)
+    return {
+        name: (initial[name].astype(np.float64) - np.asarray(after, np.float64)) / rate
+        for name, after in trainer.weights().items()
+    }
+
+
+def stored(weights: dict[int, Weights]) -> dict[str, Any]:
+    """For `np.savez`: one array a tensor and step."""
+    return {f"{step}/{name}": array for step, own in weights.items() for name, array in own.items()}
+
+
+def read(arrays: Any) -> dict[int, Weights]:
+    """The other way: from what `np.load` gives."""
+    weights: dict[int, Weights] = {}
+    for key in arrays:
+        step, _, name = key.partition("/")
+        weights.setdefault(int(step), {})[name] = arrays[key]
+    return weights
