@@ -87,7 +87,7 @@ def catch(folder: Path) -> dict[tuple[str, str], Caught]:
                 part = plan.model_copy(update={"contenders": shown_on(plan, workload)})
                 for row in certify(part, workload, name, folders, progress).rows:
                     right = f"/{workload}" if row.variant == "right" else ""
-                    caught[name, row.variant + right] = Caught(check(row), row.reason)
+                    caught[name, row.variant + right] = Caught(check(row), said(row))
     return caught
 
 
@@ -105,7 +105,7 @@ def planned(folder: Path) -> tuple[Plan, Folders]:
             "devices": ["cpu"],
             "threads": [1],
             "workloads": WORKLOADS,
-            "certificate": {"steps": STEPS},
+            "certificate": {"steps": STEPS, "optimisers": []},
         }
     )
     folders = Folders(folder / "results" / "here" / "defects")
@@ -128,9 +128,14 @@ def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
     ]
 
 
+def said(row: CertificateRow) -> str:
+    """Reason and cause, as the log has them."""
+    return "" if row.status in PASSED else "; ".join(filter(None, [row.reason, row.cause]))
+
+
 def check(row: CertificateRow) -> str:
     """The part of the certificate that refused, in a word or two."""
-    if row.status in ("agrees", "declared"):
+    if row.status in PASSED:
         return ""
     for sign, name in SIGNS:
         if sign in row.reason:
@@ -138,6 +143,7 @@ def check(row: CertificateRow) -> str:
     return row.status
 
 
+PASSED = ("agrees", "declared")
 SIGNS = (
     ("weights()", "names and shapes"),
     ("declared", "declaration"),
@@ -149,6 +155,5 @@ SIGNS = (
     ("after restart()", "restart"),
     ("synchronise()", "fence"),
     ("loss ", "loss"),
-    (" at the end", "weights"),
     (" after step", "weights"),
 )

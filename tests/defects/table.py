@@ -10,10 +10,12 @@ from tests.defects.catching import Caught, catch, planted
 
 DOCUMENT = ROOT / "docs" / "defects.md"
 TITLES = {
-    "optimiser": "The optimiser",
-    "data": "The data",
-    "network": "The network",
-    "loss": "The loss",
+    "optimiser": "Optimisers",
+    "updates": "Updates",
+    "data": "Data",
+    "weights": "Weights",
+    "network": "Layers",
+    "loss": "Loss",
     "state": "State and declarations",
     "precision": "Precision",
     "behaviour": "Other work, or at another time",

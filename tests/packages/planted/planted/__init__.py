@@ -4,7 +4,18 @@ Every variant but `right` has one defect, a few lines long, in the module of its
 """
 
 from frameworks.contract import Framework, Variant
-from planted import behaviour, data, in_tensorflow, loss, network, optimiser, precision, state  # noqa: F401
+from planted import (  # noqa: F401
+    behaviour,
+    data,
+    in_tensorflow,
+    loss,
+    network,
+    optimiser,
+    precision,
+    state,
+    updates,
+    weights,
+)
 from planted.registry import DEFECTS
 
 

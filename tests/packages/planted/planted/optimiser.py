@@ -1,4 +1,4 @@
-"""Optimisers that are not the published ones, and updates that do not happen."""
+"""Optimisers that are not the published ones."""
 
 from collections.abc import Callable
 from typing import Any
@@ -88,16 +88,6 @@ def learning_rate(trainer):
     group(trainer)["lr"] *= 10
 
 
-@defect("perceptron", "weights", "the update is not, first at step 2")
-def schedule(trainer):
-    """A schedule left on: the learning rate shrinks by 1 % a step"""
-
-    def shrink(optimiser, *rest):
-        group(trainer)["lr"] *= 0.99
-
-    trainer._optimiser.register_step_post_hook(shrink)
-
-
 @defect("images", "weights", "Nesterov")
 def nesterov(trainer):
     """Nesterov's momentum for Polyak's"""
@@ -123,48 +113,3 @@ def decoupled_weight_decay(trainer):
     """Weight decay of 1e-2, apart from the gradient: AdamW's default"""
     if "betas" in group(trainer):
         group(trainer).update(weight_decay=1e-2, decoupled_weight_decay=True)
-
-
-@defect("images", "weights", "what changes gradients before the update")
-def clipped_gradients(trainer):
-    """Gradients clipped to a norm of 0.5"""
-    from torch.nn.utils import clip_grad_norm_
-
-    weights = list(trainer._network.parameters())
-    trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
-
-
-@defect("images", "weights", "zero_grad")
-def stale_gradients(trainer):
-    """Gradients are never zeroed, and add up"""
-    trainer._optimiser.zero_grad = lambda: None
-
-
-def every(trainer: Any, count: int, times: int) -> None:
-    """Every `count`-th update is done `times` times."""
-    update, done = trainer._optimiser.step, [0]
-
-    def step() -> None:
-        done[0] += 1
-        for _ in range(1 if done[0] % count else times):
-            update()
-
-    trainer._optimiser.step = step
-
-
-@defect("perceptron", "loss", "every 3. step")
-def every_third_update_skipped(trainer):
-    """Every third update is skipped"""
-    every(trainer, 3, times=0)
-
-
-@defect("perceptron", "loss", "at step 51")
-def every_fiftieth_update_skipped(trainer):
-    """Every fiftieth update is skipped: an accumulation that overruns"""
-    every(trainer, 50, times=0)
-
-
-@defect("images", "gradient", "each gradient twice")
-def updated_twice(trainer):
-    """Every update is applied twice"""
-    every(trainer, 1, times=2)

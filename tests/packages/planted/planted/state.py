@@ -1,7 +1,7 @@
 """State that outlives what it belongs to, and declarations that do not hold."""
 
-from planted.optimiser import every
 from planted.registry import defect
+from planted.updates import every
 
 SHARED = {}  # lists of weights, by their shapes and types
 
@@ -32,34 +32,6 @@ def shared_between_trainers(trainer):
         trainer._network.load = lambda weights: None
         for weight, shared in zip(mine, first, strict=True):
             weight.data = shared.data
-
-
-@defect("images", "before training", "before the first step")
-def weights_not_copied(trainer):
-    """weights() hands out views, which training goes on changing"""
-    canonical = trainer._network.canonical
-    kept = {}
-
-    def views():
-        for name, weight in canonical().items():
-            kept.setdefault(name, weight)[...] = weight
-        return dict(kept)
-
-    trainer._network.canonical = views
-
-
-@defect("images", "weights", r"weights\(\) does not")
-def averaged_weights(trainer):
-    """weights() hands out a running average of the weights"""
-    canonical, averages, step = trainer._network.canonical, {}, trainer.step
-
-    def averaged(batch):
-        step(batch)
-        for name, weight in canonical().items():
-            averages[name] = 0.99 * averages.get(name, weight) + 0.01 * weight
-
-    trainer.step = averaged
-    trainer.weights = lambda: averages or canonical()
 
 
 @defect("perceptron", "declaration", "more than declared", declared=1e-9)

@@ -1,9 +1,14 @@
 """TensorFlow's own adapter, whose trainers are spoilt before they are traced."""
 
+from functools import cache
+
 from frameworks.contract import Trainer
+from frameworks.tensorflow import probes
 from frameworks.tensorflow.adapter import TensorFlowAdapter, TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
+
+probes.freed_memory = cache(probes.freed_memory)  # about the process, not about a trainer
 
 
 class PlantedTensorFlow(TensorFlowAdapter):
