@@ -16,7 +16,9 @@ EARLY = 10  # steps over which a declared deviation is bounded; chaos takes over
 @dataclass(frozen=True)
 class CertificateLine:
     """A row of certificate.csv: worst relative distance from the reference in the loss of any
-    step and in any final weight, of the long run, at full size, and of both with plain SGD."""
+    step and in any tensor of weights, of the long run, at full size, and of both with plain
+    SGD; of the first gradients in float64 and in float32; of the steps after a restart; and
+    the share of a step that was still to be done behind its fence."""
 
     machine: str
     workload: str
@@ -37,11 +39,17 @@ class CertificateLine:
     sgd_weights: float | None
     full_sgd_loss: float | None
     full_sgd_weights: float | None
+    gradients: float | None
+    rounding: float | None
+    reduced: str
+    restarted: float | None
+    unfenced: float | None
     narrowed: bool
     parameters: int
     parameters_long: int
     dataset: str
     reason: str
+    cause: str
 
 
 class Permission(NamedTuple):
@@ -118,9 +126,10 @@ def size(rows: Sequence[CertificateRow]) -> str:
 
 
 def furthest(row: CertificateRow) -> float:
-    """Largest relative distance of any loss and any final weight, in all runs."""
+    """Largest relative distance of any loss, weights and first gradient, in all runs."""
     runs = [run for run in (row.long, row.full) if run is not None]
-    return max((max(run.worst_loss, run.worst_weights) for run in runs), default=0.0)
+    ends = [end for run in runs for end in (run.worst_loss, run.worst_weights)]
+    return max([*ends, *row.gradients.values()], default=0.0)
 
 
 def certificate_lines(machine: Machine) -> list[CertificateLine]:
@@ -142,11 +151,17 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             sgd_weights=weights(row.substituted),
             full_sgd_loss=loss(row.substituted_full),
             full_sgd_weights=weights(row.substituted_full),
+            gradients=max(row.gradients.values(), default=None),
+            rounding=max(row.rounding.values(), default=None),
+            reduced=row.reduced,
+            restarted=max(row.restarted, default=None),
+            unfenced=row.unfenced,
             narrowed=record.narrowed,
             parameters=record.parameters,
             parameters_long=record.parameters_long,
             dataset=machine.dataset(seat.workload),
             reason=line(row.reason),
+            cause=line(row.cause),
         )
         for seat, (record, row) in sorted(seats.items(), key=lambda item: machine.order(item[0]))
     ]

@@ -9,17 +9,7 @@ from analysis.certificates import components
 from analysis.settings import NONE, SettingLine
 from analysis.study import Seat
 from analysis.tables import Findings
-from analysis.words import (
-    alike,
-    crossed,
-    listing,
-    percent,
-    probability,
-    scientific,
-    sentence,
-    three,
-    title,
-)
+from analysis.words import alike, crossed, listing, percent, probability, sentence, three, title
 
 
 @dataclass(frozen=True)
@@ -121,37 +111,6 @@ def device_table(findings: Findings) -> Display:
             lambda row: f"{'missing. ' if row.speedup is None else ''}{sentence(row.reason)}",
         ),
         "devices.csv",
-    )  # fmt: skip
-
-
-def certificate_table(findings: Findings) -> Display:
-    rows = [row for row in findings.certificate if row.loss is not None]
-    return Display(
-        "Certificates: largest relative difference from the reference, in float64",
-        [
-            ("workload", False), ("data", False), ("on", False), ("contender", False),
-            ("status", False), ("steps", True), ("loss", True),
-            ("weights", True), ("loss, full size", True), ("loss, plain SGD", True),
-            ("loss, plain SGD, full size", True),
-        ],
-        [
-            [
-                row.workload, row.dataset, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}", row.status, str(row.steps),
-                *(
-                    "" if value is None else scientific(value)
-                    for value in (
-                        row.loss, row.weights, row.full_loss, row.sgd_loss, row.full_sgd_loss
-                    )
-                ),
-            ]
-            for row in rows
-        ],
-        absent(
-            [row for row in findings.certificate if row.reason],
-            lambda row: f"{row.status}. {sentence(row.reason)}",
-        ),
-        "certificate.csv",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from analysis.certificates import Certificates, furthest
 from analysis.study import Machine
 from analysis.tables import Findings
 from analysis.words import count, listing, percent, scientific, title
+from workflows.records import CertificateRecord
 
 Described = list[tuple[str, str]]
 
@@ -44,11 +45,13 @@ def certificates(machine: Machine) -> str:
     told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
     full = max(record.full_steps for record in records)
     narrowed = sorted({record.workload for record in records if record.narrowed})
+    reference = listing(sorted({r.reference for r in records}))
     text = (
         f"Before any timing, each contender trained {span(r.steps for r in records)} steps in "
-        "float64 from the same weights on the same mini-batches. Every loss and every final "
-        f"weight tensor must agree with {listing(sorted({r.reference for r in records}))} to "
-        f"{records[0].tolerance:g} relative. Certificates: {len(agreeing)} agree, the furthest "
+        "float64 from the same weights on the same mini-batches. The loss of every step, every "
+        f"tensor of the weights after steps {listing(kept(records))} and every first gradient must "
+        f"agree with {reference} to {records[0].tolerance:g} relative. Certificates: "
+        f"{len(agreeing)} agree, the furthest "
         f"to {scientific(max(map(furthest, agreeing), default=0.0))}{told and ', ' + told}."
     )
     if narrowed:
@@ -56,7 +59,17 @@ def certificates(machine: Machine) -> str:
             f" {listing(narrowed)} ran the long certificate in a narrower copy of the same layers, "
             f"and {count(full, 'step')} at full size."
         )
-    return text
+    return (
+        f"{text} In float32, as timed, first gradients may be {records[0].rounding:g} from the "
+        "reference's in float64, unless a reduced precision explains more. The first steps are "
+        "repeated after a restart, arrays given to put are overwritten when it has returned, and "
+        "nothing may be left to do behind the fence."
+    )
+
+
+def kept(records: list[CertificateRecord]) -> list[int]:
+    steps = {s for r in records for row in r.rows if row.long for s in row.long.weights}
+    return sorted(steps)
 
 
 def contests(machine: Machine) -> str:

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from analysis.claims import Claim, claims, summary
 from analysis.displays import (
     Display,
-    certificate_table,
     comparison_table,
     contender_table,
     device_table,
@@ -25,6 +24,7 @@ from analysis.machine import summary as machine_summary
 from analysis.method import Described, method
 from analysis.missing import grouped
 from analysis.notices import Notice, notices
+from analysis.proofs import certificate_table, deviation_table, optimiser_table, rounding_table
 from analysis.study import Machine
 from analysis.tables import Findings, tables
 from analysis.weaknesses import weaknesses
@@ -46,7 +46,7 @@ class Chapter:
     summary: list[str]
     claims: list[Claim]
     figures: dict[str, Figure]
-    tables: dict[str, Display]
+    tables: dict[str, Display | None]
     method: Described
     workloads: Described
     weaknesses: list[str]
@@ -74,6 +74,9 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
             "contenders": contender_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),
+            "optimisers": optimiser_table(findings),
+            "deviations": deviation_table(findings),
+            "rounding": rounding_table(findings),
             "settings": setting_table(findings),
             "machine": environment_table(findings),
         },

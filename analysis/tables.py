@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.agreement import AgreementLine, GradientLine, agreement_lines, gradient_lines
 from analysis.certificates import CertificateLine, certificate_lines
 from analysis.comparisons import Comparison, comparisons
 from analysis.contenders import ContenderLine, contender_lines
@@ -27,6 +28,8 @@ KINDS: dict[str, type] = {
     "comparisons": Comparison,
     "devices": SpeedUp,
     "certificate": CertificateLine,
+    "agreement": AgreementLine,
+    "gradients": GradientLine,
     "settings": SettingLine,
     "machine": MachineLine,
     "missing": MissingLine,
@@ -72,6 +75,14 @@ class Findings:
     @cached_property
     def certificate(self) -> list[CertificateLine]:
         return certificate_lines(self.machine)
+
+    @cached_property
+    def agreement(self) -> list[AgreementLine]:
+        return agreement_lines(self.machine)
+
+    @cached_property
+    def gradients(self) -> list[GradientLine]:
+        return gradient_lines(self.machine)
 
     @cached_property
     def settings(self) -> list[SettingLine]:

@@ -108,7 +108,8 @@ class Trainer(ABC):
         """Copy a mini-batch to the device and return it in the framework's own terms.
 
         `inputs` float32 `(batch, *shape)`; `targets` int32 `(batch,)` or float32
-        `(batch, outputs)`. The caller reuses both arrays: keep no reference to them.
+        `(batch, outputs)`. The caller reuses both arrays (a certificate overwrites them with
+        NaN): keep no reference to them.
         Changes of type and layout belong here.
         """
 
@@ -142,7 +143,10 @@ class Adapter(ABC):
 
     @abstractmethod
     def __init__(self, conditions: Conditions) -> None:
-        """Apply the conditions. Raises Unavailable where they cannot be met."""
+        """Apply the conditions. Raises Unavailable where they cannot be met.
+
+        A certificate makes two in one process, which differ in precision and tf32 only.
+        """
 
     @abstractmethod
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:

@@ -39,7 +39,7 @@ def parts(workload: Workload, asked: CertificateEntry) -> dict[str, Part]:
         "substituted": Part(narrow, asked.steps, at, PLAIN_SGD),
     }
     if narrow:
-        found["full"] = Part(False, asked.full_steps, (0, asked.full_steps))
+        found["full"] = Part(False, asked.full_steps, (asked.full_steps,))
         found["substituted_full"] = Part(False, asked.full_steps, (asked.full_steps,), PLAIN_SGD)
     own = workload.optimiser.kind
     for kind in asked.optimisers:

@@ -154,7 +154,7 @@ class Worker:
         """Which share of the work is still to be done when `synchronise` has returned: shown
         by weights that take longer to read the first time than at once again."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
-        batch = trainer.put(*self.mini_batch(0))
+        batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
         single = sum(self.fenced(trainer, batch, 1))  # the first step, which may compile
         single = sum(self.fenced(trainer, batch, 1))
         count = min(max(FENCED_NS // max(single, 1), 1), 100)

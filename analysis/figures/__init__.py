@@ -4,6 +4,7 @@ from analysis.figures.distributions import distributions
 from analysis.figures.losses import losses
 from analysis.figures.parts import parts
 from analysis.figures.ratios import ratios
+from analysis.figures.rounding import rounding
 from analysis.figures.series import series
 from analysis.figures.style import Figure, Look
 from analysis.tables import Findings
@@ -16,6 +17,7 @@ DRAWINGS = {
     "distributions": distributions,
     "parts": parts,
     "losses": losses,
+    "rounding": rounding,
 }
 
 

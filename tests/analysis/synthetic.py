@@ -294,6 +294,7 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
         framework=framework,
         reference="pytorch/default/cpu/1",
         tolerance=1e-12,
+        rounding=1e-5,
         steps=100,
         full_steps=3 if narrow != whole else 0,
         narrowed=narrow != whole,
@@ -311,8 +312,10 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         rounding = np.zeros(100)
     declared = (contender.framework, contender.variant) == ("tensorflow", "default")
     drift = 1e-5 * (np.arange(100) + 1.0) ** 2.1 if declared else rounding
-    weights = {"dense1.kernel": float(rounding.max()), "dense1.bias": float(rounding.max() / 2)}
+    tensors = {"dense1.kernel": float(rounding.max()), "dense1.bias": float(rounding.max() / 2)}
+    weights = dict.fromkeys((0, 1, 2, 5, 10, 100), tensors)
     agreement = r.Measured(loss=list(rounding), weights=weights)
+    drifted = r.Measured(loss=list(drift), weights=weights)
     refused = contender.name in recipe.refused
     deviation = "optimiser.adam: Keras puts epsilon inside the bias correction"
     return r.CertificateRow(
@@ -320,9 +323,17 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         status="refused" if refused else "declared" if declared else "agrees",
         reason="loss differs by 2.0e-3 at step 3" if refused else deviation if declared else "",
         versions=VERSIONS.get(contender.framework, {}),
-        long=r.Measured(loss=list(drift), weights=weights),
-        full=r.Measured(loss=list(drift[:3]), weights=weights) if workload == "mlp" else None,
+        long=drifted,
+        full=r.Measured(loss=list(drift[:3]), weights={3: tensors}) if workload == "mlp" else None,
         substituted=agreement if declared else None,
         substituted_full=agreement if declared and workload == "mlp" else None,
+        optimisers={
+            "sgd": r.OptimiserRow(status="agrees", run=agreement),
+            "momentum": r.OptimiserRow(status="failed", reason="NotImplementedError: none"),
+        },
+        gradients=tensors,
+        rounding={"dense1.kernel": 3e-7, "dense1.bias": 2e-7 * contender.threads},
+        restarted=[0.0] * 10,
+        unfenced=0.0,
         losses=list(losses * (1 + drift)),
     )

@@ -118,10 +118,12 @@ def hashes(folder: Path) -> dict[str, str]:
 def test_files(report: Path) -> None:
     figures = [
         f"figures/{name}.{kind}"
-        for name in ("distributions", "losses", "parts", "ratios", "series")
+        for name in ("distributions", "losses", "parts", "ratios", "rounding", "series")
         for kind in ("png", "svg")
     ]
-    names = "certificate comparisons contenders devices machine missing settings"
+    names = (
+        "agreement certificate comparisons contenders devices gradients machine missing settings"
+    )
     listed = [
         *figures,
         "report.html",
@@ -178,7 +180,7 @@ def test_no_path_and_no_moment_of_rendering(report: Path, folder: Path) -> None:
 
 def test_figures_are_whole_and_embedded_in_the_pages_colours(report: Path) -> None:
     text = (report / "report.html").read_text()
-    assert text.count('<svg role="img" aria-label="') == 5
+    assert text.count('<svg role="img" aria-label="') == 6
     assert "currentColor" in text
     for path in report.glob("figures/*.svg"):
         svg = path.read_text()

@@ -13,9 +13,9 @@ import pytest
 
 from analysis.claims import note
 from analysis.comparisons import Comparison
-from analysis.displays import certificate_table
 from analysis.loading import load
 from analysis.missing import grouped
+from analysis.proofs import certificate_table, deviation_table, optimiser_table, rounding_table
 from analysis.settings import agree
 from analysis.statistics import detectable, replicates_needed
 from analysis.study import Seat
@@ -184,8 +184,34 @@ def test_plain_sgd_at_full_size_is_in_the_certificate_table(findings: Findings) 
     assert declared["mnist-cnn"] == (None, None)
     assert all(value and value < 1e-12 for value in declared["mlp"])
     shown = certificate_table(findings)
-    assert shown.columns[-1] == ("loss, plain SGD, full size", True)
-    assert sum(cells[-1] != "" for cells in shown.rows) == 2
+    place = shown.columns.index(("with plain SGD", True))
+    assert sum(cells[place] != "" for cells in shown.rows) == 4
+
+
+def test_every_optimiser_has_its_column(findings: Findings) -> None:
+    shown = optimiser_table(findings)
+    assert shown and [name for name, _ in shown.columns[2:]] == ["adam", "sgd"]
+    cells = {(row[0], row[1]): row[2] for row in shown.rows}
+    assert cells["mlp", "TensorFlow default"].endswith(" declared")
+    assert cells["mlp", "TensorFlow tuned"].startswith("2.")
+
+
+def test_a_declared_deviation_has_its_size_at_each_step(findings: Findings) -> None:
+    shown = deviation_table(findings)
+    assert shown and [name for name, _ in shown.columns[4:]] == ["1", "2", "5", "10", "100"]
+    loss = next(row for row in shown.rows if row[0] == "mlp" and row[3] == "loss")
+    assert loss[4:6] == ["1.0e-5", "4.3e-5"]
+    assert shown.notes == [
+        ("TensorFlow default, adam", "Keras puts epsilon inside the bias correction.")
+    ]
+
+
+def test_the_worst_tensor_in_float32_is_named(findings: Findings) -> None:
+    shown = rounding_table(findings)
+    assert shown and "(allowed: 1e-5" in shown.caption
+    cells = {(row[0], row[2], row[3]): row[4:] for row in shown.rows}
+    assert cells["mlp", "CPU, 1 thread", "PyTorch tuned"] == ["dense1.kernel", "3.0e-7", "none"]
+    assert cells["mlp", "CPU, 2 threads", "PyTorch tuned"] == ["dense1.bias", "4.0e-7", "none"]
 
 
 def test_certificates_say_how_far(findings: Findings) -> None:

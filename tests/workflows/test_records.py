@@ -57,7 +57,7 @@ def test_what_is_no_parquet_is_named(tmp_path, content):
 def test_json_keeps_what_is_not_finite(tmp_path):
     path = tmp_path / "row.json"
     who = {"framework": "f", "variant": "default", "device": "cpu", "threads": 1}
-    measured = Measured(loss=[math.inf], weights={"w": math.nan})
+    measured = Measured(loss=[math.inf], weights={3: {"w": math.nan}})
     write_json(path, CertificateRow(**who, status="refused", long=measured, losses=[math.nan]))
     again = read_json(path, CertificateRow)
     assert again.long.loss == [math.inf] and math.isnan(again.losses[0])
