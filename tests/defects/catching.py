@@ -11,6 +11,7 @@ import pytest
 from frameworks.registry import framework
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
+from tests.defects.ledger import Key, Seat, mismatches
 from workflows.certify import certify, make_reference
 from workflows.configfiles import parse
 from workflows.folders import Folders
@@ -22,9 +23,9 @@ from workflows.records import CertificateRow
 from workflows.storage import write_json
 
 FRAMEWORKS = ("planted", "planted-tensorflow")
-STEPS = 60  # one defect shows after the fiftieth only
+STEPS = 52  # one defect shows after the fiftieth only
 
-IMAGES = {"kind": "normal", "samples": 6 * STEPS, "shape": [9, 8, 2], "classes": 4}
+IMAGES = {"kind": "normal", "samples": 6 * STEPS, "shape": [15, 14, 2], "classes": 4}
 VECTORS = {"kind": "normal", "samples": 6 * STEPS, "shape": [8]}
 SAME = {"filters": 3, "kernel": 3, "padding": "same"}
 
@@ -65,6 +66,9 @@ class Caught(NamedTuple):
     message: str
 
 
+Results = dict[Key, Caught]
+
+
 @contextmanager
 def planted() -> Iterator[None]:
     """Make the package of planted defects findable here and in workers."""
@@ -74,20 +78,28 @@ def planted() -> Iterator[None]:
         yield
 
 
-def catch(folder: Path) -> dict[tuple[str, str], Caught]:
+def catch(folder: Path) -> Results:
     """What became of every defect, by framework and variant, and of `right` on each of the
     workloads (by `right/WORKLOAD`); the study and its logs go to `folder`."""
     plan, folders = planned(folder)
-    caught = {}
+    caught: Results = {}
+    passed: dict[Key, Seat] = {}
     with Progress(1, "defects") as progress:
         for workload in WORKLOADS:
             prepare(plan.study.workload(workload), folders.data / workload, 1, MnistSettings())
             make_reference(plan, workload, folders, progress)
-            for name in FRAMEWORKS:
-                part = plan.model_copy(update={"contenders": shown_on(plan, workload)})
+            shown = shown_on(plan, workload)
+            part = plan.model_copy(update={"contenders": [plan.reference, *shown]})
+            for name in dict.fromkeys(contender.framework for contender in shown):
                 for row in certify(part, workload, name, folders, progress).rows:
-                    right = f"/{workload}" if row.variant == "right" else ""
-                    caught[name, row.variant + right] = Caught(check(row), said(row))
+                    key = name, row.variant + f"/{workload}" * (row.variant == "right")
+                    caught[key] = Caught(check(row), said(row))
+                    if not caught[key].by:
+                        (contender,) = (c for c in shown if c.name == row.name)
+                        passed[key] = contender, workload
+    for key, message in mismatches(plan.reference, passed, folders):
+        if message:
+            caught[key] = Caught("setting", message)
     return caught
 
 
@@ -117,15 +129,12 @@ def planned(folder: Path) -> tuple[Plan, Folders]:
 
 
 def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
-    """The reference, `right`, and the defects that this workload shows."""
+    """The defects that this workload shows, and `right` of their frameworks."""
     from planted.registry import DEFECTS
 
-    return [
-        contender
-        for contender in plan.contenders
-        if (defect := DEFECTS.get((contender.framework, contender.variant))) is None
-        or defect.workload == workload
-    ]
+    here = {key for key, defect in DEFECTS.items() if defect.workload == workload}
+    here |= {(name, "right") for name, _ in here}
+    return [c for c in plan.contenders if (c.framework, c.variant) in here]
 
 
 def said(row: CertificateRow) -> str:

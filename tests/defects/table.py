@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.defects.catching import Caught, catch, planted
+from tests.defects.catching import Results, catch, planted
 
 DOCUMENT = ROOT / "docs" / "defects.md"
 TITLES = {
@@ -37,7 +37,7 @@ the tests.
 LONGEST = 220
 
 
-def document(caught: dict[tuple[str, str], Caught]) -> str:
+def document(caught: Results) -> str:
     from planted.registry import DEFECTS
 
     lines = [INTRODUCTION, f"{len(DEFECTS)} defects:"]

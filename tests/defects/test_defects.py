@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from tests.defects.catching import FRAMEWORKS, WORKLOADS, Caught, planted
-
-Results = dict[tuple[str, str], Caught]
+from tests.defects.catching import Caught, Results, planted
 
 with planted():
     from planted.registry import DEFECTS, Defect
@@ -22,8 +20,9 @@ def test_a_defect_is_caught_by_name(caught: Results, defect: Defect) -> None:
     assert re.search(defect.message, found.message), found.message
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(
+    ("framework", "workload"), sorted({(d.framework, d.workload) for d in DEFECTS.values()})
+)
 def test_without_a_defect_nothing_is_caught(caught: Results, framework: str, workload: str) -> None:
     assert caught[framework, f"right/{workload}"] == Caught("", "")
 

@@ -1,0 +1,59 @@
+"""What the certificate cannot see, since the numbers agree: settings held against the ledger."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from frameworks.traps import TRAPS
+
+from analysis.settings import SILENT, agree, spoken
+from frameworks.contract import Setting
+from workflows.folders import Folders
+from workflows.plan import PlannedContender
+from workflows.process import WorkerProcess
+
+Settings = dict[str, Setting]
+Seat = tuple[PlannedContender, str]  # a contender and the workload it trains
+Key = tuple[str, str]  # framework and variant
+
+
+def mismatches(
+    reference: PlannedContender, seats: Mapping[Key, Seat], folders: Folders
+) -> Iterator[tuple[Key, str]]:
+    """What the ledger calls mismatched of each, in words; "" if nothing."""
+    with opened(reference, folders) as worker:
+        workloads = {workload for _, workload in seats.values()}
+        right = {name: settings(worker, (reference, name), folders) for name in workloads}
+    for name in {contender.framework for contender, _ in seats.values()}:
+        own = {key: seat for key, seat in seats.items() if seat[0].framework == name}
+        with opened(next(iter(own.values()))[0], folders) as worker:
+            for key, seat in own.items():
+                yield key, unlike(settings(worker, seat, folders), right[seat[1]])
+
+
+@contextmanager
+def opened(contender: PlannedContender, folders: Folders) -> Iterator[WorkerProcess]:
+    log = folders.logs / f"{contender.framework}-settings.log"
+    with WorkerProcess(contender.interpreter, contender, log=log) as worker:
+        worker.send_open(precision="float32", tf32=False)
+        worker.receive()
+        yield worker
+
+
+def settings(worker: WorkerProcess, seat: Seat, folders: Folders) -> Settings:
+    contender, workload = seat
+    worker.ask("load", folder=str((folders.data / workload).resolve()))
+    worker.ask("build", variant=contender.variant)
+    found: Settings = worker.ask("settings")["settings"]
+    return found
+
+
+def unlike(own: Settings, right: Settings) -> str:
+    names = [name for trap in TRAPS if trap.rule == "matched" for name in trap.settings]
+    tolerance = {name: trap.tolerance for trap in TRAPS for name in trap.settings}
+    pairs = {name: (spoken(own.get(name, "n/a")), spoken(right.get(name, "n/a"))) for name in names}
+    return "; ".join(
+        f"mismatched setting {name}: {mine}, the reference's is {other}"
+        for name, (mine, other) in pairs.items()
+        if not mine.startswith(SILENT) and not other.startswith(SILENT)
+        and not agree(mine, other, tolerance[name])
+    )  # fmt: skip
