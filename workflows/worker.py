@@ -23,6 +23,7 @@ from frameworks.registry import adapter_class, framework, versions
 from frameworks.workloads import Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.optimisers import SGD
+from workflows.rehearsal import Script, perform
 
 # A power of two, so that no framework can round it.
 PLAIN_SGD = SGD(learning_rate=2.0**-7)
@@ -138,6 +139,15 @@ class Worker:
         trainer.synchronise()
         np.savez(out, **trainer.weights())  # type: ignore[arg-type]
         return {"losses": losses}
+
+    def rehearse(
+        self, workload: dict[str, Any], variant: str, script: str, out: str
+    ) -> dict[str, Any]:
+        """Train a miniature as a script (.npz) says; losses and weights go to `out` (.npz)."""
+        read = Script.read(from_dict(workload), Path(script))
+        seen = perform(lambda *given: self.adapter.trainer(*given, variant=variant), read)
+        seen.save(Path(out))
+        return {"losses": [moment.loss for moment in seen.moments[1:]]}
 
 
 find = framework  # `open` has an argument of that name
