@@ -29,7 +29,19 @@ TASK = (
     "workflows/process.py",
     "workflows/worker.py",
 )
-CERTIFYING = (*TASK, "workflows/agreement.py", "workflows/certify.py", "workflows/tracing.py")
+DIAGNOSING = (
+    "frameworks/truth",
+    "workflows/departure.py",
+    "workflows/diagnosis.py",
+    "workflows/rehearsal.py",
+)
+CERTIFYING = (
+    *TASK,
+    *DIAGNOSING,
+    "workflows/agreement.py",
+    "workflows/certify.py",
+    "workflows/tracing.py",
+)
 MEASURING = (*TASK, "workflows/columns.py", "workflows/contest.py", "workflows/turns.py")
 
 

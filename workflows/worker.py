@@ -145,7 +145,7 @@ class Worker:
     ) -> dict[str, Any]:
         """Train a miniature as a script (.npz) says; losses and weights go to `out` (.npz)."""
         read = Script.read(from_dict(workload), Path(script))
-        seen = perform(lambda *given: self.adapter.trainer(*given, variant=variant), read)
+        seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
         seen.save(Path(out))
         return {"losses": [moment.loss for moment in seen.moments[1:]]}
 

@@ -49,13 +49,16 @@ class InProcess:
             raise WorkerDied(explain(error)) from error
 
 
+# Between them they leave room for every mistake, and show it apart from every other.
 STAGE = {
-    "mlp": load("mlp", {"outputs": 1, "hidden": [1000, 1000]}),
-    "mnist-cnn": load("mnist-cnn", {}),
     "sgd": small(Dense(7), ReLU(), Dense(3), shape=(12,), classes=None, optimiser=SGD(0.02)),
     "momentum": small(
         Dense(7), Tanh(), Dense(7), Sigmoid(), Dense(6), Tanh(), Dense(7), Sigmoid(), Dense(4),
         shape=(12,), optimiser=Momentum(0.03),
+    ),
+    "mlp": load("mlp", {"outputs": 1, "hidden": [1000, 1000]}),
+    "even": small(
+        Conv2D(3, 2, 1, "same"), Tanh(), GlobalAveragePool(), Dense(4), shape=(8, 10, 3)
     ),
     "rmsprop": small(
         Conv2D(3, 3, 2, "same"), ReLU(), AveragePool(2, 1), Flatten(), Dense(4), shape=(8, 10, 3),
@@ -69,7 +72,5 @@ STAGE = {
         Conv2D(2), MaxPool(3, 2), ReLU(), Conv2D(3, 2, 2), GlobalAveragePool(), Dense(4),
         shape=(14, 16, 2), optimiser=SGD(0.02),
     ),
-    "even": small(
-        Conv2D(3, 2, 1, "same"), Tanh(), GlobalAveragePool(), Dense(4), shape=(8, 10, 3)
-    ),
+    "mnist-cnn": load("mnist-cnn", {}),
 }  # fmt: skip

@@ -49,6 +49,9 @@ def but(g: Weights, names: Callable[[list[str]], list[str]]) -> Weights:
 
 changed("clipped-by-norm", "clips the norm of the whole gradient to 1", CLIPPING,
         lambda g, w: clipped(g))  # fmt: skip
+changed("clipped-by-norm-of-pytorch",
+        "clips the norm of the whole gradient to 1 as PyTorch does, by 1 / (norm + 1e-6)", CLIPPING,
+        lambda g, w: {n: x * min(1, 1 / (norm(g) + 1e-6)) for n, x in g.items()})  # fmt: skip
 changed("clipped-by-tensor", "clips the norm of each tensor's gradient to 1", CLIPPING,
         lambda g, w: {n: clipped({n: x})[n] for n, x in g.items()})  # fmt: skip
 changed("clipped-by-value", "clips each entry of the gradient to [-0.5, 0.5]", CLIPPING,
