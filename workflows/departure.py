@@ -45,7 +45,7 @@ def departures(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
         if bad:
             yield f"{listed(bad)}: not a finite number {when(step)}"
     yield from first_step(seen, true)
-    yield from later(seen.moments, true.moments)
+    yield from later(seen.moments, true.moments, "gradient" if seen.gradients else "loss")
 
 
 def first_step(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
@@ -67,7 +67,8 @@ def first_step(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
         )
 
 
-def later(seen: list[Moment], true: list[Moment]) -> Iterator[str]:
+def later(seen: list[Moment], true: list[Moment], known: str) -> Iterator[str]:
+    """`known` is what is right of the first step."""
     steps = range(1, len(true))
     losses = [n for n in steps if apart(seen[n].loss, true[n].loss) > AGREES]
     moved = [n for n in steps if differing(seen[n].weights, true[n].weights)]
@@ -85,7 +86,7 @@ def later(seen: list[Moment], true: list[Moment]) -> Iterator[str]:
         mine, right = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, true))
         found[name] = times(mine, right)
     yield (
-        f"the first gradient is right and the update is not, first {when(n)}, where of the change "
+        f"the first {known} is right and the update is not, first {when(n)}, where of the change "
         f"{each(found, len(true[n].weights))}; look at the optimiser, its numbers and its state"
     )
 

@@ -27,14 +27,10 @@ TASK = (
     "frameworks/registry.py",
     "frameworks/workloads",
     "workflows/process.py",
+    "workflows/rehearsal.py",
     "workflows/worker.py",
 )
-DIAGNOSING = (
-    "frameworks/truth",
-    "workflows/departure.py",
-    "workflows/diagnosis.py",
-    "workflows/rehearsal.py",
-)
+DIAGNOSING = ("frameworks/truth", "workflows/departure.py", "workflows/diagnosis.py")
 CERTIFYING = (
     *TASK,
     *DIAGNOSING,

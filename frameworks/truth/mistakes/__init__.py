@@ -9,6 +9,7 @@ from frameworks.truth.mistakes import (  # noqa: F401
     numbers,
     precision,
     state,
+    steps,
     updates,
 )
 from frameworks.truth.mistakes.mistake import CATALOGUE, Mistake

@@ -26,8 +26,7 @@ class Rearranged(TruthTrainer):
 
     def arranged(self, weights: Weights) -> Weights:
         kernels = {n: self.arrange(w) for n, w in weights.items() if w.ndim == self.dimensions}
-        return {n: w.copy() if w.shape == weights[n].shape else weights[n]
-                for n, w in {**weights, **kernels}.items()}  # fmt: skip
+        return weights | {n: k for n, k in kernels.items() if k.shape == weights[n].shape}
 
     def forward(self, x: Array) -> tuple[Array, list[Back]]:
         kept, self.parameters = self.parameters, self.arranged(self.parameters)
