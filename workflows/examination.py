@@ -5,7 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from frameworks.contract import Setting
-from workflows.agreement import Uncanonical, apart, compare, declared, judge, judge_other, relative
+from workflows.agreement import (
+    Uncanonical,
+    apart,
+    as_timed,
+    compare,
+    declared,
+    judge,
+    judge_other,
+    relative,
+)
 from workflows.diagnosis import diagnose
 from workflows.parts import others
 from workflows.plan import PlannedContender

@@ -1,5 +1,5 @@
 """Random networks agree everywhere: in float64, each of four losses and every tensor of the
-weights after the fourth step, to 1e-12 relative (L2), and the first loss with plain NumPy.
+weights after the fourth step, to 1e-12 relative (L2), plain NumPy's among them.
 
 Arithmetic alone can exceed that where a workload amplifies rounding: RMSprop and Adam divide a
 gradient that cancels to nothing by `sqrt(v) + 1e-8`, and a single weight or a loss may end close
@@ -24,12 +24,12 @@ from hypothesis import Phase, given, settings
 
 from frameworks.contract import Trainer
 from frameworks.registry import framework, names
-from frameworks.workloads import Weights, Workload, initial_weights, load, to_dict
+from frameworks.truth import TruthTrainer
+from frameworks.workloads import Workload, initial_weights, load, to_dict
 from frameworks.workloads.layers import Conv2D, Dense
 from frameworks.workloads.optimisers import SGD
-from tests.adapters import numpy_truth
 from tests.adapters.random_networks import workloads
-from tests.adapters.training import AGREE, REFERENCE, Contender, batches, started, train
+from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
 from workflows.agreement import relative
 
 STEPS = 4
@@ -124,14 +124,13 @@ def forget_graphs() -> None:
 
 
 def require_agreement(workload: Workload, contenders: list[Contender]) -> None:
-    (batch,) = batches(workload, 1)
-    truth = numpy_truth.loss(workload, initial_weights(workload, 1), *batch)
-    found = disagreements("NumPy", {"loss at step 1": truth}, workload)
+    truth = TruthTrainer(workload, initial_weights(workload, 1))
+    found = disagreements("NumPy", trace(truth, workload), workload)
     for contender in contenders:
         own = workload
         if contender.deviates(workload):
             own = replace(workload, optimiser=SGD(workload.optimiser.learning_rate))
-        found += disagreements("-".join(contender), trace(contender, own), own)
+        found += disagreements("-".join(contender), trace(contender.trainer(own), own), own)
     if found:  # `assert` would have pytest add to the message
         raise AssertionError("\n".join([*found, "on", entry(workload)]))
 
@@ -139,9 +138,8 @@ def require_agreement(workload: Workload, contenders: list[Contender]) -> None:
 Trace = dict[str, np.ndarray]
 
 
-def trace(contender: Contender, workload: Workload, weights: Weights | None = None) -> Trace:
+def trace(trainer: Trainer, workload: Workload) -> Trace:
     """Losses and final weights, by what they are called in a message."""
-    trainer = contender.trainer(workload, weights=weights)
     losses = enumerate(train(trainer, workload, STEPS), 1)
     return {f"loss at step {step}": loss for step, loss in losses} | {
         f"{name} after step {STEPS}": weight for name, weight in trainer.weights().items()
@@ -150,7 +148,7 @@ def trace(contender: Contender, workload: Workload, weights: Weights | None = No
 
 @lru_cache(maxsize=2)
 def reference(workload: Workload) -> Trace:
-    return trace(REFERENCE, workload)
+    return trace(REFERENCE.trainer(workload), workload)
 
 
 def disagreements(who: str, found: Trace, workload: Workload) -> list[str]:
@@ -176,7 +174,7 @@ def rounding(workload: Workload) -> dict[str, float]:
             name: weight * (1 + random.uniform(-SHAKE, SHAKE, weight.shape))
             for name, weight in initial_weights(workload, 1).items()
         }
-        for name, value in trace(REFERENCE, workload, shaken).items():
+        for name, value in trace(REFERENCE.trainer(workload, weights=shaken), workload).items():
             moved[name] = max(moved[name], relative(value, true[name]))
     return {name: ROUNDINGS * distance for name, distance in moved.items()}
 
