@@ -82,8 +82,7 @@ def judge(row: CertificateRow, asked: CertificateEntry, deviations: list[Deviati
             wrong = wrong or f"more than declared: loss off by {early:.1e}, declared {bound:.1e}"
     elif own:
         wrong = wrong or own
-    wrong = wrong or other_than_before(row, tolerance) or rounded(row, asked.rounding)
-    wrong = wrong or left_undone(row)
+    wrong = wrong or other_than_before(row, tolerance) or as_timed(row, asked)
     row.status, row.reason = "refused" if wrong else "agrees", wrong
     if own and not wrong:
         row.status, row.reason = (
@@ -155,6 +154,11 @@ def other_than_before(row: CertificateRow, tolerance: float) -> str:
         if not error <= tolerance:
             return f"after restart() the loss of step {step} differs by {error:.1e} from before"
     return ""
+
+
+def as_timed(row: CertificateRow, asked: CertificateEntry) -> str:
+    """What is wrong under the conditions that are timed only."""
+    return rounded(row, asked.rounding) or left_undone(row)
 
 
 def rounded(row: CertificateRow, tolerance: float) -> str:

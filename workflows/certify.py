@@ -102,6 +102,8 @@ def main() -> int:
             record = certify(plan, workload, name, folders, progress)
             for bad in (r for r in record.rows if r.status in ("refused", "failed")):
                 progress.note(f"{bad.name} {bad.status}: {bad.reason}")
+                if bad.cause:
+                    progress.note(f"  {bad.cause}")
         write_json(folders.certificate(workload, name), record)
     except (RecordError, PlanError, OSError) as error:
         print(f"{where}: {error}", file=sys.stderr)

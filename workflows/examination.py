@@ -5,7 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from frameworks.contract import Setting
-from workflows.agreement import Uncanonical, apart, compare, declared, judge, judge_other, relative
+from workflows.agreement import (
+    Uncanonical,
+    apart,
+    as_timed,
+    compare,
+    declared,
+    judge,
+    judge_other,
+    relative,
+)
+from workflows.diagnosis import diagnose
 from workflows.parts import others
 from workflows.plan import PlannedContender
 from workflows.process import WorkerDied, WorkerProcess
@@ -52,13 +62,21 @@ class Examination:
                     self.other_optimisers(worker, file)
                 with self.tracing.process(self.contender, "float32") as worker:
                     self.as_timed(worker, file)
+                judge(result, self.asked, self.deviations)
+                if result.status == "refused" and result.reason != as_timed(result, self.asked):
+                    self.diagnose(Path(scratch))
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
         except Uncanonical as error:
             result.status, result.reason = "refused", str(error)
-        else:
-            judge(result, self.asked, self.deviations)
         return result
+
+    def diagnose(self, scratch: Path) -> None:
+        self.say("diagnosis")
+        with self.tracing.process(self.contender) as worker:
+            self.result.cause = diagnose(
+                worker, self.tracing.workload, self.contender.variant, scratch
+            )
 
     def workload(self, worker: WorkerProcess, file: Path) -> None:
         """The workload itself, long and at full size, with plain SGD where it deviates."""

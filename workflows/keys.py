@@ -31,10 +31,14 @@ TASK = (
 )
 CERTIFYING = (
     *TASK,
+    "frameworks/truth",
     "workflows/agreement.py",
     "workflows/certify.py",
+    "workflows/departure.py",
+    "workflows/diagnosis.py",
     "workflows/examination.py",
     "workflows/parts.py",
+    "workflows/rehearsal.py",
     "workflows/tracing.py",
     "workflows/training.py",
 )

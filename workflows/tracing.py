@@ -65,6 +65,8 @@ class Tracing:
             if missing := worker.receive().get("missing"):
                 raise WorkerDied(missing)
             yield worker
+            if worker.process.poll() is not None:  # ended, and somebody made that an answer
+                self.workers.pop(key).close()
         except WorkerDied:
             self.workers.pop(key, worker).close()
             raise

@@ -24,6 +24,7 @@ from frameworks.workloads import Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows import training
+from workflows.rehearsal import Script, perform
 
 FENCED_NS = 50_000_000  # about as much work stands before a fence that is examined
 FENCES = 5
@@ -186,6 +187,15 @@ class Worker:
     def mini_batch(self, step: int) -> training.Batch:
         index = step % len(self.inputs)
         return self.inputs[index], self.targets[index]
+
+    def rehearse(
+        self, workload: dict[str, Any], variant: str, script: str, out: str
+    ) -> dict[str, Any]:
+        """Train a miniature as a script (.npz) says; losses and weights go to `out` (.npz)."""
+        read = Script.read(from_dict(workload), Path(script))
+        seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
+        seen.save(Path(out))
+        return {"losses": [moment.loss for moment in seen.moments[1:]]}
 
 
 find = framework  # `open` has an argument of that name

@@ -35,7 +35,10 @@ def keras_layer(layer: layers.Layer, dtype: str) -> Any:
             return keras.GlobalAveragePooling2D(dtype=dtype)
         case layers.Flatten():
             return keras.Flatten(dtype=dtype)
-        case layers.ReLU() | layers.Tanh() | layers.Sigmoid():
+        case layers.Sigmoid():
+            # Behind Keras' own, its cross-entropy from logits takes what the sigmoid was given.
+            return keras.Activation(tf.nn.sigmoid, dtype=dtype)
+        case layers.ReLU() | layers.Tanh():
             return keras.Activation(layer.kind, dtype=dtype)
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
 

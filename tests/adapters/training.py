@@ -116,6 +116,7 @@ NETWORKS = {
     "regression": small(
         Dense(7), ReLU(), ReLU(), Dense(5), Sigmoid(), ReLU(), Dense(3), shape=(12,), classes=None
     ),
+    "sigmoid-last": small(Dense(5), ReLU(), Dense(4), Sigmoid(), shape=(12,)),
     "activation-first": small(ReLU(), Conv2D(3), MaxPool(2), ReLU(), Flatten(), ReLU(), Dense(4)),
 }
 

@@ -42,6 +42,7 @@ def test_an_undeclared_difference_is_refused_and_located(study):
     assert "differs by" in row.reason and "after step 1 (allowed 1e-12)" in row.reason
     assert row.long.loss[0] == 0  # the first loss is taken before the optimiser has acted
     assert max(row.gradients.values()) == 0
+    assert "trains exactly like one that" in row.cause and "epsilon" in row.cause
 
 
 def test_a_declared_difference_is_measured(study):

@@ -12,7 +12,7 @@ HARMLESS = {
     "analysis", "workflows.code", "workflows.configfiles", "workflows.configuration",
     "workflows.environment", "workflows.folders", "workflows.keys", "workflows.lock",
     "workflows.machine", "workflows.outlook", "workflows.plan", "workflows.progress",
-    "workflows.records", "workflows.storage", "workflows.training",
+    "workflows.records", "workflows.rehearsal", "workflows.storage", "workflows.training",
 }  # fmt: skip
 
 

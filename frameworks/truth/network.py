@@ -1,0 +1,126 @@
+"""Every layer's forward pass, and beside it how slopes go back through it.
+
+An operation takes `(layer, x, *parameters)` and returns its output and a function that turns
+the slope of the loss along that output into the slopes along `x` and each parameter.
+"""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool
+
+Array = np.ndarray
+Back = Callable[[Array], tuple[Array, ...]]
+Operation = Callable[..., tuple[Array, Back]]
+
+
+def dense(layer: Dense, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
+    return x @ kernel + bias, lambda s: (s @ kernel.T, x.T @ s, s.sum(axis=0))
+
+
+def conv2d(layer: Conv2D, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
+    return convolve(x, kernel, bias, layer.stride, layer.pads(x.shape[1:]))
+
+
+def convolve(
+    x: Array, kernel: Array, bias: Array, stride: int, pads: tuple[tuple[int, int], ...]
+) -> tuple[Array, Back]:
+    """Cross-correlation of `x`, padded with zeros."""
+    size, columns = kernel.shape[0], kernel.shape[-1]
+    padded = np.pad(x, ((0, 0), *pads, (0, 0)))
+    # (batch, rows, columns, size, size, channels): a row of the matrix for each output
+    seen = patches(padded, size, stride).transpose(0, 1, 2, 4, 5, 3)
+    matrix = seen.reshape(-1, kernel[..., 0].size)
+    y = (matrix @ kernel.reshape(-1, columns)).reshape(*seen.shape[:3], columns) + bias
+
+    def back(s: Array) -> tuple[Array, ...]:
+        flat = s.reshape(-1, columns)
+        spread = (flat @ kernel.reshape(-1, columns).T).reshape(seen.shape)
+        slope = scatter(spread.transpose(3, 4, 0, 1, 2, 5), padded.shape, stride)
+        (top, _), (left, _) = pads
+        inner = slope[:, top : top + x.shape[1], left : left + x.shape[2]]
+        return inner, (matrix.T @ flat).reshape(kernel.shape), flat.sum(axis=0)
+
+    return y, back
+
+
+def max_pool(layer: Pool, x: Array) -> tuple[Array, Back]:
+    seen = windows(layer, x)
+    first = seen.argmax(axis=0)
+    chosen = np.arange(len(seen)).reshape(-1, 1, 1, 1, 1) == first
+    return seen.max(axis=0), lambda s: (gather(layer, chosen * s, x),)
+
+
+def average_pool(layer: Pool, x: Array) -> tuple[Array, Back]:
+    seen = windows(layer, x)
+    share = np.full((len(seen), 1, 1, 1, 1), 1 / len(seen), x.dtype)
+    return seen.mean(axis=0), lambda s: (gather(layer, share * s, x),)
+
+
+def global_average_pool(layer: Layer, x: Array) -> tuple[Array, Back]:
+    pixels = x.shape[1] * x.shape[2]
+    return x.mean(axis=(1, 2)), lambda s: (
+        np.broadcast_to(s[:, None, None] / np.array(pixels, x.dtype), x.shape),
+    )
+
+
+def flatten(layer: Layer, x: Array) -> tuple[Array, Back]:
+    return x.reshape(len(x), -1), lambda s: (s.reshape(x.shape),)
+
+
+def relu(layer: Layer, x: Array) -> tuple[Array, Back]:
+    return np.maximum(x, 0), lambda s: (s * (x > 0),)
+
+
+def tanh(layer: Layer, x: Array) -> tuple[Array, Back]:
+    y = np.tanh(x)
+    return y, lambda s: (s * (1 - y**2),)
+
+
+def sigmoid(layer: Layer, x: Array) -> tuple[Array, Back]:
+    y = 1 / (1 + np.exp(-x))
+    return y, lambda s: (s * y * (1 - y),)
+
+
+def patches(images: Array, size: int, stride: int) -> Array:
+    """`(batch, rows, columns, channels, size, size)`."""
+    return sliding_window_view(images, (size, size), axis=(1, 2))[:, ::stride, ::stride]
+
+
+def windows(layer: Pool, x: Array) -> Array:
+    """`(size * size, batch, rows, columns, channels)`."""
+    seen = patches(x, layer.size, layer.step)
+    return seen.reshape(*seen.shape[:4], -1).transpose(4, 0, 1, 2, 3)
+
+
+def gather(layer: Pool, slopes: Array, x: Array) -> Array:
+    """Back from `windows`."""
+    size = layer.size
+    return scatter(slopes.reshape(size, size, *slopes.shape[1:]), x.shape, layer.step)
+
+
+def scatter(slopes: Array, shape: tuple[int, ...], stride: int) -> Array:
+    """Add what each window (`(size, size, batch, rows, columns, channels)`) says of its pixels."""
+    total = np.zeros(shape, slopes.dtype)
+    rows, columns = slopes.shape[3:5]
+    for i, j in product(range(slopes.shape[0]), range(slopes.shape[1])):
+        down = slice(i, i + stride * rows, stride)
+        across = slice(j, j + stride * columns, stride)
+        total[:, down, across] += slopes[i, j]
+    return total
+
+
+OPERATIONS: dict[str, Operation] = {
+    "dense": dense,
+    "conv2d": conv2d,
+    "max_pool": max_pool,
+    "average_pool": average_pool,
+    "global_average_pool": global_average_pool,
+    "flatten": flatten,
+    "relu": relu,
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+}

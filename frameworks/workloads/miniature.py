@@ -1,0 +1,112 @@
+"""Miniatures: a workload's layers, loss and optimiser at the least size that still shows what
+they do, to be trained in milliseconds."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool, Shape, WorkloadError, require
+from frameworks.workloads.workload import Workload, walk
+
+BATCH = 5
+LEAST = 5  # sizes below stay as they are
+SCALE = 3  # of inputs and targets: gradients whose norm a clip at 1 would cut
+ROWS, COLUMNS = 2, 3  # of the last images, at least: one pixel alone has no order
+
+
+def miniature(workload: Workload) -> Workload:
+    """The same layers on few features, filters, units and pixels. What differed in size still
+    does, what was of one size still is (a square kernel stays square), and every convolution
+    pads and every window leaves over what it did before."""
+    small = sizes(workload)
+    layers = tuple(shrunk(layer, small) for layer in workload.layers)
+    shape = workload.dataset.shape
+    if len(shape) == 3:
+        shape = (*image(workload.layers, shape), small[shape[2]])
+    else:
+        shape = tuple(small[size] for size in shape)
+    classes = workload.dataset.classes
+    dataset = replace(
+        workload.dataset,
+        kind="normal",
+        samples=BATCH,
+        shape=shape,
+        classes=classes and small[classes],
+    )
+    return replace(workload, dataset=dataset, batch=BATCH, layers=layers)
+
+
+def sizes(workload: Workload) -> dict[int, int]:
+    """What becomes of each number of units, filters, channels, features and classes."""
+    shape = workload.dataset.shape
+    large = {workload.dataset.classes or 1, *(shape[2:] if len(shape) == 3 else shape)}
+    for layer in workload.layers:
+        match layer:
+            case Dense(count) | Conv2D(count):
+                large.add(count)
+    small: dict[int, int] = {}
+    for size in sorted(large):
+        small[size] = min(size, max([LEAST - 1, *small.values()]) + 1)
+    return small
+
+
+def shrunk(layer: Layer, small: dict[int, int]) -> Layer:
+    match layer:
+        case Dense(units):
+            return Dense(small[units])
+        case Conv2D(filters):
+            return replace(layer, filters=small[filters])
+    return layer
+
+
+def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
+    """The least height, and the least width that differs from it; where none will do, as
+    large as it was."""
+    height = side(layers, shape[0], shape[2], ROWS, other=0)
+    return height, side(layers, shape[1], shape[2], COLUMNS, other=height)
+
+
+def side(layers: tuple[Layer, ...], size: int, channels: int, least: int, other: int) -> int:
+    wanted, _ = windows(layers, size, channels)
+    for n in range(1, size + 1):
+        try:
+            found, last = windows(layers, n, channels)
+        except WorkloadError:
+            continue
+        if found == wanted and last >= least and n != other:
+            return n
+    return size
+
+
+def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[Shape], int]:
+    """What every window pads and leaves over along a side of this size, and what is left of
+    the side in the last images. Raises WorkloadError where a window does not fit."""
+    found: list[Shape] = []
+    last = size
+    for stage in walk(layers, (size, size, channels)):
+        if len(stage.input_shape) == 3:
+            last = stage.input_shape[0]
+        match stage.layer:
+            case Conv2D(_, kernel, stride):
+                require(kernel <= last, "no room without padding, which could be forgotten")
+                (before, after), _ = stage.layer.pads(stage.input_shape)
+                found.append((before, after, (last + before + after - kernel) % stride))
+            case Pool(window):
+                found.append(((last - window) % stage.layer.step,))
+    return found, last
+
+
+def batches(workload: Workload, seed: int, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Mini-batches as a trainer's `put` takes them. Inputs, and the targets of a mean squared
+    error, are normal with standard deviation `SCALE`; labels are uniform over the classes."""
+    random = np.random.default_rng([seed, 4])  # 0 to 3 are weights and data sets
+    for _ in range(count):
+        inputs = SCALE * random.standard_normal((workload.batch, *workload.dataset.shape))
+        if workload.loss == "sparse_cross_entropy":
+            assert workload.dataset.classes
+            targets = random.integers(workload.dataset.classes, size=workload.batch, dtype=np.int32)
+        else:
+            wanted = (workload.batch, workload.outputs)
+            targets = (SCALE * random.standard_normal(wanted)).astype(np.float32)
+        yield inputs.astype(np.float32), targets

@@ -1,0 +1,116 @@
+"""Random small networks from the vocabulary, for Hypothesis.
+
+Layers are drawn one by one for the shape that the last one leaves, so that no draw has to be
+thrown away and shrinking ends at few layers, few pixels and small numbers.
+"""
+
+from hypothesis import strategies as st
+
+from frameworks.workloads import Dataset, Workload
+from frameworks.workloads.layers import (
+    AveragePool,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+    Shape,
+    Sigmoid,
+    Tanh,
+)
+from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
+from frameworks.workloads.workload import LOSSES
+
+DEPTH, WIDTH, WINDOW, STRIDE, PIXELS, CHANNELS, BATCH = 7, 5, 5, 3, 11, 3, 5
+
+
+def up_to(most: int) -> st.SearchStrategy[int]:
+    return st.integers(1, most)
+
+
+ACTIVATIONS = st.sampled_from([ReLU(), Tanh(), Sigmoid()])
+FLAT = st.sampled_from([Flatten(), GlobalAveragePool()])
+DENSE = st.builds(Dense, up_to(WIDTH))
+VECTORS = st.tuples(up_to(PIXELS))
+IMAGES = st.tuples(up_to(PIXELS), up_to(PIXELS), up_to(CHANNELS))
+
+
+def layers(shape: Shape) -> st.SearchStrategy[Layer]:
+    """Any layer that takes this shape."""
+    if len(shape) == 1:
+        return DENSE | ACTIVATIONS | st.just(Flatten())
+    fits = up_to(min(*shape[:2], WINDOW))
+    steps = up_to(STRIDE)
+    pools = st.none() | steps
+    convolutions = [
+        st.builds(Conv2D, up_to(WIDTH), kernels, steps, st.just(padding))
+        for padding, kernels in (("valid", fits), ("same", up_to(WINDOW)))
+        for _ in range(2)  # as often as all else that an image can go through
+    ]
+    return st.one_of(
+        *convolutions,
+        ACTIVATIONS,
+        st.builds(MaxPool, fits, pools),
+        st.builds(AveragePool, fits, pools),
+        FLAT,
+    )
+
+
+def decimals(*exponents: int) -> st.SearchStrategy[float]:
+    """One digit and a power of ten, as people write learning rates: 3e-2."""
+    number = st.builds("{}e{}".format, up_to(9), st.sampled_from(exponents))
+    return number.map(float)
+
+
+RATES = decimals(-2, -3, -1)
+# An adaptive step moves every weight by the rate, RMSprop's first by up to ten times that. A
+# larger one saturates sigmoids, and of 1 - sigmoid(x) no digit is left to agree on.
+SLOW = decimals(-3, -4)
+MOMENTA = st.integers(0, 99).map(lambda n: n / 100)
+# An average v of squares is in some kernels v + (1 - decay) * (g^2 - v), rounded to the size of
+# the old v: 1 / decay times worse than decay * v + (1 - decay) * g^2.
+DECAYS = st.integers(50, 99).map(lambda n: n / 100)
+EPSILONS = decimals(-8, -7, -4)
+
+PLAIN = st.builds(SGD, RATES) | st.builds(Momentum, RATES, MOMENTA)
+ADAPTIVE = st.one_of(
+    st.builds(RMSprop, SLOW, DECAYS, EPSILONS),
+    st.builds(Adam, SLOW, MOMENTA, DECAYS | st.just(0.999), EPSILONS),
+)
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Workload:
+    shape = start = draw(st.one_of(VECTORS, IMAGES, IMAGES.map(tuple)))
+    network: list[Layer] = []
+
+    def add(choice: st.SearchStrategy[Layer]) -> None:
+        nonlocal shape
+        network.append(draw(choice))
+        shape = network[-1].output_shape(shape)
+
+    while len(network) < DEPTH and draw(st.integers(0, 4)):
+        add(layers(shape))
+    if len(shape) == 3:
+        add(FLAT)
+    trained = [layer for layer in network if isinstance(layer, (Dense, Conv2D))]
+    if not trained:
+        add(DENSE)
+        trained = network[-1:]
+
+    loss = draw(st.sampled_from(LOSSES))
+    classes = shape[0] if loss == "sparse_cross_entropy" else None
+    # One bias added to all logits changes no cross-entropy: its gradient is nothing but rounding,
+    # and an adaptive optimiser magnifies that to the size of a step.
+    last = trained[-1]
+    only_rounding = classes and isinstance(last, Conv2D) and last.filters == 1
+    return Workload(
+        name="random",
+        dataset=Dataset("normal", 10_000, start, classes),
+        batch=draw(up_to(BATCH)),
+        layers=tuple(network),
+        loss=loss,
+        optimiser=draw(PLAIN if only_rounding else PLAIN | ADAPTIVE),
+    )

@@ -1,0 +1,76 @@
+"""An adapter made of trainers written in a test, and a worker in this process that has it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from frameworks.contract import Adapter, Trainer
+from frameworks.workloads import Weights, Workload, load
+from frameworks.workloads.layers import (
+    AveragePool,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    MaxPool,
+    ReLU,
+    Sigmoid,
+    Tanh,
+)  # fmt: skip
+from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
+from tests.adapters.training import small
+from workflows.process import WorkerDied
+from workflows.worker import Worker, explain
+
+Make = Callable[[Workload, Weights], Trainer]
+
+
+class Made(Adapter):
+    def __init__(self, make: Make) -> None:
+        self.make = make
+
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        return self.make(workload, weights)
+
+
+class InProcess:
+    """A worker process as far as a diagnosis asks it."""
+
+    def __init__(self, make: Make) -> None:
+        self.worker = Worker()
+        self.worker.adapter = Made(make)
+
+    def ask(self, do: str, timeout_s: float = 600, **arguments: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                return getattr(self.worker, do)(**arguments)
+        except Exception as error:
+            raise WorkerDied(explain(error)) from error
+
+
+# Between them they leave room for every mistake, and show it apart from every other.
+STAGE = {
+    "sgd": small(Dense(7), ReLU(), Dense(3), shape=(12,), classes=None, optimiser=SGD(0.02)),
+    "momentum": small(
+        Dense(7), Tanh(), Dense(7), Sigmoid(), Dense(6), Tanh(), Dense(7), Sigmoid(), Dense(4),
+        shape=(12,), optimiser=Momentum(0.03),
+    ),
+    "mlp": load("mlp", {"outputs": 1, "hidden": [1000, 1000]}),
+    "even": small(
+        Conv2D(3, 2, 1, "same"), Tanh(), GlobalAveragePool(), Dense(4), shape=(8, 10, 3)
+    ),
+    "rmsprop": small(
+        Conv2D(3, 3, 2, "same"), ReLU(), AveragePool(2, 1), Flatten(), Dense(4), shape=(8, 10, 3),
+        optimiser=RMSprop(0.003, epsilon=1e-6),
+    ),
+    "adam": small(
+        Conv2D(3, 2, 1, "same"), ReLU(), AveragePool(2), Conv2D(3, 3, 1, "same"), Tanh(),
+        GlobalAveragePool(), Dense(4), shape=(8, 10, 3), optimiser=Adam(0.003),
+    ),
+    "overlapping": small(
+        Conv2D(2), MaxPool(3, 2), ReLU(), Conv2D(3, 2, 2), GlobalAveragePool(), Dense(4),
+        shape=(14, 16, 2), optimiser=SGD(0.02),
+    ),
+    "mnist-cnn": load("mnist-cnn", {}),
+}  # fmt: skip

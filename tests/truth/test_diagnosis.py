@@ -1,0 +1,281 @@
+"""Diagnoses of adapters that do not come from the catalogue: PyTorch's and TensorFlow's, altered
+by hand, somebody else's in a process of its own, and mistakes that nobody has listed."""
+
+import sys
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from frameworks.truth import TruthTrainer
+from frameworks.truth.mistakes import CATALOGUE
+from frameworks.truth.mistakes.precision import products
+from frameworks.truth.network import OPERATIONS
+from frameworks.workloads import initial_weights
+from frameworks.workloads.layers import Dense, ReLU
+from tests.adapters.training import CONTENDERS, Contender, small
+from tests.truth.rehearsing import STAGE, InProcess
+from workflows.diagnosis import ALL_WELL, diagnose
+from workflows.process import WorkerProcess
+from workflows.records import Contender as Recorded
+
+
+@pytest.fixture
+def told(tmp_path):
+    """What is said of trainers of this making, on a workload of that name."""
+
+    def diagnosed(make, stage):
+        return diagnose(InProcess(make), STAGE[stage], "default", tmp_path)
+
+    return diagnosed
+
+
+def altered(alter, framework="pytorch"):
+    """A framework's trainers, each altered after it is built."""
+
+    def make(workload, weights):
+        trainer = Contender(framework, "default").trainer(workload, "float64", weights)
+        alter(trainer)
+        return trainer
+
+    return make
+
+
+@pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "mnist-cnn"])
+@pytest.mark.parametrize("contender", CONTENDERS, ids="-".join)
+def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, told):
+    def make(workload, weights):
+        return contender.trainer(workload, "float64", weights)
+
+    answer = told(make, stage)
+    if not contender.deviates(STAGE[stage]):
+        assert answer == ALL_WELL
+    else:
+        name = {"adam": "adam-of-keras", "rmsprop": "rmsprop-epsilon-inside-the-root"}
+        assert f"one that {CATALOGUE[name[STAGE[stage].optimiser.kind]].says}: " in answer
+
+
+def group(**values):
+    return lambda trainer: trainer._optimiser.param_groups[0].update(values)
+
+
+def forget_zero_grad(trainer):
+    trainer._optimiser.zero_grad = lambda: None
+
+
+def sum_up(trainer):
+    trainer._loss_function.reduction = "sum"
+
+
+def smooth(trainer):
+    trainer._loss_function.label_smoothing = 0.1
+
+
+def softmax(trainer):
+    from torch import nn
+
+    trainer._network.append(nn.Softmax(dim=1))
+
+
+def clip(trainer):
+    from torch import nn
+
+    step, network = trainer._optimiser.step, trainer._network
+    trainer._optimiser.step = lambda: (nn.utils.clip_grad_norm_(network.parameters(), 1.0), step())
+
+
+def freeze(trainer):
+    for parameter in list(trainer._network.parameters())[:2]:
+        parameter.requires_grad = False
+
+
+def pad_alike(trainer):
+    for module in trainer._network.modules():
+        if type(module).__name__ == "ZeroPad2d":
+            left, right, top, bottom = module.padding
+            module.padding = (right, left, bottom, top)
+
+
+def drop_last(trainer):
+    put = trainer.put
+    trainer.put = lambda inputs, targets: put(inputs[:-1], targets[:-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "stage", "alter"),
+    [
+        ("epsilon-1e-07", "mlp", group(eps=1e-7)),
+        ("beta2-in-float32", "mlp", group(betas=(0.9, float(np.float32(0.999))))),
+        ("learning-rate-in-float32", "mlp", group(lr=float(np.float32(0.001)))),
+        ("l2-0.01", "adam", group(weight_decay=0.01)),
+        ("amsgrad", "mlp", group(amsgrad=True)),
+        ("nesterov", "momentum", group(nesterov=True)),
+        ("dampened-but-first", "momentum", group(dampening=0.9)),
+        ("rmsprop-centred", "rmsprop", group(centered=True)),
+        ("gradients-not-zeroed", "overlapping", forget_zero_grad),
+        ("sum-over-all", "sgd", sum_up),
+        ("labels-smoothed", "momentum", smooth),
+        ("double-softmax", "mnist-cnn", softmax),
+        ("first-layer-not-trained", "mnist-cnn", freeze),
+        ("same-padding-at-the-top", "even", pad_alike),
+        ("last-sample-dropped", "mlp", drop_last),
+        ("clipped-by-norm-of-pytorch", "sgd", clip),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_pytorch_altered_by_hand(name, stage, alter, told):
+    assert f"one that {CATALOGUE[name].says}: " in told(altered(alter), stage)
+
+
+def test_keras_untold_that_these_are_logits(told, monkeypatch):
+    tf = pytest.importorskip("tensorflow")
+    from frameworks.tensorflow import default
+
+    keras = tf.keras.losses.SparseCategoricalCrossentropy(dtype="float64")
+    monkeypatch.setattr(default, "loss", lambda workload, precision: keras)
+    answer = told(altered(lambda trainer: None, "tensorflow"), "momentum")
+    assert CATALOGUE["logits-as-probabilities"].says in answer
+
+
+def test_float32_where_float64_was_asked_for(told):
+    def make(workload, weights):
+        return Contender("pytorch", "default").trainer(workload, "float32", weights)
+
+    answer = told(make, "mnist-cnn")
+    assert "the first loss is 1.7" in answer and "weights() gives float32" in answer
+
+
+@pytest.mark.parametrize(
+    ("bits", "title"), [(23, "float32"), (10, "TF32 or float16"), (7, "bfloat16")]
+)
+def test_precision_is_told_by_the_size_of_its_errors(bits, title, told):
+    def forwards(layer, x, *parameters):  # the catalogue's round on the way back too
+        y, _ = products("dense", bits)(layer, x, *parameters)
+        return y, OPERATIONS["dense"](layer, x, *parameters)[1]
+
+    class Reduced(TruthTrainer):
+        operations: ClassVar = {**OPERATIONS, "dense": forwards}
+
+    assert f"are those of {title} arithmetic" in told(Reduced, "sgd")
+
+
+class Transposed(TruthTrainer):
+    def load(self, weights):
+        super().load({**weights, "dense2.kernel": weights["dense2.kernel"].T})
+
+
+class Zero(TruthTrainer):
+    def load(self, weights):
+        super().load({n: 0 * w if n.endswith("bias") else w for n, w in weights.items()})
+
+
+class Afresh(TruthTrainer):
+    def load(self, weights):
+        super().load(initial_weights(self.workload, 7))
+
+
+class OtherPlaces(TruthTrainer):
+    def load(self, weights):
+        kernel = weights["dense2.kernel"]
+        super().load({**weights, "dense2.kernel": kernel.reshape(-1)[::-1].reshape(kernel.shape)})
+
+
+class Halved(TruthTrainer):
+    def differentiate(self, inputs, targets):
+        loss, gradients = super().differentiate(inputs, targets)
+        return loss, {**gradients, "dense1.kernel": gradients["dense1.kernel"] / 2}
+
+
+class Shifted(TruthTrainer):
+    def differentiate(self, inputs, targets):
+        loss, gradients = super().differentiate(inputs, targets)
+        return loss + 0.25, gradients
+
+
+class Warm(TruthTrainer):
+    """Three times the update from the fifth step on."""
+
+    def update(self, name, gradient):
+        step = super().update(name, gradient)
+        return step if self.states[name].t < 5 else 3 * step
+
+
+class Burst(TruthTrainer):
+    def update(self, name, gradient):
+        step = super().update(name, gradient)
+        return step if self.states[name].t < 4 or name != "dense1.bias" else np.inf * step
+
+
+class Warped(TruthTrainer):
+    def restart(self, weights):
+        again = hasattr(self, "parameters")
+        super().restart({n: 2 * w for n, w in weights.items()} if again else weights)
+
+
+class Misread(TruthTrainer):
+    def loss(self):
+        return 2 * self.last if self.states["dense1.bias"].t > 2 else self.last
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        (Transposed, "before the first step are not those given: dense2.kernel is transposed (1,"),
+        (Zero, "before the first step are not those given: dense1.bias is zero, dense2.bias is"),
+        (Afresh, "are not those given: every tensor is of other values"),
+        (OtherPlaces, "dense2.kernel is of the same values in other places"),
+        (Halved, "the first loss is right, and of the first gradient, dense1.kernel is 0.5 times"),
+        (Shifted, "and of the first gradient, all is right; look at the forward pass"),
+        (Warm, "at step 5, where of the change every tensor is 3 times the right one"),
+        (Burst, "dense1.bias: not a finite number at step 4"),
+        (Warped, "all agrees until restart(), and departs at step 1 after restart()"),
+        (Misread, "and loss() does not, first at step 3 (2 times the right one)"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_no_mistake_reproduces_is_located(trainer, words, told, tmp_path):
+    square = small(Dense(7), ReLU(), Dense(7), ReLU(), Dense(3), shape=(12,), classes=None)
+    answer = diagnose(InProcess(trainer), square, "default", tmp_path)
+    assert answer.startswith("in a miniature of it, ") and words in answer
+
+
+def test_without_plain_sgd_there_is_no_gradient_to_speak_of(told):
+    class Adaptive(Warm):
+        def __init__(self, workload, weights):
+            if workload.optimiser.kind == "sgd":
+                raise NotImplementedError("no optimiser of kind 'sgd'")
+            super().__init__(workload, weights)
+
+    assert "the first loss is right and the update is not, first at step 5" in told(Adaptive, "mlp")
+
+
+class Unable(TruthTrainer):
+    def step(self, batch):
+        raise NotImplementedError("no layer of kind 'dense'")
+
+
+class Renaming(TruthTrainer):
+    def weights(self):
+        return {name.upper(): w for name, w in super().weights().items()}
+
+
+def test_an_adapter_that_cannot_is_quoted(told):
+    assert "fails: NotImplementedError: no layer of kind 'dense'" in told(Unable, "sgd")
+    assert "weights() has DENSE1.BIAS" in told(Renaming, "sgd")
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"),
+    [
+        ("default", ALL_WELL),
+        ("wrong", "has epsilon 1e-07"),
+        ("rounded", "has its beta1 rounded to float32"),
+        ("killed", "fails: killed (SIGKILL"),
+    ],
+)
+def test_in_a_process_of_its_own(variant, words, abacus, tmp_path):
+    contender = Recorded(framework="abacus", variant=variant, device="cpu", threads=1)
+    with WorkerProcess(sys.executable, contender) as worker:
+        worker.send_open(precision="float64", tf32=False)
+        worker.receive()
+        assert words in diagnose(worker, STAGE["mlp"], variant, tmp_path)

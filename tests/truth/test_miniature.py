@@ -1,0 +1,67 @@
+"""A miniature is small, and keeps what a mistake would need to show."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from frameworks.workloads import initial_weights, load
+from frameworks.workloads.layers import Conv2D
+from frameworks.workloads.miniature import batches, miniature
+from tests.adapters.training import NETWORKS
+from tests.truth.rehearsing import STAGE
+
+WORKLOADS = {**NETWORKS, **STAGE, "large": load("mnist-cnn", {"filters": [64, 128, 128]})}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_it_is_small_and_still_the_same_layers(name):
+    workload = WORKLOADS[name]
+    small = miniature(workload)
+    assert [layer.kind for layer in small.layers] == [layer.kind for layer in workload.layers]
+    assert (small.loss, small.optimiser) == (workload.loss, workload.optimiser)
+    assert small.parameters < 2000
+    assert small.dataset.kind == "normal"
+    if len(small.dataset.shape) == 3:
+        assert small.dataset.shape[0] != small.dataset.shape[1]
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_convolutions_pad_as_before(name):
+    pairs = zip(WORKLOADS[name].stages, miniature(WORKLOADS[name]).stages, strict=True)
+    for large, small in pairs:
+        if isinstance(large.layer, Conv2D):
+            assert small.layer.pads(small.input_shape) == large.layer.pads(large.input_shape)
+
+
+def test_sizes_that_were_equal_are_and_others_are_not():
+    shapes = miniature(load("mlp", {"hidden": [1000, 1000, 600]})).parameter_shapes
+    assert shapes["dense1.kernel"][0] > shapes["dense1.kernel"][1]
+    assert shapes["dense2.kernel"][0] == shapes["dense2.kernel"][1] > shapes["dense3.kernel"][1]
+    assert shapes["dense4.kernel"][1] == 1
+
+
+def test_flattened_images_have_an_order():
+    stages = miniature(load("mnist-cnn", {})).stages
+    (flattened,) = [stage.input_shape for stage in stages if stage.layer.kind == "flatten"]
+    height, width, channels = flattened
+    assert 1 < height < width and channels > 1
+
+
+@pytest.mark.parametrize("name", ["mlp", "mnist-cnn"])
+def test_batches_fit_and_are_the_same_each_time(name):
+    small = miniature(load(name, {}))
+    first, again = (list(batches(small, seed=1, count=3)) for _ in range(2))
+    for (inputs, targets), (inputs_again, targets_again) in zip(first, again, strict=True):
+        assert inputs.shape == (small.batch, *small.dataset.shape) and inputs.dtype == np.float32
+        np.testing.assert_array_equal(inputs, inputs_again)
+        np.testing.assert_array_equal(targets, targets_again)
+        assert targets.any()  # zeros would hide what happens to targets
+    assert not np.array_equal(first[0][0], first[1][0])
+
+
+def test_the_seed_of_weights_gives_other_numbers_than_that_of_batches():
+    small = replace(miniature(STAGE["sgd"]), batch=5)
+    ((inputs, _),) = batches(small, seed=1, count=1)
+    kernel = initial_weights(small, 1)["dense1.kernel"]
+    assert not np.isin(kernel, inputs).any()

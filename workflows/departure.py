@@ -1,0 +1,162 @@
+"""Where a rehearsal first departs from the truth, in words: for causes that no known mistake
+reproduces."""
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from frameworks.truth.mistakes.precision import FORMATS
+from frameworks.workloads import Weights
+from workflows.rehearsal import STEPS, Moment, Rehearsal
+
+AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradients visible
+ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
+
+
+def apart(value: Any, reference: Any) -> float:
+    """L2 distance over the reference's norm, of the entries that are finite in both; infinite
+    where one alone is finite, or shapes differ."""
+    value, reference = np.asarray(value, np.float64), np.asarray(reference, np.float64)
+    finite = np.isfinite(value)
+    if value.shape != reference.shape or (finite != np.isfinite(reference)).any():
+        return float("inf")
+    distance = float(np.linalg.norm(value[finite] - reference[finite]))
+    norm = float(np.linalg.norm(reference[finite]))
+    return distance / norm if norm else 0.0 if not distance else float("inf")
+
+
+def departure(seen: Rehearsal, true: Rehearsal) -> str:
+    """The first thing that is wrong, in the order in which a step is made."""
+    return next(departures(seen, true))
+
+
+def departures(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
+    start, right = seen.moments[0].weights, true.moments[0].weights
+    wrong = differing(start, right)
+    if wrong:
+        found = {name: arrangement(start[name], right[name]) for name in wrong}
+        yield f"the weights before the first step are not those given: {each(found, len(right))}"
+    for step, moment in enumerate(seen.moments):
+        bad = ["loss", *(n for n, w in moment.weights.items() if not np.isfinite(w).all())]
+        if np.isfinite(moment.loss):
+            bad = bad[1:]
+        if bad:
+            yield f"{listed(bad)}: not a finite number {when(step)}"
+    yield from first_step(seen, true)
+    yield from later(seen.moments, true.moments, "gradient" if seen.gradients else "loss")
+
+
+def first_step(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
+    loss, right = seen.moments[1].loss, true.moments[1].loss
+    hint = precision(seen, true)
+    wrong = differing(seen.gradients, true.gradients)
+    factors = {n: times(seen.gradients[n], true.gradients[n]) for n in wrong}
+    parts = each(factors, len(true.gradients))
+    if apart(loss, right) > AGREES:
+        yield (
+            f"the first loss is {loss:.9g} where {right:.9g} is right ({times(loss, right)}), "
+            f"and of the first gradient, {parts or 'all is right'}; look at the forward pass and "
+            f"the loss{hint}"
+        )
+    if wrong:
+        yield (
+            f"the first loss is right, and of the first gradient, {parts}; look at the backward "
+            f"pass, and at what changes gradients before the update{hint}"
+        )
+
+
+def later(seen: list[Moment], true: list[Moment], known: str) -> Iterator[str]:
+    """`known` is what is right of the first step."""
+    steps = range(1, len(true))
+    losses = [n for n in steps if apart(seen[n].loss, true[n].loss) > AGREES]
+    moved = [n for n in steps if differing(seen[n].weights, true[n].weights)]
+    if not moved:
+        n = losses[0]
+        factor = times(seen[n].loss, true[n].loss)
+        yield f"the weights agree at every step, and loss() does not, first {when(n)} ({factor})"
+    n = moved[0]
+    if not losses:
+        yield f"every loss agrees, and weights() does not, first {when(n)}"
+    if n > STEPS:
+        yield f"all agrees until restart(), and departs {when(n)}: look at what restart() leaves"
+    found = {}
+    for name in differing(seen[n].weights, true[n].weights):
+        mine, right = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, true))
+        found[name] = times(mine, right)
+    yield (
+        f"the first {known} is right and the update is not, first {when(n)}, where of the change "
+        f"{each(found, len(true[n].weights))}; look at the optimiser, its numbers and its state"
+    )
+
+
+def differing(some: Weights, others: Weights) -> list[str]:
+    return [n for n, w in others.items() if n in some and apart(some[n], w) > AGREES]
+
+
+def arrangement(value: np.ndarray, given: np.ndarray) -> str:
+    """What has become of a tensor: zero, transposed, reshaped, flipped, scaled, or another."""
+    if not value.any():
+        return "zero"
+    for axes in permutations(range(given.ndim)):
+        moved = given.transpose(axes)
+        if apart(value, moved) < ALIKE and axes != tuple(range(given.ndim)):
+            return f"transposed {axes}"
+        if apart(value, moved.reshape(given.shape)) < ALIKE and moved.shape != given.shape:
+            return f"transposed {axes} and reshaped"
+        if apart(value, given.reshape(moved.shape).transpose(np.argsort(axes))) < ALIKE:
+            return "rounded" if axes == tuple(range(given.ndim)) else "reshaped, not transposed"
+    for axis in range(given.ndim):
+        if apart(value, np.flip(given, axis)) < ALIKE:
+            return f"flipped along axis {axis}"
+    if apart(np.sort(value.ravel()), np.sort(given.ravel())) < ALIKE:
+        return "of the same values in other places"
+    factor = times(value, given)
+    return factor if "times" in factor else "of other values"
+
+
+def times(value: Any, right: Any) -> str:
+    """`2.5 times the right one`, if it is by a constant factor; else how far off."""
+    value, right = np.asarray(value, np.float64), np.asarray(right, np.float64)
+    norm = float(np.sum(right**2))
+    factor = float(np.sum(value * right)) / norm if norm else 0.0
+    if not value.any():
+        return "zero"
+    if apart(value, factor * right) < ALIKE and abs(factor - 1) > ALIKE:
+        return f"{factor:.6g} times the right one"
+    return f"off by {apart(value, right):.1e}"
+
+
+def precision(seen: Rehearsal, true: Rehearsal) -> str:
+    """Which reduced precision has errors of the size of the first gradient's, if any."""
+    kinds = {w.dtype.name for w in seen.moments[0].weights.values()} - {"float64"}
+    if kinds:
+        return f" (weights() gives {listed(sorted(kinds))}: look for what is not float64)"
+    pairs = [(seen.gradients.get(n, g), g) for n, g in true.gradients.items()]
+    error = float(np.median([apart(*pair) for pair in pairs]))
+    if not 0 < error < 1 or len({times(*pair) for pair in pairs}) == 1:
+        return ""
+    digits = -np.log2(error)
+    title, bits = min(FORMATS.items(), key=lambda item: abs(item[1] + 1 - digits))
+    if abs(bits + 1 - digits) > 4:
+        return ""
+    return f" (errors of about {error:.0e}, as here, are those of {title} arithmetic)"
+
+
+def when(step: int) -> str:
+    if step > STEPS:
+        return f"at step {step - STEPS} after restart()"
+    return f"at step {step}" if step else "before the first step"
+
+
+def each(found: dict[str, str], count: int) -> str:
+    """What was found of each tensor, said once where it is the same of all `count`."""
+    if len(found) == count > 1 and len(set(found.values())) == 1:
+        return f"every tensor is {found.popitem()[1]}"
+    return listed([f"{name} is {text}" for name, text in found.items()])
+
+
+def listed(parts: list[str], most: int = 4) -> str:
+    more = f" and {len(parts) - most} more" if len(parts) > most else ""
+    return ", ".join(parts[:most]) + more
