@@ -33,7 +33,7 @@ def tf32(values):
     return values + (((bits + 0x1000) & ~0x1FFF).view(torch.float32) - values).detach()
 
 
-@defect("images", "loss", "what float32 arithmetic has")
+@defect("images", "loss", "those of float32 arithmetic")
 def float32_throughout(trainer):
     """float32 where float64 was asked for"""
     import torch
@@ -44,7 +44,7 @@ def float32_throughout(trainer):
         trainer._target_dtype = torch.float32
 
 
-@defect("images", "loss", "what float32 arithmetic has")
+@defect("images", "loss", "those of float32 arithmetic")
 def float32_products(trainer):
     """Weights in float64, matrix products and convolutions of float32 numbers"""
     import torch
