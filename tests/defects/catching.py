@@ -63,7 +63,12 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 
 class Caught(NamedTuple):
     by: str  # the check; "" if nothing caught it
-    message: str
+    reason: str
+    cause: str = ""  # what a diagnosis found
+
+    @property
+    def message(self) -> str:
+        return "; ".join(filter(None, [self.reason, self.cause]))
 
 
 Results = dict[Key, Caught]
@@ -84,23 +89,31 @@ def catch(folder: Path) -> Results:
     plan, folders = planned(folder)
     caught: Results = {}
     passed: dict[Key, Seat] = {}
+    for workload, contender, row in certificates(plan, folders):
+        key = row.framework, row.variant + f"/{workload}" * (row.variant == "right")
+        if row.status in PASSED:
+            passed[key] = contender, workload
+        else:
+            caught[key] = Caught(check(row), row.reason, row.cause)
+    for key, message in mismatches(plan.reference, passed, folders):
+        caught[key] = Caught("setting" if message else "", message)
+    return caught
+
+
+def certificates(
+    plan: Plan, folders: Folders
+) -> Iterator[tuple[str, PlannedContender, CertificateRow]]:
     with Progress(1, "defects") as progress:
         for workload in WORKLOADS:
             prepare(plan.study.workload(workload), folders.data / workload, 1, MnistSettings())
             make_reference(plan, workload, folders, progress)
             shown = shown_on(plan, workload)
             part = plan.model_copy(update={"contenders": [plan.reference, *shown]})
-            for name in dict.fromkeys(contender.framework for contender in shown):
-                for row in certify(part, workload, name, folders, progress).rows:
-                    key = name, row.variant + f"/{workload}" * (row.variant == "right")
-                    caught[key] = Caught(check(row), said(row))
-                    if not caught[key].by:
-                        (contender,) = (c for c in shown if c.name == row.name)
-                        passed[key] = contender, workload
-    for key, message in mismatches(plan.reference, passed, folders):
-        if message:
-            caught[key] = Caught("setting", message)
-    return caught
+            for name in FRAMEWORKS:
+                own = [contender for contender in shown if contender.framework == name]
+                if own:
+                    rows = certify(part, workload, name, folders, progress).rows
+                    yield from ((workload, *pair) for pair in zip(own, rows, strict=True))
 
 
 def planned(folder: Path) -> tuple[Plan, Folders]:
@@ -137,15 +150,8 @@ def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
     return [c for c in plan.contenders if (c.framework, c.variant) in here]
 
 
-def said(row: CertificateRow) -> str:
-    """Reason and cause, as the log has them."""
-    return "" if row.status in PASSED else "; ".join(filter(None, [row.reason, row.cause]))
-
-
 def check(row: CertificateRow) -> str:
-    """The part of the certificate that refused, in a word or two."""
-    if row.status in PASSED:
-        return ""
+    """The part of the certificate that refused, in a word or two; its status where it says none."""
     for sign, name in SIGNS:
         if sign in row.reason:
             return name

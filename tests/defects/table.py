@@ -24,17 +24,23 @@ TITLES = {
 INTRODUCTION = """\
 # Planted defects
 
-Who says that the certificate would notice? These are the real adapters, each spoilt in one way on
-purpose ([tests/packages/planted](../tests/packages/planted/planted)), and what was said of them.
-A test plants every one and demands that the check named here refuses it with a message that points
-at the cause; without a defect the same code must agree.
+Does a certificate notice what it should? These are the real adapters, each spoilt in one way
+([tests/packages/planted](../tests/packages/planted/planted)), and what was said of them. A test
+plants every one and demands that the check named here catches it, with a message that points at the
+cause; without a defect the same code must agree. TensorFlow's adapter where it says so, else
+PyTorch's.
 
-The table is written by `python -m tests.defects.table`. To add a defect, write a function in the
-module of its theme there that spoils a trainer, with the check that should catch it and a regular
-expression for what should be said, and write the table anew. A defect that nothing catches fails
-the tests.
+`names and shapes`, `before training`, `loss`, `gradient`, `weights`, `host arrays`, `restart`,
+`declaration`, `rounding` and `fence` are parts of the certificate; what explains a refusal is the
+same mistake, made on purpose in NumPy. `setting` is the ledger, for what leaves all numbers alone.
+
+`python -m tests.defects.table` writes this page. To add a defect, write a function that spoils a
+trainer in the module of its theme, with the check that should catch it and a regular expression for
+what should be said, and write the page anew. A defect that nothing catches fails the tests.
 """
-LONGEST = 220
+LONGEST = 200
+HEAD = "| defect | caught by | what is seen | what explains it |"
+RULE = "|---|---|---|---|"
 
 
 def document(caught: Results) -> str:
@@ -42,11 +48,12 @@ def document(caught: Results) -> str:
 
     lines = [INTRODUCTION, f"{len(DEFECTS)} defects:"]
     for theme, title in TITLES.items():
-        lines += ["", f"## {title}", "", "| defect | caught by | what it says |", "|---|---|---|"]
+        lines += ["", f"## {title}", "", HEAD, RULE]
         for key, defect in DEFECTS.items():
             if defect.theme == theme:
                 found = caught[key]
-                cells = (summary(defect.name, defect.summary), found.by, shortened(found.message))
+                said = (shortened(text) for text in (found.reason, found.cause))
+                cells = (summary(defect.name, defect.summary), found.by, *said)
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

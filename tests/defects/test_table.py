@@ -8,7 +8,7 @@ from tests.defects.table import DOCUMENT, TITLES, summary
 with planted():
     from planted.registry import DEFECTS
 
-ROW = re.compile(r"^\| (`.+?) \| (.+?) \| (.+?) \|$", re.M)
+ROW = re.compile(r"^\| (`.+?) \| (.+?) \| ", re.M)
 
 
 def test_it_has_every_defect_with_the_check_that_catches_it() -> None:
@@ -19,6 +19,6 @@ def test_it_has_every_defect_with_the_check_that_catches_it() -> None:
         for defect in DEFECTS.values()
         if defect.theme == theme
     ]
-    assert [(what, by) for what, by, _ in rows] == wanted
+    assert rows == wanted
     assert len(wanted) == len(DEFECTS)
     assert f"{len(DEFECTS)} defects" in DOCUMENT.read_text()
