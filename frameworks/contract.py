@@ -41,6 +41,10 @@ SETTINGS = (
     "optimiser",  # the implementation used
     "onednn",
     "blas",  # the library behind matrix products on the processor
+    "mode",  # training or inference
+    "input_gradient",  # computed or not computed, of the first trained layer
+    "relu_and_pool",  # relu first or pool first, where one follows the other
+    "gpu_memory",  # how memory is taken on a GPU
 )
 
 

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
+from frameworks.contract import SETTINGS, Adapter, Conditions, Trainer, Unavailable
 from frameworks.registry import adapter_class, framework, versions
 from frameworks.workloads import Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.optimisers import SGD
+from workflows.behaviour import probe
 
 # A power of two, so that no framework can round it.
 PLAIN_SGD = SGD(learning_rate=2.0**-7)
@@ -122,7 +123,17 @@ class Worker:
 
     def settings(self) -> dict[str, Any]:
         """Effective settings read back from the framework, and the cores pinned to."""
-        return {"settings": self.trainer.settings(), "cores": pinned()}
+        settings = self.trainer.settings()
+        if lacking := [name for name in SETTINGS if name not in settings]:
+            raise ValueError(
+                f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
+                'SETTINGS (frameworks/contract.py), with "n/a" where it has no such thing'
+            )
+        return {"settings": settings, "cores": pinned()}
+
+    def behaviour(self, variant: str) -> dict[str, Any]:
+        """What this contender does, by probe, for the loss and optimiser of the workload."""
+        return {"settings": probe(self.adapter, variant, self.workload)}
 
     def trace(self, variant: str, steps: int, out: str, plain_sgd: bool = False) -> dict[str, Any]:
         """Train without timing: the loss of every step, and the final weights into `out`."""
