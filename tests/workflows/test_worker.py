@@ -74,6 +74,20 @@ def test_a_trace_leaves_weights_and_losses(worker, tmp_path):
         assert set(weights) == set(worker.workload.parameter_shapes)
 
 
+def test_settings_that_lack_something_are_an_error(worker, monkeypatch):
+    whole = worker.settings()["settings"]
+    monkeypatch.setattr(worker.trainer, "settings", lambda: {"precision": whole["precision"]})
+    with pytest.raises(ValueError, match=r"lacks intra_threads, .*, mode, .*frameworks/contract"):
+        worker.settings()
+
+
+def test_probing_leaves_the_trainer_alone(worker):
+    before = worker.turn(first=0, count=4, rebuild=None)["loss"]
+    worker.build("default")
+    worker.behaviour("default")
+    assert worker.turn(first=0, count=4, rebuild=None)["loss"] == before
+
+
 def test_reasons_fit_on_a_line():
     assert explain(ValueError("a\n  b")) == "ValueError: a b"
     assert explain(MemoryError()).startswith("out of memory")

@@ -1,7 +1,7 @@
 """Convolution with stride 2: where SAME padding puts its zeros, and the precision of products.
 
-An impulse beside a corner meets other taps of the kernel where there is a row of zeros
-above, so the size of the response says which. Wide enough for a tensor core to take it.
+An impulse at an edge meets other taps of the kernel where there is a row of zeros above or
+to the left, so the size of the response says which. Wide enough for a tensor core to take it.
 """
 
 from itertools import product
@@ -17,7 +17,7 @@ from workflows.behaviour.products import KEPT, NUMBER, WITHIN
 
 SIZE, CHANNELS, BATCH = 8, 16, 8
 TAPS = np.array([[1.0, 2.0, 3.0], [4.0, 6.0, 9.0], [12.0, 18.0, 27.0]])
-IMPULSE = (0, 1)  # row and column
+IMPULSES = {(0, 1): 1, (7, 0): 2}  # row and column, height
 PADDINGS = {"bottom and right": 0, "both sides": 1}  # zeros above and to the left
 KERNELS = {"": TAPS, ", kernel transposed": TAPS.T, ", kernel turned round": TAPS[::-1, ::-1]}
 
@@ -32,7 +32,8 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen:
     kernel = TAPS[:, :, None, None] * np.eye(CHANNELS)
     trainer, _ = trained(adapter, variant, asked, {"conv2d1.kernel": kernel})
     images = np.zeros((BATCH, SIZE, SIZE, CHANNELS), np.float32)
-    images[:, *IMPULSE] = NUMBER
+    for (row, column), height in IMPULSES.items():
+        images[:, row, column] = height * NUMBER
     value = step(trainer, images, np.zeros((BATCH, asked.outputs), np.float32))
     return nearest(value, candidates(), WITHIN)
 
@@ -48,12 +49,13 @@ def candidates() -> dict[tuple[str, str], float]:
 
 
 def response(taps: np.ndarray, before: int) -> float:
-    """The sum of squares that an impulse of 1 leaves in one channel."""
+    """The sum of squares that the impulses leave in one channel; no output sees two."""
     total = 0.0
     for row, column in np.ndindex(SIZE // 2, SIZE // 2):
-        i, j = IMPULSE[0] + before - 2 * row, IMPULSE[1] + before - 2 * column
-        if 0 <= i < 3 and 0 <= j < 3:
-            total += taps[i, j] ** 2
+        for (y, x), height in IMPULSES.items():
+            i, j = y + before - 2 * row, x + before - 2 * column
+            if 0 <= i < 3 and 0 <= j < 3:
+                total += (height * taps[i, j]) ** 2
     return total
 
 
