@@ -114,7 +114,7 @@ TRAPS = (
         "mode",
         ("mode",),
         "One published comparison timed training against inference. No layer of the vocabulary "
-        "acts on it, and a network without one says n/a.",
+        "acts on the mode, and n/a is a network that keeps none.",
         rows=("train / inference mode",),
     ),
     Trap(
@@ -153,7 +153,8 @@ TRAPS = (
     Trap(
         "threads",
         ("intra_threads", "inter_threads", "computing_threads"),
-        "As configured in the framework, and as many as did half as much as the busiest.",
+        "As configured in the framework, and as many as did at least half of the busiest one's "
+        "work in a large product.",
         tolerance=0.3,  # work is not shared out alike on many threads
         rows=("CPU threads",),
     ),

@@ -35,6 +35,7 @@ class Worker:
     """What a coordinator may ask for, one method each."""
 
     adapter: Adapter
+    conditions: Conditions
     trainer: Trainer
     workload: Workload
 
@@ -44,8 +45,9 @@ class Worker:
         installed = versions(description)
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
+        self.conditions = Conditions(**conditions)
         try:
-            self.adapter = adapter_class(description)(Conditions(**conditions))
+            self.adapter = adapter_class(description)(self.conditions)
         except Unavailable as reason:
             return {"missing": str(reason), "versions": installed}
         return {"versions": {**installed, "numpy": np.__version__, "python": python_version()}}
@@ -133,7 +135,10 @@ class Worker:
 
     def behaviour(self, variant: str) -> dict[str, Any]:
         """What this contender does, by probe, for the loss and optimiser of the workload."""
-        return {"settings": probe(self.adapter, variant, self.workload)}
+        settings = probe(self.adapter, variant, self.workload)
+        if self.conditions.device == "gpu":  # the processor's threads only wait for it
+            settings["computing_threads"] = "n/a"
+        return {"settings": settings}
 
     def trace(self, variant: str, steps: int, out: str, plain_sgd: bool = False) -> dict[str, Any]:
         """Train without timing: the loss of every step, and the final weights into `out`."""

@@ -1,5 +1,7 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,12 @@ def test_probing_leaves_the_trainer_alone(worker):
     worker.build("default")
     worker.behaviour("default")
     assert worker.turn(first=0, count=4, rebuild=None)["loss"] == before
+
+
+def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
+    assert worker.behaviour("default")["settings"]["computing_threads"] in (1, "n/a")
+    worker.conditions = replace(worker.conditions, device="gpu")
+    assert worker.behaviour("default")["settings"]["computing_threads"] == "n/a"
 
 
 def test_reasons_fit_on_a_line():
