@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from analysis.certificates import components
-from analysis.settings import NONE, SettingLine
+from analysis.ledger import entries
 from analysis.study import Seat
 from analysis.tables import Findings
 from analysis.words import alike, crossed, listing, percent, probability, sentence, three, title
+from frameworks.traps import ABSENT, HANDLED
 
 
 @dataclass(frozen=True)
@@ -115,34 +115,25 @@ def device_table(findings: Findings) -> Display:
 
 
 def setting_table(findings: Findings) -> Display:
-    """Only settings that differ between contenders compared, a line for each way they do."""
-    differing = [line for line in findings.settings if line.setting and line.equal != "yes"]
-    conditions = [(s.workload, s.variant, s.device, s.threads) for s in findings.measured]
-    found: dict[tuple[str, str], list[tuple[object, ...]]] = {}
-    for (setting, *where), lines in groupby(
-        sorted(differing, key=lambda line: (line.setting, *condition(line))),
-        key=lambda line: (line.setting, *condition(line)),
-    ):
-        held = list(lines)
-        if any(line.equal == "no" for line in held):
-            values = "; ".join(
-                f"{title(line.framework)}: {line.value}" for line in held if line.value != NONE
-            )
-            found.setdefault((setting, values), []).append(tuple(where))
+    """The ledger: a row for each trap, then those that the harness rules out for everybody."""
+    found = entries(findings.settings)
+    frameworks = list(found[0].values) if found else []
     return Display(
-        "Settings that differ between contenders compared, as read back from the frameworks",
-        [("setting", False), ("values", False), ("where", False)],
+        "The ledger: what may differ between frameworks, as read back from them or found by probe",
         [
-            [setting, values, "everywhere" if set(where) == set(conditions) else crossed(where)]
-            for (setting, values), where in found.items()
+            ("trap", False), *((title(name), False) for name in frameworks),
+            ("status", False), ("what it matters", False),
         ],
-        [],
+        [
+            [
+                one.title, *(one.values[name] for name in frameworks),
+                f"{one.status} ({one.where})" if one.where else one.status, one.matters,
+            ]
+            for one in found
+        ],
+        [*HANDLED.items(), *ABSENT.items()],
         "settings.csv",
-    )
-
-
-def condition(line: SettingLine) -> tuple[str, str, str, int]:
-    return (line.workload, line.variant, line.device, line.threads)
+    )  # fmt: skip
 
 
 def environment_table(findings: Findings) -> Display:

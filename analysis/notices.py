@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from analysis.ledger import mismatches
 from analysis.tables import Findings
 from analysis.words import count, crossed, listing, title
 
@@ -50,6 +51,10 @@ def notices(findings: Findings) -> list[Notice]:
                 f"{count(len(refused), 'pair')} not shown to compute the same, so their times are "
                 f"given but not compared: {crossed(keys)}.",
             )
+        )
+    for setting, where in mismatches(findings.settings):
+        found.append(
+            Notice("Mismatched", f"{setting} should be equal and is not: {where}. See the ledger.")
         )
     failed = [line for line in findings.missing if line.status == "failed"]
     if failed:

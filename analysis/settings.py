@@ -1,20 +1,25 @@
-"""What the frameworks said they ran with, and where those that are compared differ."""
+"""What the frameworks ran with, and where those that are compared differ: the ledger's rows."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.certificates import Certificates
 from analysis.roster import Attendance
 from analysis.study import Machine, Seat
+from frameworks.traps import BY_SETTING, ROUNDED, Trap
 
 NONE = "n/a"
-ROUNDED = 1e-6  # relative; a framework that keeps 0.9 in float32 answers 0.8999999761581421
+UNRECORDED = "not recorded"
+SILENT = (NONE, UNRECORDED, "not supported")  # how values begin that nothing is held against
+STATUSES = ("mismatched", "declared", "equal", NONE)  # the weightiest first
 
 
 @dataclass(frozen=True)
 class SettingLine:
-    """A row of settings.csv. `equal` is about the contenders compared with each other: same
-    workload, device, threads and variant; "n/a" where this one has no such setting."""
+    """A row of settings.csv. `status` is about the contenders compared with each other, of the
+    same workload, device, threads and variant: `equal`; `declared`, for the `reason` given;
+    `mismatched`; or `n/a`, where there is nothing to hold against anything."""
 
     machine: str
     workload: str
@@ -24,28 +29,36 @@ class SettingLine:
     threads: int
     setting: str
     value: str
-    equal: str
+    trap: str
+    status: str
     dataset: str
     reason: str
 
 
 def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[SettingLine]:
     values = {seat: effective(machine, seat) for seat in roster}
+    certificates = Certificates(machine)
     lines = []
     for seat, own in values.items():
-        rivals = [other for other in values if other._replace(framework=seat.framework) == seat]
-        for setting in sorted(own) or [""]:
-            others = {values[rival].get(setting, NONE) for rival in rivals} - {NONE}
-            value = own.get(setting, "")
+        rivals = [s for s in values if s != seat and s._replace(framework=seat.framework) == seat]
+        for setting in sorted({*own, *BY_SETTING}) if own else [""]:
+            trap = BY_SETTING.get(setting)
+            value = own.get(setting, UNRECORDED) if own else ""
+            others = {rival: values[rival].get(setting, UNRECORDED) for rival in rivals}
+            if not own:
+                status, reason = "", roster[seat].reason or "no settings were recorded"
+            else:
+                status, reason = judged(trap, seat, value, others, certificates)
             lines.append(
                 SettingLine(
                     machine=machine.name,
                     **seat._asdict(),
                     setting=setting,
                     value=value,
-                    equal="" if not own else NONE if value == NONE else yes(agree(value, others)),
+                    trap=trap.title if trap else "",
+                    status=status,
                     dataset=machine.dataset(seat.workload),
-                    reason="" if own else roster[seat].reason or "no settings were recorded",
+                    reason=reason,
                 )
             )
     return lines
@@ -62,21 +75,45 @@ def effective(machine: Machine, seat: Seat) -> dict[str, str]:
     return {name: " | ".join(values) for name, values in found.items()}
 
 
-def agree(value: str, others: Iterable[str]) -> bool:
-    """The same words, or numbers that are the same but for rounding."""
-    return all(value == other or close(value, other) for other in others)
+def judged(
+    trap: Trap | None, seat: Seat, value: str, others: dict[Seat, str], certificates: Certificates
+) -> tuple[str, str]:
+    """Status and reason of one value, against those of the others compared with it."""
+    others = {rival: other for rival, other in others.items() if not other.startswith(SILENT)}
+    if value.startswith(SILENT) or not others:
+        return NONE, ""
+    tolerance = trap.tolerance if trap else ROUNDED
+    differing = [r for r, other in others.items() if not agree(value, other, tolerance)]
+    if not differing:
+        return "equal", ""
+    if trap and trap.rule == "own":
+        return "declared", trap.reason
+    if trap and trap.component:
+        found = [next(deviations(trap, (seat, r), certificates), "") for r in differing]
+        if all(found):
+            return "declared", found[0]
+    return "mismatched", ""
 
 
-def close(one: str, other: str) -> bool:
+def deviations(trap: Trap, seats: Sequence[Seat], certificates: Certificates) -> Iterator[str]:
+    """What the certificates of two contenders declare of the trap's component."""
+    for seat in seats:
+        _, row = certificates.found.get(seat, (None, None))
+        if row and row.status == "declared" and row.reason.startswith(f"{trap.component}."):
+            yield f"by the certificate of {seat.contender}"
+
+
+def agree(one: str, other: str, tolerance: float = ROUNDED) -> bool:
+    """The same words, or numbers that are the same within the tolerance."""
+    if one == other:
+        return True
     try:
-        return math.isclose(float(one), float(other), rel_tol=ROUNDED)
+        return math.isclose(float(one), float(other), rel_tol=tolerance)
     except ValueError:
         return False
 
 
 def spoken(value: object) -> str:
-    return yes(value) if isinstance(value, bool) else str(value)
-
-
-def yes(truth: bool) -> str:
-    return "yes" if truth else "no"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -5,8 +5,9 @@ from typing import cast
 
 from analysis.certificates import size
 from analysis.drift import drifts
+from analysis.ledger import entries, mismatches
 from analysis.machine import virtual
-from analysis.settings import NONE
+from analysis.settings import UNRECORDED
 from analysis.study import Seat
 from analysis.tables import Findings
 from analysis.words import count, crossed, listing, percent, three, title
@@ -89,13 +90,12 @@ def deviations(findings: Findings) -> Iterator[str]:
 
 
 def unequal(findings: Findings) -> Iterator[str]:
-    names = {line.setting for line in findings.settings if line.equal == "no"}
-    if names:
-        yield (
-            f"Settings that differ between contenders compared: {listing(sorted(names))}; "
-            "see the table of settings."
-        )
-    changing = {line.setting for line in findings.settings if " | " in line.value} - {NONE}
+    for setting, where in mismatches(findings.settings):
+        yield f"Should be equal and is not: {setting}, {where}; see the ledger under Settings."
+    unknown = [one.title for one in entries(findings.settings) if one.status == UNRECORDED]
+    if unknown:
+        yield f"Not read back in these records: {listing(unknown)}."
+    changing = {line.setting for line in findings.settings if " | " in line.value}
     if changing:
         yield f"Settings that changed between replicates: {listing(sorted(changing))}."
 

@@ -27,7 +27,8 @@ from frameworks.workloads import Weights, Workload
 Setting = str | int | float | bool
 
 # What every trainer reads back from its running framework, so that contenders can be
-# compared setting by setting. "n/a" where a framework has no such thing.
+# compared setting by setting (frameworks/traps.py). "n/a" where a framework has no such thing.
+# What can be seen from outside is not asked: workflows/behaviour finds that out by itself.
 SETTINGS = (
     "precision",  # type of the weights as stored
     "intra_threads",  # threads inside one operation
@@ -41,6 +42,10 @@ SETTINGS = (
     "optimiser",  # the implementation used
     "onednn",
     "blas",  # the library behind matrix products on the processor
+    "mode",  # training or inference
+    "input_gradient",  # computed or not computed, of the first trained layer
+    "relu_and_pool",  # relu first or pool first, where one follows the other
+    "gpu_memory",  # how memory is taken on a GPU
 )
 
 

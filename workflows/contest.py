@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from frameworks.registry import framework
+from workflows.behaviour import UNSUPPORTED
 from workflows.code import code, content_hash
 from workflows.columns import Columns
 from workflows.environment import environment
@@ -77,6 +78,8 @@ class Contest:
                     answer = self.ask(index, "settings")
                     self.records[index].settings = answer["settings"]
                     self.records[index].cores = answer["cores"]
+            if self.replicate == 1:  # the same code answers the same in every replicate
+                self.probe_behaviour(report)
             for worker in self.workers.values():  # all at once; the stack then waits for each
                 worker.dismiss()
 
@@ -122,6 +125,18 @@ class Contest:
                     rebuild = framework(record.framework).variants[record.variant].rebuilds
                 rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
                 self.columns.add(record, number, position, settle, rows)
+
+    def probe_behaviour(self, report: Report) -> None:
+        """What each contender really computes, after all timing. A probe that it does not
+        survive says so in the settings, and takes nothing back of what was measured."""
+        for index in self.still(self.running):
+            record = self.records[index]
+            report(self.turns, f"probing {record.name}")
+            try:
+                answer = self.ask(index, "behaviour", variant=record.variant)
+            except WorkerDied as death:
+                answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {death.reason}"}}
+            record.settings |= answer["settings"]
 
     def stage(self, number: int) -> str:
         return f"round {number}/{self.deal.rounds}" if number else "warm-up"

@@ -26,6 +26,7 @@ TASK = (
     "frameworks/contract.py",
     "frameworks/registry.py",
     "frameworks/workloads",
+    "workflows/behaviour",
     "workflows/process.py",
     "workflows/worker.py",
 )

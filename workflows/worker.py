@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
+from frameworks.contract import SETTINGS, Adapter, Conditions, Trainer, Unavailable
 from frameworks.registry import adapter_class, framework, versions
 from frameworks.workloads import Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows import training
+from workflows.behaviour import probe
 from workflows.rehearsal import Script, perform
 
 FENCED_NS = 50_000_000  # about as much work stands before a fence that is examined
@@ -36,6 +37,7 @@ class Worker:
     """What a coordinator may ask for, one method each."""
 
     adapter: Adapter
+    conditions: Conditions
     trainer: Trainer
     workload: Workload
 
@@ -45,8 +47,9 @@ class Worker:
         installed = versions(description)
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
+        self.conditions = Conditions(**conditions)
         try:
-            self.adapter = adapter_class(description)(Conditions(**conditions))
+            self.adapter = adapter_class(description)(self.conditions)
         except Unavailable as reason:
             return {"missing": str(reason), "versions": installed}
         return {"versions": {**installed, "numpy": np.__version__, "python": python_version()}}
@@ -124,7 +127,20 @@ class Worker:
 
     def settings(self) -> dict[str, Any]:
         """Effective settings read back from the framework, and the cores pinned to."""
-        return {"settings": self.trainer.settings(), "cores": pinned()}
+        settings = self.trainer.settings()
+        if lacking := [name for name in SETTINGS if name not in settings]:
+            raise ValueError(
+                f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
+                'SETTINGS (frameworks/contract.py), with "n/a" where it has no such thing'
+            )
+        return {"settings": settings, "cores": pinned()}
+
+    def behaviour(self, variant: str) -> dict[str, Any]:
+        """What this contender does, by probe, for the loss and optimiser of the workload."""
+        settings = probe(self.adapter, variant, self.workload)
+        if self.conditions.device == "gpu":  # the processor's threads only wait for it
+            settings["computing_threads"] = "n/a"
+        return {"settings": settings}
 
     def trace(
         self,

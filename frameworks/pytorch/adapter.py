@@ -108,6 +108,10 @@ class PyTorchTrainer(Trainer):
             "denormals": probes.denormals(weight),
             "onednn": probes.onednn(),
             "blas": probes.blas(),
+            "mode": probes.mode(self._network),
+            "input_gradient": probes.input_gradient(self._network, images),
+            "relu_and_pool": probes.relu_and_pool(self._network),
+            "gpu_memory": probes.gpu_memory() if weight.is_cuda else "n/a",
             "freed_memory": memory.freed(),
             **optimisers.settings(self._optimiser),
         }

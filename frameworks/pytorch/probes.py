@@ -1,9 +1,12 @@
 """Settings that PyTorch has no single getter for, some read off what it computes."""
 
 import re
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+
+POOLS = (nn.MaxPool2d, nn.AvgPool2d)
 
 
 @torch.no_grad()
@@ -16,6 +19,35 @@ def layout(network: nn.Sequential, value: Tensor) -> str:
             return "NHWC" if value.stride(1) == 1 else "NCHW"
         value = module(value)
     return "n/a"
+
+
+def mode(network: nn.Module) -> str:
+    """Of every module, since each keeps its own."""
+    modes = {"training" if module.training else "inference" for module in network.modules()}
+    return " and ".join(sorted(modes))
+
+
+def input_gradient(network: nn.Module, value: Tensor) -> str:
+    """Whether a backward pass through the network ends at its input too, `value` being as
+    the training step gets it."""
+    left, found = [network(value).grad_fn], set()
+    while left:
+        node = left.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            left += [following for following, _ in node.next_functions]
+    weights = {id(parameter) for parameter in network.parameters()}
+    leaves = {id(node.variable) for node in found if hasattr(node, "variable")}
+    return "computed" if leaves - weights else "not computed"
+
+
+def relu_and_pool(network: nn.Module) -> str:
+    """The order of the two, wherever they are neighbours."""
+    kinds = ["relu" if isinstance(m, nn.ReLU) else "pool" if isinstance(m, POOLS) else ""
+             for m in network.modules() if not list(m.children())]  # fmt: skip
+    pairs = set(pairwise(kinds))
+    orders = [f"{one} first" for one, other in sorted(pairs) if {one, other} == {"relu", "pool"}]
+    return " and ".join(orders) or "n/a"
 
 
 def denormals(like: Tensor) -> str:
@@ -34,3 +66,7 @@ def blas() -> str:
     """As the build says of itself: `mkl`, `open`, `accelerate`."""
     found = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
     return found[1] if found else "unknown"
+
+
+def gpu_memory() -> str:
+    return f"taken as needed, {torch.cuda.get_allocator_backend()} allocator"

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.tensorflow import default, probes, tuned
+from frameworks.tensorflow import default, graphs, probes, tuned
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -111,6 +111,8 @@ class TensorFlowTrainer(Trainer):
         weight = tf.convert_to_tensor(self._variables[0])
         gpu = "GPU" in weight.device
         tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
+        operations = graphs.forward(self._network, images)
+        step = getattr(self._train_step, "traced", self._train_step)
         return {
             "precision": weight.dtype.name,
             "device": probes.gpu_name() if gpu else "cpu",
@@ -119,11 +121,15 @@ class TensorFlowTrainer(Trainer):
             "tf32_matmul": tf32,
             "tf32_convolution": tf32,
             "cudnn_autotune": probes.cudnn_autotune() if gpu else "n/a",
-            "layout": probes.layout(self._network, images),
+            "layout": graphs.layout(operations),
             "compilation": "tf.function",
             "denormals": probes.denormals(weight.dtype),
             "onednn": probes.onednn(),
             "blas": "oneDNN" if probes.onednn() else "Eigen",  # built in, nothing else is linked
+            "mode": "n/a",  # an argument of each call; the network is in none
+            "input_gradient": graphs.input_gradient(step, self._variables[0]),
+            "relu_and_pool": graphs.relu_and_pool(operations),
+            "gpu_memory": probes.gpu_memory() if gpu else "n/a",
             "freed_memory": probes.freed_memory(),
             **self._optimiser_settings(self._optimiser),
         }
@@ -153,4 +159,5 @@ def looked_up_once(function: Any) -> Step:
             found.append(function.get_concrete_function(*arguments))
         return found[0](*arguments)
 
+    call.traced = function  # type: ignore[attr-defined]  # its graphs are there to be read
     return call

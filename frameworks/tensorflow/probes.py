@@ -1,4 +1,4 @@
-"""Settings that TensorFlow has no getter for, read off its graphs and what it computes."""
+"""Settings that TensorFlow has no getter for, read off what it computes."""
 
 import os
 import resource
@@ -8,15 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.util import _pywrap_util_port
 
-SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
 BYTES = 1 << 26
-
-
-def layout(network: Any, images: Any) -> str:
-    """The data format of the network's operations, traced."""
-    traced = tf.function(lambda x: network(x, training=True)).get_concrete_function(images)
-    operations = [op for op in traced.graph.get_operations() if op.type in SPATIAL]
-    return "/".join(sorted({op.get_attr("data_format").decode() for op in operations})) or "n/a"
 
 
 def denormals(dtype: Any) -> str:
@@ -51,3 +43,9 @@ def cudnn_autotune() -> bool:
 def gpu_name() -> str:
     details = tf.config.experimental.get_device_details(tf.config.get_visible_devices("GPU")[0])
     return str(details.get("device_name", "gpu"))
+
+
+def gpu_memory() -> str:
+    gpu = tf.config.get_visible_devices("GPU")[0]
+    grows = tf.config.experimental.get_memory_growth(gpu)
+    return "taken as needed" if grows else "taken at once"

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,10 +113,53 @@ def test_settings(contender: Contender, optimiser: Optimiser, precision: str) ->
     assert settings["intra_threads"] == settings["inter_threads"] == 1
     assert settings["tf32_matmul"] is settings["tf32_convolution"] is False
     assert settings["denormals"] in ("kept", "flushed")
+    assert settings["mode"] == ("training" if contender.framework == "pytorch" else "n/a")
+    assert settings["input_gradient"] == "not computed"
     channels_first = contender[:2] == ("pytorch", "default")
     assert settings["layout"] == ("NCHW" if channels_first else "NHWC")
     for name, value in vars(optimiser).items():
         assert settings[name] == pytest.approx(value, rel=1e-15 if precision == "float64" else 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("network", "order"),
+    [
+        ("valid", "relu first"),
+        ("activation-first", "pool first"),
+        ("same", "n/a"),
+        ("gaps-between-pools", "relu first"),
+    ],
+)
+def test_the_order_of_relu_and_pool(contender: Contender, network: str, order: str) -> None:
+    assert contender.trainer(NETWORKS[network]).settings()["relu_and_pool"] == order
+
+
+@pytest.mark.parametrize("network", ["valid", "same-stride-2", "regression"])
+def test_a_gradient_of_the_input_is_seen(contender: Contender, network: str) -> None:
+    """In PyTorch a mini-batch that asks for it, in TensorFlow a step that returns it."""
+    workload = NETWORKS[network]
+    trainer: Any = contender.trainer(workload)
+    if contender.framework == "pytorch":
+        put = trainer.put
+        trainer.put = lambda *arrays: (put(*arrays)[0].requires_grad_(), put(*arrays)[1])
+    else:
+        import tensorflow as tf
+
+        network_, optimiser = trainer._network, trainer._optimiser
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def step(inputs: Any, targets: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                loss = tf.reduce_sum(network_(inputs, training=True) ** 2)
+            variables = network_.trainable_variables
+            found, own = tape.gradient(loss, (variables, inputs))
+            optimiser.apply_gradients(zip(found, variables, strict=True))
+            return loss + 0 * tf.reduce_sum(own)
+
+        trainer._train_step = step
+    train(trainer, workload, steps=1)
+    assert trainer.settings()["input_gradient"] == "computed"
 
 
 def test_settings_do_not_disturb_training(contender: Contender) -> None:

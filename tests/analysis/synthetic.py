@@ -13,6 +13,7 @@ import pandas as pd
 from frameworks.workloads import from_dict, load, narrowed, to_dict
 from workflows import records as r
 from workflows import storage
+from workflows.behaviour import QUESTIONS
 
 # Milliseconds of a step on one thread, as measured in facts.md.
 MS = {
@@ -220,10 +221,30 @@ def make_contender(
             if torch
             else ("ResourceApplyAdam" if tuned else "keras.optimizers.Adam"),
             "onednn": True,
+            "blas": "mkl" if torch else "oneDNN",
+            "device": "cpu",
+            "mode": "training" if torch else "n/a",
+            "input_gradient": "not computed",
+            "relu_and_pool": "n/a" if workload == "mlp" else "relu first",
+            "gpu_memory": "n/a",
+            "freed_memory": "kept",
+            "learning_rate": 0.001 if torch or tuned else 0.0010000000474974513,
+            **(make_behaviour(contender) if replicate == 1 else {}),
         },
         cores=list(range(contender.threads)),
         build_s=0.2 if torch else 0.9,
     )
+
+
+def make_behaviour(contender: r.Contender) -> dict[str, r.Setting]:
+    """What the probes find, in the first replicate."""
+    keras = (contender.framework, contender.variant) == ("tensorflow", "default")
+    return {
+        **dict.fromkeys(QUESTIONS, "as it should be"),
+        "effective_epsilon": 3.162e-7 if keras else 1e-8,
+        "epsilon_place": "outside the root" + ", before bias correction" * keras,
+        "computing_threads": contender.threads,
+    }
 
 
 def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRecords:

@@ -1,3 +1,4 @@
+from workflows.behaviour import QUESTIONS
 from workflows.contest import contest_seed
 from workflows.records import BATCHES
 
@@ -77,6 +78,19 @@ def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     record, _ = study().contest()
     assert record.contenders[0].settings["intra_threads"] == 1
+
+
+def test_contenders_are_probed_once_and_keep_what_was_measured(study):
+    made = study(contenders=several("default", "delicate"), replicates=2)
+    record, rows = made.contest()
+    right, delicate = (c.settings for c in record.contenders)
+    assert right["effective_epsilon"] == 1e-8 and right["restart"] == "forgets"
+    assert right["same_padding"] == "not supported: an abacus cannot do probe"
+    assert "SIGKILL" in delicate["behaviour"] and "precision" in delicate
+    assert [c.status for c in record.contenders] == ["ok", "ok"]
+    assert rows.groupby("contender").size().nunique() == 1
+    again, _ = made.contest(replicate=2)
+    assert not set(QUESTIONS) & set(again.contenders[0].settings)
 
 
 def test_a_slowed_contender_comes_out_slower(study):

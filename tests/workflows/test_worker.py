@@ -1,6 +1,7 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
@@ -140,6 +141,26 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
     monkeypatch.setattr(worker.adapter, "trainer", slow)
     share = worker.fence("default")["unfenced"]
     assert share < 0.2 if waits else share > 0.8
+
+
+def test_settings_that_lack_something_are_an_error(worker, monkeypatch):
+    whole = worker.settings()["settings"]
+    monkeypatch.setattr(worker.trainer, "settings", lambda: {"precision": whole["precision"]})
+    with pytest.raises(ValueError, match=r"lacks intra_threads, .*, mode, .*frameworks/contract"):
+        worker.settings()
+
+
+def test_probing_leaves_the_trainer_alone(worker):
+    before = worker.turn(first=0, count=4, rebuild=None)["loss"]
+    worker.build("default")
+    worker.behaviour("default")
+    assert worker.turn(first=0, count=4, rebuild=None)["loss"] == before
+
+
+def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
+    assert worker.behaviour("default")["settings"]["computing_threads"] in (1, "n/a")
+    worker.conditions = replace(worker.conditions, device="gpu")
+    assert worker.behaviour("default")["settings"]["computing_threads"] == "n/a"
 
 
 def test_reasons_fit_on_a_line():

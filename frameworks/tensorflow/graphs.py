@@ -1,0 +1,76 @@
+"""What TensorFlow's traced graphs say about a network and its training step."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
+POOLS = ("MaxPool", "AvgPool")
+PRODUCTS = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput")
+PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd")  # values, not new ones
+
+
+def forward(network: Any, images: Any) -> list[Any]:
+    """The operations of the network's forward pass, traced."""
+    traced = tf.function(lambda x: network(x, training=True)).get_concrete_function(images)
+    return list(traced.graph.get_operations())
+
+
+def layout(operations: Iterable[Any]) -> str:
+    formats = {op.get_attr("data_format").decode() for op in operations if op.type in SPATIAL}
+    return "/".join(sorted(formats)) or "n/a"
+
+
+def relu_and_pool(operations: Iterable[Any]) -> str:
+    found = set()
+    for operation in operations:
+        if operation.type in POOLS:
+            found |= {"relu first" for op in sources(operation) if op.type == "Relu"}
+            found |= {"pool first" for op in users(operation) if op.type == "Relu"}
+    return " and ".join(sorted(found)) or "n/a"
+
+
+def sources(operation: Any) -> Iterator[Any]:
+    """Where its inputs come from, behind what only passes them on."""
+    for tensor in operation.inputs:
+        if tensor.op.type in PASSED_ON:
+            yield from sources(tensor.op)
+        else:
+            yield tensor.op
+
+
+def users(operation: Any) -> Iterator[Any]:
+    """What uses its outputs, behind what only passes them on."""
+    for tensor in operation.outputs:
+        for user in tensor.consumers():
+            if user.type in PASSED_ON:
+                yield from users(user)
+            else:
+                yield user
+
+
+def input_gradient(step: Any, kernel: Any) -> str:
+    """Whether the training steps traced so far multiply by the first trained kernel once,
+    forward, or a second time, for the gradient of its input, and use the result."""
+    found = set()
+    for traced in step._list_all_concrete_functions():
+        graph = traced.graph
+        handles = [inner for outer, inner in graph.captures if outer is kernel.handle]
+        reads = [op for h in handles for op in h.consumers() if op.type == "ReadVariableOp"]
+        products = {op for read in reads for op in users(read) if op.type in PRODUCTS}
+        computed = len(products & used(graph)) > 1
+        found.add("computed" if computed else "not computed")
+    return " and ".join(sorted(found)) or "n/a"
+
+
+def used(graph: Any) -> set[Any]:
+    """The operations whose results reach an output or a variable; no others are run."""
+    left = [tensor.op for tensor in graph.outputs] + list(graph.control_outputs)
+    found: set[Any] = set()
+    while left:
+        operation = left.pop()
+        if operation not in found:
+            found.add(operation)
+            left += [tensor.op for tensor in operation.inputs] + list(operation.control_inputs)
+    return found

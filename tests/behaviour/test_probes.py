@@ -1,0 +1,237 @@
+"""The probes find what is right right, in both frameworks, and each fault by its name."""
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from frameworks.contract import Adapter, Setting
+from frameworks.workloads import Workload, load
+from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+from tests.adapters.training import started
+from workflows.behaviour import GROUPS, QUESTIONS, convolution, loss, optimiser, probe, threads
+from workflows.behaviour.products import KEPT, WITHIN
+
+CNN = load("mnist-cnn", None)
+MLP = load("mlp", None)
+VARIANTS = [(f, v) for f in ("pytorch", "tensorflow") for v in ("default", "tuned")]
+PUBLISHED: dict[str, Setting] = {
+    "effective_rate": 0.001,
+    "effective_epsilon": 1e-8,
+    "epsilon_place": "outside the root",
+    "second_update": 1,
+    "weight_decay": "none",
+    "restart": "forgets",
+    "loss_reduction": "mean",
+    "loss_of": "logits",
+    "labels": "from 0",
+    "loss_taken": "before the update",
+    "put": "copies",
+    "initial_weights": "as given",
+    "gradients": "fresh",
+    "same_padding": "bottom and right",
+    "convolution_products": "float32",
+    "dense_products": "float32",
+    "weights_kept": "float32",
+}
+
+
+def answers(adapter: Adapter, workload: Workload, *names: str, variant: str = "default") -> Any:
+    """The answers to these questions alone."""
+    found = {}
+    for observe, questions in GROUPS:
+        if wanted := [name for name in names if name in questions]:
+            seen = observe(adapter, variant, workload)
+            found |= {name: questions[name](seen) for name in wanted}
+    return found
+
+
+def same(found: Mapping[str, Setting], wanted: Mapping[str, Setting]) -> None:
+    """Numbers but for float32's rounding, words to the letter."""
+    assert set(found) == set(wanted)
+    for name, value in wanted.items():
+        assert found[name] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-3))
+
+
+@pytest.mark.parametrize(("framework", "variant"), VARIANTS)
+def test_frameworks(framework: str, variant: str) -> None:
+    found = probe(started(framework, "cpu", "float32"), variant, CNN)
+    assert tuple(found) == QUESTIONS
+    assert found.pop("computing_threads") in (1, "n/a")
+    wanted = dict(PUBLISHED)
+    if (framework, variant) == ("tensorflow", "default"):
+        wanted["effective_epsilon"] = 3.162e-7
+        wanted["epsilon_place"] = "outside the root, before bias correction"
+    same(found, wanted)
+
+
+@pytest.mark.parametrize(("framework", "variant"), VARIANTS)
+@pytest.mark.parametrize(
+    ("published", "rate", "epsilon", "place", "second"),
+    [
+        (SGD(0.01), 0.01, "n/a", "n/a", 1),
+        (Momentum(0.001), 0.001, "n/a", "n/a", 1.902),  # the gradient has fallen by 0.2 %
+        (RMSprop(), 0.003162, 3.162e-8, "outside the root", 0.7255),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_optimisers(
+    framework: str, variant: str, published: Optimiser, rate: float, epsilon: Any, place: str,
+    second: float,
+) -> None:  # fmt: skip
+    if (framework, variant, published.kind) == ("tensorflow", "default", "rmsprop"):
+        epsilon, place = 3.162e-4, "inside the root"
+    adapter = started(framework, "cpu", "float32")
+    names = ["effective_rate", "effective_epsilon", "epsilon_place", "second_update", "restart"]
+    found = answers(adapter, replace(MLP, optimiser=published), *names, variant=variant)
+    wanted = dict(zip(names, (rate, epsilon, place, second, "forgets"), strict=True))
+    same(found, wanted)
+
+
+@pytest.mark.parametrize("variant", ["default", "tuned"])
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
+def test_mean_squared_error(framework: str, variant: str) -> None:
+    adapter = started(framework, "cpu", "float32")
+    found = answers(adapter, MLP, *loss.QUESTIONS, variant=variant)
+    assert found == {
+        **{name: PUBLISHED[name] for name in loss.QUESTIONS},
+        "loss_of": "n/a",
+        "labels": "n/a",
+    }
+
+
+if importlib.util.find_spec("torch"):
+    import torch
+    from torch import nn
+
+    from tests.behaviour import faults as f
+
+    ADAM, RMS, MOMENTUM = (replace(MLP, optimiser=o) for o in (Adam(), RMSprop(), Momentum()))
+    PLANTED: list[tuple[f.Fault, Workload, dict[str, Setting]]] = [
+        (f.optimiser_has(eps=1e-7), ADAM, {"effective_epsilon": 1e-7}),
+        (
+            f.updates_with(f.adam_before_correction),
+            ADAM,
+            {"epsilon_place": "outside the root, before bias correction"},
+        ),
+        (f.updates_with(f.rmsprop_inside), RMS, {"epsilon_place": "inside the root"}),
+        (f.updates_with(f.no_bias_correction), ADAM, {"effective_rate": 0.003162}),
+        (f.rate_times(1.01), ADAM, {"effective_rate": 0.00101}),
+        (f.optimiser_has(nesterov=True), MOMENTUM, {"effective_rate": 0.0019}),
+        (f.optimiser_has(betas=(0.8, 0.99)), ADAM, {"second_update": 1}),  # not at step 2
+        (f.optimiser_has(alpha=0.99), RMS, {"effective_rate": 0.01}),
+        (f.optimiser_has(momentum=0.5), MOMENTUM, {"second_update": 1.502}),
+        (f.optimiser_has(weight_decay=0.01), MOMENTUM, {"weight_decay": 1e-5}),
+        (f.remembers, ADAM, {"restart": "remembers"}),
+        (f.loss_is(nn.CrossEntropyLoss(reduction="sum")), CNN, {"loss_reduction": "sum"}),
+        (f.loss_is(nn.MSELoss(reduction="sum")), MLP, {"loss_reduction": "sum"}),
+        (
+            f.loss_is(lambda x, y: nn.MSELoss(reduction="sum")(x, y) / len(x)),
+            MLP,
+            {"loss_reduction": "sum over outputs, mean over samples"},
+        ),
+        (f.loss_is(lambda x, y: (x - y).abs().mean()), MLP, {"loss_reduction": "other"}),
+        (
+            f.loss_is(lambda x, y: nn.functional.cross_entropy(x.softmax(1), y)),
+            CNN,
+            {"loss_of": "probabilities"},
+        ),
+        (f.labels_off_by_one, CNN, {"labels": "one too high", "loss_of": "logits"}),
+        (f.loss_after_the_update, CNN, {"loss_taken": "after the update", "gradients": "fresh"}),
+        (f.loss_after_the_update, MLP, {"loss_taken": "after the update"}),
+        (f.keeps_the_array, CNN, {"put": "keeps the caller's array"}),
+        (f.draws_its_own, CNN, {"initial_weights": "own"}),
+        (f.rounds_its_weights, CNN, {"initial_weights": "rounded"}),
+        (f.stale_gradients, CNN, {"gradients": "accumulated"}),
+        (f.stale_gradients, MLP, {"gradients": "accumulated"}),
+        (f.skips_updates, CNN, {"gradients": "unused"}),
+        (f.pads_both_sides, CNN, {"same_padding": "both sides", "convolution_products": "float32"}),
+        (
+            f.kernel(lambda k: k.transpose(2, 3)),
+            CNN,
+            {"same_padding": "bottom and right, kernel transposed"},
+        ),
+        (
+            f.kernel(lambda k: k.flip(2, 3)),
+            CNN,
+            {"same_padding": "bottom and right, kernel turned round"},
+        ),
+        (
+            f.products_of(f.tf32),
+            CNN,
+            {"dense_products": "tf32", "convolution_products": "tf32", "weights_kept": "float32"},
+        ),
+        (
+            f.products_of(f.bfloat16),
+            CNN,
+            {"dense_products": "bfloat16", "convolution_products": "bfloat16"},
+        ),
+        (f.keeps_float64, MLP, {"weights_kept": "finer than float32"}),
+    ]
+
+    def told(value: Any) -> str:
+        if isinstance(value, Workload):
+            return value.name
+        return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else ""
+
+    @pytest.mark.parametrize(("fault", "workload", "wanted"), PLANTED, ids=told)
+    def test_faults(fault: f.Fault, workload: Workload, wanted: dict[str, Setting]) -> None:
+        torch.set_num_threads(1)
+        same(answers(f.Planted(fault), workload, *wanted), wanted)
+
+
+def test_readings_of_a_loss_are_further_apart_than_reduced_precision() -> None:
+    weights = loss.initial_weights(
+        loss.network(loss.Dense(3), shape=(2,), batch=2, optimiser=SGD()), 5
+    )
+    for labelled in (False, True):
+        found = sorted(
+            loss.loss(reading, labelled, weights, scale * loss.INPUTS)
+            for reading in loss.readings(labelled)
+            for scale in (1, 4)
+        )
+        gaps = [b / a - 1 for a, b in pairwise(found)]
+        assert min(gaps) > 2 * loss.WITHIN
+
+
+def test_paddings_and_products_differ_by_more_than_rounding() -> None:
+    for values in ([kept**2 for kept in KEPT.values()], convolution.candidates().values()):
+        assert min(b / a - 1 for a, b in pairwise(sorted(values))) > 4 * WITHIN
+
+
+class Refusing(Adapter):
+    def __init__(self) -> None:
+        pass
+
+    def trainer(self, *arguments: Any) -> Any:
+        raise NotImplementedError("no layer of any kind, for reasons that go on and on " * 3)
+
+
+def test_what_cannot_be_probed_is_said() -> None:
+    found = probe(Refusing(), "default", CNN)
+    assert tuple(found) == QUESTIONS
+    assert set(found.values()) == {
+        "not supported: no layer of any kind, for reasons that go on and on"
+    }
+
+
+def test_numbers_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No NaN reaches a record."""
+    monkeypatch.setitem(optimiser.QUESTIONS, "effective_rate", lambda seen: float("nan"))
+    monkeypatch.setitem(optimiser.QUESTIONS, "restart", lambda seen: 1 / 0)
+    found = probe(started("pytorch", "cpu", "float32"), "default", MLP)
+    assert found["effective_rate"] == "not finite"
+    assert found["restart"] == "not supported: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("spent", "count"),
+    [({"a": 40, "b": 5}, 1), ({"a": 40, "b": 39, "c": 9}, 2), ({"a": 0}, None), ({}, None)],
+)
+def test_threads_that_worked(spent: dict[str, int], count: int | None) -> None:
+    before = dict.fromkeys(spent, 1000)
+    after = {name: 1000 + time for name, time in spent.items()}
+    assert threads.working(before, after) == count

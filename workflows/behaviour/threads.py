@@ -1,0 +1,25 @@
+"""Which threads worked, by the processor time that Linux counts for each."""
+
+from contextlib import suppress
+from pathlib import Path
+
+TASKS = Path("/proc/self/task")
+SHARE = 0.5  # of the busiest thread's time; dispatching alone takes up to a third
+
+
+def processor_time() -> dict[str, int]:
+    """Nanoseconds on a processor by thread; empty where the kernel is not Linux or does not
+    tell."""
+    found = {}
+    for task in TASKS.iterdir() if TASKS.exists() else ():
+        with suppress(OSError, ValueError, IndexError):  # ended meanwhile
+            found[task.name] = int((task / "schedstat").read_text().split()[0])
+    return found
+
+
+def working(before: dict[str, int], after: dict[str, int]) -> int | None:
+    """How many threads did a fair share of the work in between; None where nobody knows."""
+    spent = [time - before.get(thread, 0) for thread, time in after.items()]
+    if not spent or max(spent) <= 0:
+        return None
+    return sum(time >= SHARE * max(spent) for time in spent)
