@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -12,6 +12,7 @@ from frameworks.registry import framework
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
 from tests.defects.ledger import Key, Seat, mismatches
+from tests.defects.workloads import STEPS, WORKLOADS
 from workflows.certify import certify, make_reference
 from workflows.configfiles import parse
 from workflows.folders import Folders
@@ -23,42 +24,6 @@ from workflows.records import CertificateRow
 from workflows.storage import write_json
 
 FRAMEWORKS = ("planted", "planted-tensorflow")
-STEPS = 52  # one defect shows after the fiftieth only
-
-IMAGES = {"kind": "normal", "samples": 6 * STEPS, "shape": [15, 14, 2], "classes": 4}
-VECTORS = {"kind": "normal", "samples": 6 * STEPS, "shape": [8]}
-SAME = {"filters": 3, "kernel": 3, "padding": "same"}
-
-# Between them: every kind of layer with weights, a square kernel, an image that is not
-# square, padding that is not the same on both sides, and the optimisers with state.
-WORKLOADS: dict[str, dict[str, Any]] = {
-    "perceptron": {
-        "dataset": VECTORS,
-        "batch": 6,
-        "layers": [{"dense": 8}, "relu", {"dense": 3}],
-        "loss": "mean_squared_error",
-        "optimiser": "adam",
-    },
-    "images": {
-        "dataset": IMAGES,
-        "batch": 6,
-        "layers": [
-            {"conv2d": {**SAME, "stride": 2}}, "relu", {"average_pool": 2},
-            {"conv2d": {**SAME, "filters": 4}}, "relu", "flatten", {"dense": 4},
-        ],
-        "loss": "sparse_cross_entropy",
-        "optimiser": {"momentum": {"learning_rate": 0.01, "momentum": 0.9}},
-    },
-    "pooled": {
-        "dataset": IMAGES,
-        "batch": 6,
-        "layers": [
-            {"conv2d": SAME}, "relu", {"max_pool": 2}, "global_average_pool", {"dense": 4},
-        ],
-        "loss": "sparse_cross_entropy",
-        "optimiser": "rmsprop",
-    },
-}  # fmt: skip
 
 
 class Caught(NamedTuple):

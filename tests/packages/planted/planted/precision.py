@@ -33,7 +33,7 @@ def tf32(values):
     return values + (((bits + 0x1000) & ~0x1FFF).view(torch.float32) - values).detach()
 
 
-@defect("images", "loss", "those of float32 arithmetic")
+@defect("images", "loss", r"weights\(\) gives float32")
 def float32_throughout(trainer):
     """float32 where float64 was asked for"""
     import torch

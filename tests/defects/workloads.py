@@ -1,0 +1,40 @@
+"""What defects are shown on: small workloads, which take milliseconds a step."""
+
+from typing import Any
+
+STEPS = 52  # one defect shows after the fiftieth only
+
+IMAGES = {"kind": "normal", "samples": 6 * STEPS, "shape": [15, 14, 2], "classes": 4}
+VECTORS = {"kind": "normal", "samples": 6 * STEPS, "shape": [8]}
+SAME = {"filters": 3, "kernel": 3, "padding": "same"}
+
+# Between them: every kind of layer with weights, a square kernel, an image that is not
+# square, padding that is not the same on both sides, and the optimisers with state.
+WORKLOADS: dict[str, dict[str, Any]] = {
+    "perceptron": {
+        "dataset": VECTORS,
+        "batch": 6,
+        "layers": [{"dense": 8}, "relu", {"dense": 3}],
+        "loss": "mean_squared_error",
+        "optimiser": "adam",
+    },
+    "images": {
+        "dataset": IMAGES,
+        "batch": 6,
+        "layers": [
+            {"conv2d": {**SAME, "stride": 2}}, "relu", {"average_pool": 2},
+            {"conv2d": {**SAME, "filters": 4}}, "relu", "flatten", {"dense": 4},
+        ],
+        "loss": "sparse_cross_entropy",
+        "optimiser": {"momentum": {"learning_rate": 0.01, "momentum": 0.9}},
+    },
+    "pooled": {
+        "dataset": IMAGES,
+        "batch": 6,
+        "layers": [
+            {"conv2d": SAME}, "relu", {"max_pool": 2}, "global_average_pool", {"dense": 4},
+        ],
+        "loss": "sparse_cross_entropy",
+        "optimiser": "rmsprop",
+    },
+}  # fmt: skip
