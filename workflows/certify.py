@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from frameworks.contract import Unavailable
+from frameworks.registry import trapped
 from frameworks.workloads import narrowed
 from workflows.agreement import Uncanonical, compare, declared, judge
 from workflows.folders import Folders
@@ -64,9 +66,9 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 progress.update(number, f"{reference.name}, {part} run", None)
                 losses = tracing.trace(worker, reference, part, traces / f"{part}.npz")
                 (traces / f"{part}.json").write_text(json.dumps(losses))
-    except WorkerDied as death:
-        progress.note(f"{reference.name} failed: {death.reason}")
-        (traces / FAILED).write_text(f"the reference {reference.name} failed: {death.reason}")
+    except (WorkerDied, Unavailable) as failure:
+        progress.note(f"{reference.name} failed: {failure}")
+        (traces / FAILED).write_text(f"the reference {reference.name} failed: {failure}")
 
 
 def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> CertificateRow:
@@ -85,6 +87,8 @@ def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> Certific
             for part in tracing.lengths:
                 if part.startswith("substituted") and not deviations:
                     continue
+                if part != "long" and trapped(contender):
+                    continue  # what is wanted of a trap is how far it leads
                 out = Path(scratch) / f"{part}.npz"
                 losses = tracing.trace(worker, contender, part, out)
                 truth = json.loads((traces / f"{part}.json").read_text())
@@ -95,6 +99,9 @@ def row(tracing: Tracing, contender: PlannedContender, traces: Path) -> Certific
                     result.losses = losses
     except WorkerDied as death:
         result.status, result.reason = "failed", death.reason
+        return result
+    except Unavailable as reason:
+        result.reason = str(reason)
         return result
     except Uncanonical as error:
         result.status, result.reason = "refused", str(error)
