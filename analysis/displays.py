@@ -125,7 +125,9 @@ def device_table(findings: Findings) -> Display:
 
 
 def certificate_table(findings: Findings) -> Display:
-    rows = [row for row in findings.certificate if row.loss is not None]
+    traps = findings.machine.traps
+    all_ = [row for row in findings.certificate if (row.framework, row.variant) not in traps]
+    rows = [row for row in all_ if row.loss is not None]
     return Display(
         "Certificates: largest relative difference from the reference, in float64",
         [
@@ -148,7 +150,7 @@ def certificate_table(findings: Findings) -> Display:
             for row in rows
         ],
         absent(
-            [row for row in findings.certificate if row.reason],
+            [row for row in all_ if row.reason],
             lambda row: f"{row.status}. {sentence(row.reason)}",
         ),
         "certificate.csv",
@@ -158,7 +160,7 @@ def certificate_table(findings: Findings) -> Display:
 def setting_table(findings: Findings) -> Display:
     """Only settings that differ between contenders compared, a line for each way they do."""
     differing = [line for line in findings.settings if line.setting and line.equal != "yes"]
-    conditions = [(s.workload, s.variant, s.device, s.threads) for s in findings.measured]
+    conditions = [(s.workload, s.variant, s.device, s.threads) for s in findings.matched]
     found: dict[tuple[str, str], list[tuple[object, ...]]] = {}
     for (setting, *where), lines in groupby(
         sorted(differing, key=lambda line: (line.setting, *condition(line))),

@@ -34,6 +34,7 @@ def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[Sett
     lines = []
     for seat, own in values.items():
         rivals = [other for other in values if other._replace(framework=seat.framework) == seat]
+        rivals = [] if machine.trap(seat) else rivals  # held against its own framework only
         for setting in sorted(own) or [""]:
             others = {values[rival].get(setting, NONE) for rival in rivals} - {NONE}
             value = own.get(setting, "")

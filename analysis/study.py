@@ -1,11 +1,12 @@
 """What everything else is about: a machine's records, and the seats in them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import pandas as pd
 
-from workflows.records import Contender, ContestRecord, MachineRecords, StudyRecord
+from workflows.records import Contender, ContestRecord, MachineRecords, StudyRecord, TrapRow
 
 PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
 
@@ -44,6 +45,20 @@ class Machine:
     @property
     def study(self) -> StudyRecord:
         return self.records.study
+
+    @cached_property
+    def traps(self) -> dict[tuple[str, str], TrapRow]:
+        """By framework and variant."""
+        return {(row.framework, row.variant): row for row in self.records.traps}
+
+    def trap(self, seat: Seat) -> TrapRow | None:
+        """What the seat's variant falls into; None for all that are compared across frameworks."""
+        return self.traps.get((seat.framework, seat.variant))
+
+    def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
+        """Without those of variants with a trap."""
+        keys = pd.MultiIndex.from_frame(batches[["framework", "variant"]])
+        return batches[~keys.isin(list(self.traps))]
 
     @property
     def workloads(self) -> list[str]:

@@ -21,12 +21,14 @@ from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
+from analysis.traps import TrapLine, trap_lines
 
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "comparisons": Comparison,
     "devices": SpeedUp,
     "certificate": CertificateLine,
+    "traps": TrapLine,
     "settings": SettingLine,
     "machine": MachineLine,
     "missing": MissingLine,
@@ -49,13 +51,18 @@ class Findings:
         return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
 
     @cached_property
+    def matched(self) -> dict[Seat, pd.DataFrame]:
+        """Those measured, without the variants with a trap."""
+        return {s: rows for s, rows in self.measured.items() if not self.machine.trap(s)}
+
+    @cached_property
     def roster(self) -> dict[Seat, Attendance]:
         found = {(seat, int(r)) for seat, rows in self.measured.items() for r in rows.index}
         return roster(self.machine, found)
 
     @cached_property
     def trajectories(self) -> Trajectories:
-        return follow(self.machine, self.batches)
+        return follow(self.machine, self.machine.matched(self.batches))
 
     @cached_property
     def contenders(self) -> list[ContenderLine]:
@@ -74,6 +81,10 @@ class Findings:
         return certificate_lines(self.machine)
 
     @cached_property
+    def traps(self) -> list[TrapLine]:
+        return trap_lines(self.machine, self.roster, self.measured, self.batches)
+
+    @cached_property
     def settings(self) -> list[SettingLine]:
         return setting_lines(self.machine, self.roster)
 
@@ -87,7 +98,7 @@ class Findings:
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
-    """The text of every table by name, machine after machine."""
+    """The text of every table by name, machine after machine; traps.csv only if there are any."""
     return {
         name: comma_separated(
             kind,
@@ -98,6 +109,7 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
             ],
         )
         for name, kind in KINDS.items()
+        if name != "traps" or any(found.traps for found in findings)
     }
 
 

@@ -204,7 +204,8 @@ def starved(findings: Findings) -> Iterator[str]:
 
 
 def losses(findings: Findings) -> Iterator[str]:
-    wild = findings.batches[~findings.batches["loss"].map(lambda x: abs(x) < float("inf"))]
+    matched = findings.machine.matched(findings.batches)
+    wild = matched[~matched["loss"].map(lambda x: abs(x) < float("inf"))]
     if len(wild):
         yield f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}."
 

@@ -6,11 +6,13 @@ from analysis.figures.parts import parts
 from analysis.figures.ratios import ratios
 from analysis.figures.series import series
 from analysis.figures.style import Figure, Look
+from analysis.figures.traps import traps
 from analysis.tables import Findings
 
 __all__ = ["Figure", "figures"]
 
 DRAWINGS = {
+    "traps": traps,
     "ratios": ratios,
     "series": series,
     "distributions": distributions,

@@ -20,9 +20,7 @@ FRAMEWORK = Framework(
         "trap-pooled-first": Variant(
             "default, each ReLU behind the max-pooling", trap="ReLU after the pooling"
         ),
-        "trap-summed-loss": Variant(
-            "default, reduction='sum'", trap="loss summed, not averaged"
-        ),
+        "trap-summed-loss": Variant("default, reduction='sum'", trap="loss summed, not averaged"),
         "trap-double-softmax": Variant(
             "default, softmax before CrossEntropyLoss", trap="softmax before the loss, too"
         ),

@@ -58,7 +58,7 @@ class Summed(Trap):
 
     def __init__(self, workload: Workload, *others: Any) -> None:
         super().__init__(workload, *others)
-        self._loss_function.reduction = "sum"
+        self._loss_function = type(self._loss_function)(reduction="sum")
         classification = workload.loss == "sparse_cross_entropy"
         self._terms = workload.batch * (1 if classification else workload.outputs)
 
