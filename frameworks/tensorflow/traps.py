@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from frameworks.contract import Conditions, Setting, Unavailable
 from frameworks.tensorflow import default
-from frameworks.tensorflow.adapter import TensorFlowTrainer, train_step
+from frameworks.tensorflow.adapter import Batch, TensorFlowTrainer, train_step
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.optimisers import Adam
 from frameworks.workloads.pooling import pooled_first
@@ -94,7 +94,10 @@ class InputGradients(Trap):
             self._optimiser.apply_gradients(zip(gradients, variables, strict=True))
             return loss, asked
 
-        self._train_step = lambda inputs, targets: step(inputs, targets)[0]
+        self._train_step = step
+
+    def step(self, batch: Batch) -> None:
+        self._loss, self.asked = self._train_step(*batch)
 
 
 class Eager(Trap):
