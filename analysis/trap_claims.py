@@ -6,7 +6,7 @@ from analysis.claims import Claim
 from analysis.displays import Display, absent, estimate
 from analysis.study import Machine
 from analysis.tables import Findings
-from analysis.traps import TrapLine
+from analysis.traps import SAME, TrapLine, share
 from analysis.words import (
     alike,
     count,
@@ -19,8 +19,6 @@ from analysis.words import (
     sentence,
     title,
 )
-
-SAME = 1e-12  # relative; what certificates demand of everybody without a trap
 
 
 def trap_claims(machine: Machine, rows: Sequence[TrapLine]) -> list[Claim]:
@@ -50,15 +48,11 @@ def losses(row: TrapLine) -> str:
     """`Loss 2.0 % off at step 1, ...`, or that it is the same."""
     if not row.losses:
         return "What it does to the loss was not found out."
-    worst = max(loss for _, loss in row.losses)
+    worst = row.worst_loss
     if worst <= SAME:
         return f"The same loss, to {scientific(worst) if worst else 'the last digit'}."
     told = [f"{share(loss)} at step {step}" for step, loss in row.losses if loss > SAME]
     return f"Loss off by {listing(told)}."
-
-
-def share(difference: float) -> str:
-    return percent(difference) if difference >= 1e-3 else scientific(difference)
 
 
 def trap_summary(rows: Sequence[TrapLine]) -> str:
@@ -68,8 +62,8 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
         return ""
     slower = [row for row in timed if row.verdict == "slower"]
     faster = [row for row in timed if row.verdict == "faster"]
-    off = [row for row in timed if any(loss > SAME for _, loss in row.losses)]
-    hidden = [row for row in off if row.verdict == "equivalent"]
+    off = [row for row in timed if row.worst_loss > SAME]
+    seen = [row for row in off if row.verdict in ("slower", "faster")]
     text = f"Of {count(len(timed), 'trap')} measured, one at a time, {len(slower)} cost time"
     if slower:
         text += f" (up to {alike(max(row.ratio or 0 for row in slower))[0]} times as long)"
@@ -78,7 +72,7 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
         text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
     return (
         f"{text}, and {len(off)} trained something else: a float64 loss more than {SAME:g} off "
-        f"within 100 steps. Of those, {len(hidden)} cannot be told from the time."
+        f"within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
     )
 
 
@@ -101,7 +95,7 @@ def trap_table(findings: Findings) -> Display:
                 *estimate(row.ratio, row.ratio_low, row.ratio_high),
                 probability(row.p_adjusted), row.verdict,
                 *(
-                    "" if loss is None else scientific(loss)
+                    "" if loss is None else share(loss)
                     for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last)
                 ),
                 *alike(row.end_loss, row.beside_end_loss),

@@ -11,9 +11,11 @@ from analysis.comparisons import Comparison, blank, estimated, judged, pairwise_
 from analysis.roster import Attendance
 from analysis.statistics import Verdict
 from analysis.study import Machine, Seat
+from analysis.words import percent, scientific
 from workflows.agreement import relative
 
 STEPS = (1, 10, 100)  # at which the loss is told
+SAME = 1e-12  # relative; what certificates demand of everybody without a trap
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class TrapLine:
         """Step and relative difference, as far as the certificate went."""
         told = zip(STEPS, (self.loss_1, self.loss_10, self.loss_100), strict=True)
         return [(step, loss) for step, loss in told if loss is not None]
+
+    @property
+    def worst_loss(self) -> float:
+        return max((loss for _, loss in self.losses), default=0.0)
 
 
 def trap_lines(
@@ -141,3 +147,9 @@ def end_losses(batches: pd.DataFrame) -> dict[Seat, float]:
     last = turns.groupby([*Seat._fields, "replicate", "round"])["loss"].last()
     means = last.groupby(list(Seat._fields)).mean()
     return {Seat(*key): float(loss) for key, loss in means.items()}  # type: ignore[misc]
+
+
+def share(difference: float) -> str:
+    if difference > 1:
+        return f"{100 * difference:,.0f} %"
+    return percent(difference) if difference >= 1e-3 else scientific(difference)

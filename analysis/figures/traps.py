@@ -11,13 +11,14 @@ from matplotlib.transforms import blended_transform_factory
 from analysis.figures.ratios import draw_interval, limits
 from analysis.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
 from analysis.tables import Findings
-from analysis.traps import TrapLine
+from analysis.traps import SAME, TrapLine, share
 from analysis.words import alike, count, device, percent, scientific, title
 
 WIDTH = 8.4  # inches: two panels and the longest label side by side
 ROW, AROUND = 0.25, 1.25
-FLOOR, TOP = 1e-16, 10.0  # of the relative difference; what is beyond is drawn there
+FLOOR, TOP = 1e-16, 1e3  # of the relative difference; what is beyond is drawn there
 SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
+NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
 TOLD = 4  # points beside the axes
 
 
@@ -57,7 +58,8 @@ def traps(findings: Findings, look: Look, name: str) -> Figure | None:
             f"time per mini-batch and its {percent(study.confidence)} interval; the band is "
             f"{percent(study.margin)} either way. Right: relative difference of the float64 "
             f"losses at steps 1, 10 and 100; no difference at all is drawn at {FLOOR:g}, more "
-            f"than {TOP:g} at {TOP:g}. Logarithmic axes.",
+            f"than {TOP:g} at {TOP:g}; beside it the largest of the three, or that all are within "
+            f"{SAME:g}. Logarithmic axes.",
             "Dot plots of traps. " + " ".join(map(told, rows)),
         )
 
@@ -82,10 +84,7 @@ def draw_time(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
     if row.ratio_low is not None and row.ratio_high is not None:
         draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
     axes.plot([row.ratio or math.nan], [place], "o", color=colour, markersize=5.5)
-    across = blended_transform_factory(axes.transAxes, axes.transData)
-    axes.annotate(alike(row.ratio, row.ratio_low)[0], (1, place), xycoords=across,
-                  xytext=(TOLD, 0), textcoords="offset points", va="center_baseline",
-                  fontsize=8.5)  # fmt: skip
+    beside(axes, place, f"{row.ratio:.2f}")
 
 
 def draw_loss(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
@@ -96,14 +95,22 @@ def draw_loss(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
         axes.plot([at], [place], "o", color=colour, markersize=SIZES[step], clip_on=False,
                   markeredgecolor=PAPER, markeredgewidth=0.7,
                   zorder=4 - math.log10(step) / 3)  # fmt: skip
+    if row.losses:
+        beside(axes, place, share(row.worst_loss) if row.worst_loss > SAME else "same")
+
+
+def beside(axes: Axes, place: int, text: str) -> None:
+    """A number to the right of its row, off the data."""
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.annotate(text, (1, place), xycoords=across, xytext=(TOLD, 0), textcoords="offset points",
+                  va="center_baseline", fontsize=8.5)  # fmt: skip
 
 
 def differences(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_xlim(FLOOR / 2, TOP * 2)
-    axes.xaxis.set_major_locator(FixedLocator([1e-16, 1e-12, 1e-8, 1e-4, 1e-2, 1]))
-    names = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "1e-4", 1e-2: "1 %", 1: "100 %"}
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, "")))
+    axes.xaxis.set_major_locator(FixedLocator(list(NAMES)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: NAMES.get(value, "")))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
 
