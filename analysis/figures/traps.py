@@ -8,18 +8,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from analysis.figures.ratios import draw_interval, limits
+from analysis.figures.ratios import BESIDE, draw_interval, limits
 from analysis.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
 from analysis.tables import Findings
 from analysis.traps import SAME, TrapLine, share
-from analysis.words import alike, count, device, percent, scientific, title
+from analysis.words import alike, count, device, listing, percent, scientific, title
 
 WIDTH = 8.4  # inches: two panels and the longest label side by side
 ROW, AROUND = 0.25, 1.25
 FLOOR, TOP = 1e-16, 1e3  # of the relative difference; what is beyond is drawn there
 SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
 NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
-TOLD = 4  # points beside the axes
 
 
 def traps(findings: Findings, look: Look, name: str) -> Figure | None:
@@ -42,6 +41,7 @@ def traps(findings: Findings, look: Look, name: str) -> Figure | None:
         time.set_yticks(range(len(labels)), texts, fontsize=9)
         for row, text in zip(labels, time.get_yticklabels(), strict=True):
             text.set_fontweight("normal" if isinstance(row, TrapLine) else "bold")
+        time.tick_params(axis="y", pad=BESIDE)
         time.set_ylim(len(labels) - 0.4, -0.6)
         for axes, heading in ((time, "What it costs in time"), (loss, "What it does to the loss")):
             axes.set_title(heading)
@@ -59,9 +59,15 @@ def traps(findings: Findings, look: Look, name: str) -> Figure | None:
             f"{percent(study.margin)} either way. Right: relative difference of the float64 "
             f"losses at steps 1, 10 and 100; no difference at all is drawn at {FLOOR:g}, more "
             f"than {TOP:g} at {TOP:g}; beside it the largest of the three, or that all are within "
-            f"{SAME:g}. Logarithmic axes.",
+            f"{SAME:g}. {narrow(findings)}Logarithmic axes.",
             "Dot plots of traps. " + " ".join(map(told, rows)),
         )
+
+
+def narrow(findings: Findings) -> str:
+    records = findings.machine.records.certificates
+    names = sorted({record.workload for record in records if record.narrowed})
+    return f"Losses of {listing(names)} are of a narrower copy. " if names else ""
 
 
 def places(rows: Sequence[TrapLine]) -> list[TrapLine | str]:
@@ -102,7 +108,7 @@ def draw_loss(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
 def beside(axes: Axes, place: int, text: str) -> None:
     """A number to the right of its row, off the data."""
     across = blended_transform_factory(axes.transAxes, axes.transData)
-    axes.annotate(text, (1, place), xycoords=across, xytext=(TOLD, 0), textcoords="offset points",
+    axes.annotate(text, (1, place), xycoords=across, xytext=(BESIDE, 0), textcoords="offset points",
                   va="center_baseline", fontsize=8.5)  # fmt: skip
 
 

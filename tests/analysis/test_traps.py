@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from analysis.claims import claims
 from analysis.displays import certificate_table
-from analysis.figures import figures
+from analysis.figures import DRAWINGS
 from analysis.figures.style import Look
 from analysis.loading import load
 from analysis.method import method
@@ -139,7 +139,8 @@ def test_one_replicate_has_no_interval(found: Make) -> None:
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     assert row.ratio and row.ratio_low is None and row.verdict == "cannot tell"
     assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
-    assert figures(findings, Look.of(findings.matched))
+    drawn = DRAWINGS["traps"](findings, Look.of(findings.matched), "traps")
+    assert drawn and "step 100" in drawn.alt
 
 
 def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> None:
@@ -151,10 +152,11 @@ def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> No
 
 
 def test_the_report_has_the_part_only_where_there_are_traps(
-    trapped: Findings, findings: Findings, tmp_path: Path
+    trapped: Findings, found: Make, tmp_path: Path
 ) -> None:
+    ordinary = found(Recipe(replicates=2, rounds=2, workloads=("mlp",), threads=(1,)))
     write([trapped.machine], tmp_path / "with")
-    write([findings.machine], tmp_path / "without")
+    write([ordinary.machine], tmp_path / "without")
     for name, heading in (("report.md", "## What a trap costs"), ("report.html", "trap-costs")):
         page = (tmp_path / "with" / name).read_text()
         assert heading in page and "ReLU after the pooling" in page
