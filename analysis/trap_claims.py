@@ -64,14 +64,14 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
     faster = [row for row in timed if row.verdict == "faster"]
     off = [row for row in timed if row.worst_loss > SAME]
     seen = [row for row in off if row.verdict in ("slower", "faster")]
-    text = f"Of {count(len(timed), 'trap')} measured, one at a time, {len(slower)} cost time"
+    text = f"One trap at a time, in {count(len(timed), 'case')}: {len(slower) or 'none'} cost time"
     if slower:
         text += f" (up to {alike(max(row.ratio or 0 for row in slower))[0]} times as long)"
-    text += f", {len(faster)} saved some"
+    text += f", {len(faster) or 'none'} saved some"
     if faster:
         text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
     return (
-        f"{text}, and {len(off)} trained something else: a float64 loss more than {SAME:g} off "
+        f"{text}, and {len(off) or 'none'} trained something else: a float64 loss more than {SAME:g} off "
         f"within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
     )
 

@@ -129,7 +129,7 @@ def test_sentences(trapped: Findings) -> None:
     eager = told["TensorFlow, mlp, CPU, 1 thread, eager, without tf.function"]
     assert ": slower. The same loss, to the last digit." in eager
     summary = trap_summary(trapped.traps)
-    assert summary.startswith("Of 7 traps measured, one at a time, 2 cost time (up to 4.")
+    assert summary.startswith("One trap at a time, in 7 cases: 2 cost time (up to ")
     assert "1 saved some" in summary and "4 trained something else" in summary
     assert "The time alone gives away none of those." in summary
 
