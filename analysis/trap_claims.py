@@ -71,8 +71,8 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
     if faster:
         text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
     return (
-        f"{text}, and {len(off) or 'none'} trained something else: a float64 loss more than {SAME:g} off "
-        f"within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
+        f"{text}, and {len(off) or 'none'} trained something else: a float64 loss more than "
+        f"{SAME:g} off within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
     )
 
 
