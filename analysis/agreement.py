@@ -13,7 +13,7 @@ class AgreementLine:
     """A row of agreement.csv: relative distance from the reference in float64, of the loss of
     one step and of the tensor that is furthest off after it (L2). Step 0 is before the first.
     `run`: `long`, `full` (size), and both with plain SGD in place of what deviates
-    (`substituted`, `substituted_full`)."""
+    (`substituted`, `substituted_full`); `none`, with its reason, for what did not run."""
 
     machine: str
     workload: str
@@ -49,6 +49,7 @@ class GradientLine:
     allowed: float
     reduced: str
     dataset: str
+    reason: str
 
 
 Rows = list[tuple[Seat, CertificateRecord, CertificateRow]]
@@ -70,22 +71,23 @@ def agreement_lines(machine: Machine) -> list[AgreementLine]:
             machine=machine.name,
             **seat._asdict(),
             optimiser=optimiser,
-            run=name,
+            run=name if run else "none",
             status=status,
             step=step,
-            loss=run.loss[step - 1] if step else None,
-            weights=max(tensors.values()),
-            tensor=max(tensors, key=lambda tensor: tensors[tensor]),
+            loss=run.loss[step - 1] if run and step else None,
+            weights=max(tensors.values(), default=None),
+            tensor=max(tensors, key=lambda tensor: tensors[tensor], default=""),
             dataset=machine.dataset(seat.workload),
             reason=line(reason),
         )
         for seat, _, row in certified(machine)
         for optimiser, name, status, run, reason in runs(machine, seat.workload, row)
-        for step, tensors in run.weights.items()
+        for step, tensors in (run.weights if run else NOTHING).items()
     ]
 
 
-Run = tuple[str, str, str, Measured, str]  # optimiser, name, status, distances, reason
+Run = tuple[str, str, str, Measured | None, str]  # optimiser, name, status, distances, reason
+NOTHING: dict[int, dict[str, float]] = {0: {}}
 
 
 def runs(machine: Machine, workload: str, row: CertificateRow) -> Iterator[Run]:
@@ -96,11 +98,10 @@ def runs(machine: Machine, workload: str, row: CertificateRow) -> Iterator[Run]:
         ("substituted", "sgd", row.substituted),
         ("substituted_full", "sgd", row.substituted_full),
     ):
-        if run:
+        if run or name == "long":
             yield optimiser, name, row.status, run, row.reason
     for kind, other in row.optimisers.items():
-        if other.run:
-            yield kind, "long", other.status, other.run, other.reason
+        yield kind, "long", other.status, other.run, other.reason
 
 
 def own_optimiser(machine: Machine, workload: str) -> str:
@@ -116,11 +117,12 @@ def gradient_lines(machine: Machine) -> list[GradientLine]:
             **seat._asdict(),
             tensor=tensor,
             float64=row.gradients.get(tensor),
-            float32=distance,
+            float32=row.rounding.get(tensor),
             allowed=record.rounding,
             reduced=row.reduced,
             dataset=machine.dataset(seat.workload),
+            reason="" if tensor else line(row.reason),
         )
         for seat, record, row in certified(machine)
-        for tensor, distance in row.rounding.items()
+        for tensor in row.rounding or [""]
     ]

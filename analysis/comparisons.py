@@ -55,7 +55,7 @@ def comparisons(
     references = {name: reference(machine, name, measured) for name in machine.workloads}
     pairs = []
     for seat in roster:
-        if seat.framework != references[seat.workload]:
+        if seat.framework != references[seat.workload] and not machine.trap(seat):
             base = seat._replace(framework=references[seat.workload])
             pairs.append(compare(machine, seat, base, certificates, trajectories, roster, measured))
     family = sum(len(ratios) > 1 for _, ratios in pairs)
@@ -83,7 +83,25 @@ def compare(
     """One pair, without estimates, and the logarithms of its ratios by replicate; none where
     they cannot or may not be formed, and why."""
     permission = certificates.pair(seat, base)
-    blank = Comparison(
+    row = blank(machine, seat, base, certificate=permission.text if permission.granted else "")
+    if absent := [side for side in (seat, base) if side not in measured]:
+        reasons = dict.fromkeys(why(side, roster) for side in absent)
+        return replace(row, reason="; ".join(reasons)), []
+    refusals = [] if permission.granted else [permission.text]
+    refusals += [trajectories.faults[s] for s in (seat, base) if s in trajectories.faults]
+    if refusals:
+        return replace(row, verdict="refused", reason="; ".join(refusals)), []
+    ratios = pairwise_logs(measured[seat], measured[base])
+    if not ratios:
+        row = replace(row, reason="there is no replicate in which both were measured")
+    return row, ratios
+
+
+def blank(
+    machine: Machine, seat: Seat, base: Seat, certificate: str = "", reason: str = ""
+) -> Comparison:
+    """A row without estimates."""
+    return Comparison(
         machine=machine.name,
         **{name: value for name, value in seat._asdict().items() if name != "threads"},
         threads=seat.threads,
@@ -97,21 +115,15 @@ def compare(
         verdict="missing",
         detectable=None,
         replicates_needed=None,
-        certificate=permission.text if permission.granted else "",
+        certificate=certificate,
         dataset=machine.dataset(seat.workload),
-        reason="",
+        reason=reason,
     )
-    if absent := [side for side in (seat, base) if side not in measured]:
-        reasons = dict.fromkeys(why(side, roster) for side in absent)
-        return replace(blank, reason="; ".join(reasons)), []
-    refusals = [] if permission.granted else [permission.text]
-    refusals += [trajectories.faults[s] for s in (seat, base) if s in trajectories.faults]
-    if refusals:
-        return replace(blank, verdict="refused", reason="; ".join(refusals)), []
-    ratios = (logs(measured[seat]) - logs(measured[base])).dropna().tolist()
-    if not ratios:
-        blank = replace(blank, reason="there is no replicate in which both were measured")
-    return blank, ratios
+
+
+def pairwise_logs(one: pd.DataFrame, other: pd.DataFrame) -> list[float]:
+    """Logarithms of the ratios of the replicates in which both were measured."""
+    return (logs(one) - logs(other)).dropna().tolist()
 
 
 def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:

@@ -116,7 +116,7 @@ def device_table(findings: Findings) -> Display:
 
 def setting_table(findings: Findings) -> Display:
     """The ledger: a row for each trap, then those that the harness rules out for everybody."""
-    found = entries(findings.settings)
+    found = entries(findings.compared_settings)
     frameworks = list(found[0].values) if found else []
     return Display(
         "The ledger: what may differ between frameworks, as read back from them or found by probe",

@@ -37,9 +37,10 @@ def certificates(machine: Machine) -> str:
     if not records:
         return "No certificate was recorded, so no pair could be compared."
     found = Certificates(machine).found
-    agreeing = [row for _, row in found.values() if row.status == "agrees"]
+    rows = [row for seat, (_, row) in found.items() if not machine.trap(seat)]
+    agreeing = [row for row in rows if row.status == "agrees"]
     others = {
-        status: sum(row.status == status for _, row in found.values())
+        status: sum(row.status == status for row in rows)
         for status in ("declared", "refused", "failed", "missing")
     }
     told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
@@ -53,6 +54,8 @@ def certificates(machine: Machine) -> str:
         f"agree with {reference} to {records[0].tolerance:g} relative. Certificates: "
         f"{len(agreeing)} agree, the furthest "
         f"to {scientific(max(map(furthest, agreeing), default=0.0))}{told and ', ' + told}."
+        + " Variants with a trap are not among them."
+        * bool(machine.traps)
     )
     if narrowed:
         text += (

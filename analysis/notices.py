@@ -52,7 +52,7 @@ def notices(findings: Findings) -> list[Notice]:
                 f"given but not compared: {crossed(keys)}.",
             )
         )
-    for setting, where in mismatches(findings.settings):
+    for setting, where in mismatches(findings.compared_settings):
         found.append(
             Notice("Mismatched", f"{setting} should be equal and is not: {where}. See the ledger.")
         )

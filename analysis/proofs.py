@@ -10,7 +10,8 @@ from analysis.words import crossed, listing, scientific, sentence, short, title
 
 
 def certificate_table(findings: Findings) -> Display:
-    rows = [row for row in findings.certificate if row.loss is not None]
+    compared = findings.machine.without_traps(findings.certificate)
+    rows = [row for row in compared if row.loss is not None]
     return Display(
         "Certificates: largest relative difference from the reference",
         [
@@ -30,7 +31,7 @@ def certificate_table(findings: Findings) -> Display:
             for row in rows
         ],
         absent(
-            [row for row in findings.certificate if row.reason],
+            [row for row in compared if row.reason],
             lambda row: " ".join(
                 [f"{row.status}.", *(sentence(text) for text in (row.reason, row.cause) if text)]
             ),
@@ -42,7 +43,8 @@ def certificate_table(findings: Findings) -> Display:
 def optimiser_table(findings: Findings) -> Display | None:
     """A line for each framework, variant and workload, a column for each optimiser: the
     largest difference of any step and tensor over devices and threads."""
-    lines = [line for line in findings.agreement if line.run == "long"]
+    compared = findings.machine.without_traps(findings.agreement)
+    lines = [line for line in compared if line.run == "long" or line.status == "failed"]
     kinds = list(dict.fromkeys(line.optimiser for line in lines))
     if len(kinds) < 2:
         return None
@@ -64,16 +66,15 @@ def optimiser_table(findings: Findings) -> Display | None:
 
 
 def summed(lines: list[AgreementLine]) -> str:
-    if not lines:
-        return "failed"
     statuses = {line.status for line in lines} - {"agrees"}
     size = told(*(value for line in lines for value in (line.loss, line.weights)))
-    return f"{size} {listing(sorted(statuses))}".rstrip()
+    return f"{size} {listing(sorted(statuses))}".strip()
 
 
 def deviation_table(findings: Findings) -> Display | None:
     """How far a declared deviation takes loss and weights, after how many steps."""
-    lines = [li for li in findings.agreement if li.status == "declared" and li.run == "long"]
+    compared = findings.machine.without_traps(findings.agreement)
+    lines = [line for line in compared if line.status == "declared" and line.run == "long"]
     steps = sorted({line.step for line in lines} - {0})
     if not lines:
         return None
@@ -113,6 +114,8 @@ def rounding_table(findings: Findings) -> Display | None:
     """The tensor that each contender's float32 rounds worst."""
     worst: dict[Seat, GradientLine] = {}
     for line in findings.gradients:
+        if not line.tensor:
+            continue
         seat = Seat(line.workload, line.framework, line.variant, line.device, line.threads)
         if seat not in worst or further(line) > further(worst[seat]):
             worst[seat] = line

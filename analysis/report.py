@@ -27,6 +27,7 @@ from analysis.notices import Notice, notices
 from analysis.proofs import certificate_table, deviation_table, optimiser_table, rounding_table
 from analysis.study import Machine
 from analysis.tables import Findings, tables
+from analysis.trap_claims import trap_claims, trap_summary, trap_table
 from analysis.weaknesses import weaknesses
 from analysis.words import percent
 from analysis.workloads import workloads
@@ -45,6 +46,8 @@ class Chapter:
     data: list[str]
     summary: list[str]
     claims: list[Claim]
+    trap_summary: str
+    traps: list[Claim]
     figures: dict[str, Figure]
     tables: dict[str, Display | None]
     method: Described
@@ -68,8 +71,11 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         notices=notices(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),
+        trap_summary=trap_summary(findings.traps),
+        traps=trap_claims(machine, findings.traps),
         figures={figure.name.removesuffix(suffix): figure for figure in drawn},
         tables={
+            "traps": trap_table(findings),
             "comparisons": comparison_table(findings),
             "contenders": contender_table(findings),
             "devices": device_table(findings),
@@ -96,7 +102,9 @@ def write(machines: Sequence[Machine], out: Path) -> None:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
-    look = Look.of(seat for findings in found for seat in findings.roster)
+    look = Look.of(
+        seat for findings in found for seat in findings.roster if not findings.machine.trap(seat)
+    )
     chapters = [chapter(findings, look, len(found)) for findings in found]
     files: dict[str, str | bytes] = {}
     for name, text in tables(found).items():
@@ -136,6 +144,7 @@ def pages(machines: Sequence[Machine], chapters: Sequence[Chapter]) -> dict[str,
         "margin": percent(study.margin),
         "confidence": percent(study.confidence),
         "chapters": chapters,
+        "traps": any(one.records.traps for one in machines),
         "several": len(chapters) > 1,
         "rebuild": "python -m analysis "
         + " ".join(f"reports/{study.name}/machines/{one.machine}" for one in chapters)

@@ -41,6 +41,7 @@ def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[Sett
     lines = []
     for seat, own in values.items():
         rivals = [s for s in values if s != seat and s._replace(framework=seat.framework) == seat]
+        rivals = [] if machine.trap(seat) else rivals  # held against its own framework only
         for setting in sorted({*own, *BY_SETTING}) if own else [""]:
             trap = BY_SETTING.get(setting)
             value = own.get(setting, UNRECORDED) if own else ""

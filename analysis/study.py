@@ -1,11 +1,15 @@
 """What everything else is about: a machine's records, and the seats in them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
-from workflows.records import Contender, ContestRecord, MachineRecords, StudyRecord
+from workflows.records import Contender, ContestRecord, MachineRecords, StudyRecord, TrapRow
+
+Row = TypeVar("Row", bound=Any)
 
 PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
 
@@ -44,6 +48,24 @@ class Machine:
     @property
     def study(self) -> StudyRecord:
         return self.records.study
+
+    @cached_property
+    def traps(self) -> dict[tuple[str, str], TrapRow]:
+        """By framework and variant."""
+        return {(row.framework, row.variant): row for row in self.records.traps}
+
+    def trap(self, seat: Seat) -> TrapRow | None:
+        """What the seat's variant falls into; None for all that are compared across frameworks."""
+        return self.traps.get((seat.framework, seat.variant))
+
+    def without_traps(self, rows: Iterable[Row]) -> list[Row]:
+        """Rows of a table, but for those of variants with a trap."""
+        return [row for row in rows if (row.framework, row.variant) not in self.traps]
+
+    def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
+        """Without those of variants with a trap."""
+        keys = pd.MultiIndex.from_frame(batches[["framework", "variant"]])
+        return batches[~keys.isin(list(self.traps))]
 
     @property
     def workloads(self) -> list[str]:

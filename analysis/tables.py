@@ -22,6 +22,7 @@ from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
+from analysis.traps import TrapLine, trap_lines
 
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
@@ -30,6 +31,7 @@ KINDS: dict[str, type] = {
     "certificate": CertificateLine,
     "agreement": AgreementLine,
     "gradients": GradientLine,
+    "traps": TrapLine,
     "settings": SettingLine,
     "machine": MachineLine,
     "missing": MissingLine,
@@ -52,13 +54,18 @@ class Findings:
         return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
 
     @cached_property
+    def matched(self) -> dict[Seat, pd.DataFrame]:
+        """Those measured, without the variants with a trap."""
+        return {s: rows for s, rows in self.measured.items() if not self.machine.trap(s)}
+
+    @cached_property
     def roster(self) -> dict[Seat, Attendance]:
         found = {(seat, int(r)) for seat, rows in self.measured.items() for r in rows.index}
         return roster(self.machine, found)
 
     @cached_property
     def trajectories(self) -> Trajectories:
-        return follow(self.machine, self.batches)
+        return follow(self.machine, self.machine.matched(self.batches))
 
     @cached_property
     def contenders(self) -> list[ContenderLine]:
@@ -85,8 +92,17 @@ class Findings:
         return gradient_lines(self.machine)
 
     @cached_property
+    def traps(self) -> list[TrapLine]:
+        return trap_lines(self.machine, self.roster, self.measured, self.batches)
+
+    @cached_property
     def settings(self) -> list[SettingLine]:
         return setting_lines(self.machine, self.roster)
+
+    @property
+    def compared_settings(self) -> list[SettingLine]:
+        """Without those of variants with a trap."""
+        return self.machine.without_traps(self.settings)
 
     @cached_property
     def environment(self) -> list[MachineLine]:
@@ -98,7 +114,7 @@ class Findings:
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
-    """The text of every table by name, machine after machine."""
+    """The text of every table by name, machine after machine; traps.csv only if there are any."""
     return {
         name: comma_separated(
             kind,
@@ -109,6 +125,7 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
             ],
         )
         for name, kind in KINDS.items()
+        if name != "traps" or any(found.traps for found in findings)
     }
 
 

@@ -90,12 +90,12 @@ def deviations(findings: Findings) -> Iterator[str]:
 
 
 def unequal(findings: Findings) -> Iterator[str]:
-    for setting, where in mismatches(findings.settings):
+    for setting, where in mismatches(findings.compared_settings):
         yield f"Should be equal and is not: {setting}, {where}; see the ledger under Settings."
-    unknown = [one.title for one in entries(findings.settings) if one.status == UNRECORDED]
+    unknown = [one.title for one in entries(findings.compared_settings) if one.status == UNRECORDED]
     if unknown:
         yield f"Not read back in these records: {listing(unknown)}."
-    changing = {line.setting for line in findings.settings if " | " in line.value}
+    changing = {line.setting for line in findings.compared_settings if " | " in line.value}
     if changing:
         yield f"Settings that changed between replicates: {listing(sorted(changing))}."
 
@@ -204,7 +204,8 @@ def starved(findings: Findings) -> Iterator[str]:
 
 
 def losses(findings: Findings) -> Iterator[str]:
-    wild = findings.batches[~findings.batches["loss"].map(lambda x: abs(x) < float("inf"))]
+    matched = findings.machine.matched(findings.batches)
+    wild = matched[~matched["loss"].map(lambda x: abs(x) < float("inf"))]
     if len(wild):
         yield f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}."
 

@@ -50,7 +50,8 @@ SETTINGS = (
 
 
 class Unavailable(Exception):
-    """The conditions cannot be met here (no such device, say); the message is the reason."""
+    """The conditions cannot be met here (no such device, say), or a variant has nothing to do
+    with the workload; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,17 @@ class Variant:
 
     `rebuilds`: building afresh costs about one step, so the harness may do it at every turn.
     False where it traces or compiles; the harness then restores the weights instead.
+
+    `trap`: what the variant falls into, in a few words for the figure's label. Such a variant
+    is named `trap-...`, is run only where a study lists it, has no obligation to agree, and
+    is only ever held against `beside`, a variant of the same framework that avoids it.
     """
 
     summary: str
     rebuilds: bool = True
     deviations: tuple[Deviation, ...] = ()
+    trap: str = ""
+    beside: str = "default"
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,16 @@ class Framework:
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+
+    def __post_init__(self) -> None:
+        for name, variant in self.variants.items():
+            if bool(variant.trap) != name.startswith("trap-"):
+                raise ValueError(f"{self.name}: variant {name!r}: traps are named trap-..., all")
+            if variant.trap and self.variants.get(variant.beside, variant).trap:
+                raise ValueError(
+                    f"{self.name}: variant {name!r} is beside {variant.beside!r}, which is "
+                    "no variant without a trap"
+                )
 
 
 class Trainer(ABC):
@@ -155,4 +172,5 @@ class Adapter(ABC):
 
     @abstractmethod
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        """Build the workload, starting from these weights (canonical, float32)."""
+        """Build the workload, starting from these weights (canonical, float32). Raises
+        Unavailable where the variant does not apply to it."""

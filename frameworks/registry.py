@@ -5,6 +5,7 @@ import importlib.metadata
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from frameworks.contract import Adapter, Framework
 
@@ -44,6 +45,11 @@ def framework(name: str) -> Framework:
     if not isinstance(offered, Framework):
         raise UnknownFramework(f"framework {name!r}: its FRAMEWORK is no Framework: {offered!r}")
     return offered
+
+
+def trapped(contender: Any) -> bool:
+    """Whether its variant falls into a trap; `contender` has a `framework` and a `variant`."""
+    return bool(framework(contender.framework).variants[contender.variant].trap)
 
 
 def folders() -> list[str]:

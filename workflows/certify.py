@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from frameworks.contract import Unavailable
 from frameworks.workloads import narrowed
 from workflows.examination import FAILED, Examination
 from workflows.folders import Folders
@@ -66,17 +67,15 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 progress.update(number, f"{contender.name}, {part} run", None)
                 try:
                     answer = tracing.trace(worker, contender, part, reference.file(part))
-                except WorkerDied:
+                except (WorkerDied, Unavailable):
                     if part in others(tracing.parts):  # an optimiser that it has not
                         continue
                     raise
                 reference.keep(part, answer)
             tracing.gradients(worker, contender, reference.file("gradients"))
-    except WorkerDied as death:
-        progress.note(f"{contender.name} failed: {death.reason}")
-        (reference.folder / FAILED).write_text(
-            f"the reference {contender.name} failed: {death.reason}"
-        )
+    except (WorkerDied, Unavailable) as failure:
+        progress.note(f"{contender.name} failed: {failure}")
+        (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
 
 
 def main() -> int:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from frameworks.registry import framework
 from frameworks.workloads import to_dict
+from workflows.configuration import Configuration
 from workflows.folders import Folders
 from workflows.plan import Plan, PlanError, load_plan
 from workflows.records import (
@@ -20,6 +22,7 @@ from workflows.records import (
     MachineRecords,
     MissingRow,
     StudyRecord,
+    TrapRow,
     WorkloadRecord,
 )
 from workflows.storage import RecordError, read_batches, read_json, write_batches, write_json
@@ -64,10 +67,21 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             for contender in plan.contenders
             if contender.missing
         ],
+        traps=traps(study),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
     return records, pa.concat_tables(tables) if tables else BATCHES.empty_table()
+
+
+def traps(study: Configuration) -> list[TrapRow]:
+    asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
+    found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
+    return [
+        TrapRow(framework=name, variant=variant, trap=one.trap, beside=one.beside)
+        for name, variant, one in found
+        if one.trap
+    ]
 
 
 def described(plan: Plan, name: str) -> WorkloadRecord:

@@ -166,7 +166,27 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        self.traps_have_company()
         return self
+
+    def traps_have_company(self) -> None:
+        """A variant with a trap is held against another of the same framework, which must be
+        in the study under the same conditions."""
+        conditions = {
+            (entry.framework, variant, device, threads)
+            for entry in self.contenders
+            for variant in entry.variants
+            for device in entry.devices or self.devices
+            for threads in entry.threads or self.threads
+        }
+        for name, variant, device, threads in sorted(conditions, key=str):
+            found = framework(name).variants[variant]
+            if found.trap and (name, found.beside, device, threads) not in conditions:
+                raise ValueError(
+                    f"contenders: {name}'s {variant} is held against its {found.beside!r} on "
+                    f"{device} with {threads} threads, which is not in the study: add it to the "
+                    f"variants of {name}"
+                )
 
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from frameworks.contract import Unavailable
 from frameworks.registry import framework
 from workflows.behaviour import UNSUPPORTED
 from workflows.code import code, content_hash
@@ -151,6 +152,8 @@ class Contest:
             yield
         except WorkerDied as death:
             self.records[index].status, self.records[index].reason = "failed", death.reason
+        except Unavailable as reason:
+            self.records[index].status, self.records[index].reason = "missing", str(reason)
 
     def still(self, indices: list[int]) -> Iterator[int]:
         """Those of them that have not failed, looked at one by one."""

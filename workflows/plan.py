@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from frameworks.registry import trapped
 from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import Configuration
 from workflows.folders import Folders
@@ -71,13 +72,13 @@ class Plan(Record):
     @property
     def reference(self) -> PlannedContender:
         """The contender that certificates refer to: the reference framework's first variant
-        on the processor with fewest threads, else the first that can run at all.
+        without a trap on the processor with fewest threads, else the first that can run at all.
 
         Raises:
             PlanError: none can; the message says why of each.
         """
         ranked = sorted(
-            self.runnable,
+            [contender for contender in self.runnable if not trapped(contender)],
             key=lambda c: (c.framework != self.study.reference, c.device != "cpu", c.threads),
         )
         if not ranked:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from frameworks.contract import Unavailable
 from frameworks.registry import framework
 from workflows.code import ROOT
 from workflows.records import Contender
@@ -94,6 +95,7 @@ class WorkerProcess:
 
         Raises:
             WorkerDied: it ended, raised an exception, or took longer than `timeout_s`.
+            Unavailable: it is well, but what was asked for cannot be had.
         """
         assert self.process.stdout
         if not select.select([self.process.stdout], [], [], timeout_s)[0]:
@@ -108,6 +110,8 @@ class WorkerProcess:
             raise WorkerDied(self.obituary()) from None
         if "error" in answer:
             raise WorkerDied(answer["error"])
+        if "unavailable" in answer:
+            raise Unavailable(answer["unavailable"])
         return answer
 
     def send_open(self, precision: str, tf32: bool) -> None:

@@ -202,6 +202,15 @@ class MissingRow(Contender):
     reason: str
 
 
+class TrapRow(Record):
+    """A variant that falls into a trap, and the one of the same framework beside it."""
+
+    framework: str
+    variant: str
+    trap: str
+    beside: str
+
+
 class WorkloadRecord(Record):
     """A workload and what follows from it."""
 
@@ -235,5 +244,6 @@ class MachineRecords(Record):
     workloads: list[WorkloadRecord]
     datasets: list[DatasetRecord]
     missing: list[MissingRow]
+    traps: list[TrapRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

@@ -251,6 +251,8 @@ def main() -> None:
         request = json.loads(line)
         try:
             answer = getattr(worker, request.pop("do"))(**request)
+        except Unavailable as reason:
+            answer = {"unavailable": str(reason)}
         except Exception as error:
             traceback.print_exc()
             answer = {"error": explain(error)}

@@ -7,11 +7,13 @@ from analysis.figures.ratios import ratios
 from analysis.figures.rounding import rounding
 from analysis.figures.series import series
 from analysis.figures.style import Figure, Look
+from analysis.figures.traps import traps
 from analysis.tables import Findings
 
 __all__ = ["Figure", "figures"]
 
 DRAWINGS = {
+    "traps": traps,
     "ratios": ratios,
     "series": series,
     "distributions": distributions,

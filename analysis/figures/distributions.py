@@ -9,7 +9,7 @@ from analysis.tables import Findings
 
 
 def distributions(findings: Findings, look: Look, name: str) -> Figure | None:
-    panels = Panels(findings.measured)
+    panels = Panels(findings.matched)
     if not panels:
         return None
     steady = findings.batches[~findings.batches["warmup"]]

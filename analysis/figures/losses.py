@@ -22,7 +22,9 @@ def losses(findings: Findings, look: Look, name: str) -> Figure | None:
     found: dict[str, Rows] = {workload: [] for workload in findings.machine.workloads}
     for record in records:
         rows = [(Seat.of(record.workload, row), row) for row in record.rows]
-        found.setdefault(record.workload, []).extend(pair for pair in rows if pair[1].losses)
+        found.setdefault(record.workload, []).extend(
+            (seat, row) for seat, row in rows if row.losses and not findings.machine.trap(seat)
+        )
     found = {workload: rows for workload, rows in found.items() if rows}
     if not found:
         return None

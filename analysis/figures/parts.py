@@ -14,7 +14,7 @@ COLOURS = {"data": "#999999", "transfer": "#E69F00", "step": "#56B4E9"}
 
 
 def parts(findings: Findings, look: Look, name: str) -> Figure | None:
-    panels = Panels(findings.measured)
+    panels = Panels(findings.matched)
     if not panels:
         return None
     labels = [named(*contender) for contender in panels.contenders]

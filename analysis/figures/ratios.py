@@ -10,6 +10,7 @@ from matplotlib.transforms import blended_transform_factory
 from analysis.comparisons import Comparison
 from analysis.figures.style import INK, Figure, Look, bare, canvas, render
 from analysis.tables import Findings
+from analysis.traps import TrapLine
 from analysis.words import alike, count, device, listing, percent, title
 
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
@@ -90,7 +91,7 @@ def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str
             axes.plot([end], [place], head, color=colour, markersize=6, clip_on=False)
 
 
-def limits(axes: Axes, rows: Sequence[Comparison], margin: float) -> None:
+def limits(axes: Axes, rows: Sequence[Comparison | TrapLine], margin: float) -> None:
     """A logarithmic axis with plain numbers, around all ratios and reasonable intervals."""
     ratios = [row.ratio for row in rows if row.ratio] + [1 / (1 + 2 * margin), 1 + 2 * margin]
     ends = [end for row in rows for end in (row.ratio_low, row.ratio_high) if end]

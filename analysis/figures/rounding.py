@@ -14,7 +14,7 @@ FLOOR = 1e-10  # exact agreement is drawn here
 
 def rounding(findings: Findings, look: Look, name: str) -> Figure | None:
     panels: dict[str, list[GradientLine]] = {}
-    for line in findings.gradients:
+    for line in filter(lambda line: line.tensor, findings.gradients):
         panels.setdefault(line.workload, []).append(line)
     if not panels:
         return None

@@ -6,7 +6,7 @@ from analysis.tables import Findings
 
 
 def series(findings: Findings, look: Look, name: str) -> Figure | None:
-    panels = Panels(findings.measured)
+    panels = Panels(findings.matched)
     if not panels:
         return None
     replicate = fullest(findings)

@@ -11,5 +11,27 @@ FRAMEWORK = Framework(
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),
+        "trap-weights": Variant(
+            "default, from weights that PyTorch draws", trap="PyTorch's own initial weights"
+        ),
+        "trap-input-gradients": Variant(
+            "default, on inputs that require a gradient", trap="gradients of the input computed"
+        ),
+        "trap-pooled-first": Variant(
+            "default, each ReLU behind the max-pooling", trap="ReLU after the pooling"
+        ),
+        "trap-summed-loss": Variant("default, reduction='sum'", trap="loss summed, not averaged"),
+        "trap-double-softmax": Variant(
+            "default, softmax before CrossEntropyLoss", trap="softmax before the loss, too"
+        ),
+        "trap-denormals": Variant(
+            "default, torch.set_flush_denormal(True)", trap="denormals flushed"
+        ),
+        "trap-tf32": Variant("default, cudnn.allow_tf32", trap="PyTorch's own TF32 settings"),
+        "trap-autotune": Variant("default, cudnn.benchmark", trap="cuDNN autotune on"),
+        "trap-unsynchronised": Variant("default, never waited for", trap="no synchronise"),
+        "trap-compiled": Variant(
+            "default, torch.compile", rebuilds=False, trap="compiled (torch.compile)"
+        ),
     },
 )

@@ -28,7 +28,11 @@ class PyTorchAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        return PyTorchTrainer(workload, weights, self._conditions, variant)
+        from frameworks.pytorch import traps  # its trainers are made from the one below
+
+        traps.forget(self._conditions)
+        kind = traps.TRAPS.get(variant, PyTorchTrainer)
+        return kind(workload, weights, self._conditions, variant)
 
 
 class PyTorchTrainer(Trainer):

@@ -29,6 +29,33 @@ FRAMEWORK = Framework(
             ),
         ),
         "tuned": Variant("tf.function over tf.nn and TensorFlow's update kernels", rebuilds=False),
+        **{
+            f"trap-{name}": Variant(summary, rebuilds=False, trap=trap)
+            for name, summary, trap in (
+                ("weights", "default, from weights that Keras draws", "Keras' own initial weights"),
+                ("epsilon", "default, Keras' epsilon", "Keras' own Adam epsilon, 1e-7"),
+                (
+                    "python-floats",
+                    "default, Adam's numbers as Python floats",
+                    "Adam's numbers as Python floats",
+                ),
+                ("probabilities", "default, from_logits=False", "logits taken for probabilities"),
+                (
+                    "pooled-first",
+                    "default, each ReLU behind the max-pooling",
+                    "ReLU after the pooling",
+                ),
+                (
+                    "input-gradients",
+                    "default, the input watched, its gradient returned",
+                    "gradients of the input computed",
+                ),
+                ("eager", "default, without tf.function", "eager, without tf.function"),
+                ("xla", "default, jit_compile=True", "compiled (XLA)"),
+                ("tf32", "default, TF32 on", "TensorFlow's own TF32 setting"),
+                ("unsynchronised", "default, never waited for", "no synchronise"),
+            )
+        },
     },
     environment={"TF_CPP_MIN_LOG_LEVEL": "2"},
 )

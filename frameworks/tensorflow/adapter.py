@@ -29,7 +29,11 @@ class TensorFlowAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        return TensorFlowTrainer(workload, weights, self._conditions, variant)
+        from frameworks.tensorflow import traps  # its trainers are made from the one below
+
+        traps.forget(self._conditions)
+        kind = traps.TRAPS.get(variant, TensorFlowTrainer)
+        return kind(workload, weights, self._conditions, variant)
 
 
 def see_only(gpus: list[Any]) -> None:

@@ -79,6 +79,8 @@ class Recipe:
     ms: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     absent: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
     refused: tuple[str, ...] = ()  # contender names
+    # (framework, variant): label, time over that of `default`, relative difference of the loss
+    traps: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
 
     @property
@@ -86,11 +88,18 @@ class Recipe:
         return [
             r.Contender(framework=f, variant=v, device="cpu", threads=t)
             for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
+        ] + [
+            r.Contender(framework=f, variant=v, device="cpu", threads=t)
+            for (f, v), t in itertools.product(self.traps, self.threads)
         ]
 
+    def trap(self, contender: r.Contender) -> tuple[str, float, float]:
+        return self.traps.get((contender.framework, contender.variant), ("", 1.0, 0.0))
+
     def step_ms(self, workload: str, contender: r.Contender) -> float:
-        key = (workload, contender.framework, contender.variant)
-        ms = {**MS, **self.ms}.get(key, 30.0)
+        label, times, _ = self.trap(contender)
+        key = (workload, contender.framework, "default" if label else contender.variant)
+        ms = {**MS, **self.ms}.get(key, 30.0) * times
         return ms / (SECOND_THREAD[workload] if contender.threads > 1 else 1.0)
 
 
@@ -166,7 +175,8 @@ def make_contest(
                     "switches": random.poisson(0.1, count).astype(np.int32),
                     # of the mini-batch alone, but for rounding
                     "loss": (2.3 * np.exp(-0.02 * within) + 0.1 * np.sin(index + replicate))
-                    * (1 + random.normal(0, 1e-7, count)),
+                    * (1 + random.normal(0, 1e-7, count))
+                    * (1 + recipe.trap(contender)[2]),
                 }
             )
         )
@@ -200,7 +210,8 @@ def make_contender(
 ) -> r.ContenderRecord:
     absent = recipe.absent.get((workload, replicate, contender.name))
     if absent:
-        return r.ContenderRecord(**contender.model_dump(), status="failed", reason=absent)
+        absence: r.Status = "missing" if absent.startswith("does not apply") else "failed"
+        return r.ContenderRecord(**contender.model_dump(), status=absence, reason=absent)
     torch = contender.framework == "pytorch"
     tuned = contender.variant == "tuned"
     return r.ContenderRecord(
@@ -292,6 +303,10 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             for w in workloads
         ],
         missing=make_missing(recipe),
+        traps=[
+            r.TrapRow(framework=f, variant=v, trap=label, beside="default")
+            for (f, v), (label, _, _) in recipe.traps.items()
+        ],
         certificates=[
             make_certificate(recipe, name, framework)
             for name, framework in itertools.product(recipe.workloads, recipe.frameworks)
@@ -331,6 +346,16 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     rounding = np.abs(random.normal(0, 1e-15, 100))
     if contender.name == "pytorch/default/cpu/1":
         rounding = np.zeros(100)
+    label, _, off = recipe.trap(contender)
+    if label:
+        default = contender.model_copy(update={"variant": "default"})
+        row = make_certificate_row(recipe, workload, default)
+        own = [loss * (1 + off) for loss in row.losses]
+        trapped: r.Agreement = "refused" if off else "agrees"
+        reason = f"loss differs by {off:.1e} at step 1" if off else ""
+        return r.CertificateRow(
+            **contender.model_dump(), status=trapped, reason=reason, losses=own, long=row.long
+        )
     declared = (contender.framework, contender.variant) == ("tensorflow", "default")
     drift = 1e-5 * (np.arange(100) + 1.0) ** 2.1 if declared else rounding
     tensors = {"dense1.kernel": float(rounding.max()), "dense1.bias": float(rounding.max() / 2)}

@@ -64,7 +64,9 @@ BAD = {
     "batch larger than the data": (
         {"workloads": {"mlp": {"batch": 20_000}}}, "workloads", "larger than",
     ),
-    "too few mini-batches": ({"workloads": {"mlp": {"samples": 320}}}, "", "fewer than the 100"),
+    "unknown optimiser to certify": (
+        {"certificate": {"optimisers": ["adamm"]}}, "certificate.optimisers", "did you mean 'adam'",
+    ),
     "hidden as a number": ({"workloads": {"mlp": {"hidden": 5}}}, "workloads", "hidden"),
     "too many poolings": (
         {"workloads": {"mnist-cnn": {"filters": [8, 8, 8, 8, 8]}}},

@@ -43,6 +43,8 @@ FRAMEWORK = Framework(
             "another epsilon, declared far smaller than it is",
             deviations=(Deviation("optimiser.adam", "epsilon is 1e-4", 1e-9),),
         ),
+        "trap-epsilon": Variant("another epsilon", trap="a larger epsilon"),
+        "trap-pooling": Variant("about images only", trap="pooling the wrong way"),
         "disguised": Variant(
             "a wrong loss behind a declared optimiser",
             deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1.0),),
@@ -68,6 +70,8 @@ class AbacusTrainer(Trainer):
             raise NotImplementedError(f"an abacus cannot do {workload.name}")
         if variant == "delicate" and workload.name == "probe":
             os.kill(os.getpid(), signal.SIGKILL)
+        if variant == "trap-pooling":
+            raise Unavailable(f"does not apply to {workload.name}: nothing is pooled")
         self.kinds, self.variant, self.conditions = kinds, variant, conditions
         self.optimiser = workload.optimiser
         self.restart(weights)
@@ -124,7 +128,9 @@ class AbacusTrainer(Trainer):
         if o.kind == "sgd":
             self.parameters[name] -= o.learning_rate * gradient
             return
-        epsilon = {"wrong": 1e-7, "understated": 1e-4}.get(self.variant, o.epsilon)
+        epsilon = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}.get(
+            self.variant, o.epsilon
+        )
         rounded = self.variant in ("rounded", "disguised")
         beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
         m, v = self.m[name], self.v[name]

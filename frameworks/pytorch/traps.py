@@ -1,0 +1,151 @@
+"""PyTorch with one common mistake, or default of its own, at a time: each a few lines on top
+of the default trainer, which it is held against."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from frameworks.contract import Conditions, Setting, Unavailable
+from frameworks.pytorch.adapter import Batch, PyTorchTrainer
+from frameworks.workloads import Weights, Workload
+from frameworks.workloads.pooling import pooled_first
+
+SEED = 20161
+
+
+class Trap(PyTorchTrainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, "default")
+
+
+class OwnWeights(Trap):
+    """Every layer's `reset_parameters`, after a fixed seed: weights and biases from
+    U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        torch.manual_seed(SEED)
+        for module in self._network.modules():
+            if isinstance(module, (nn.Linear, nn.Conv2d)):
+                module.reset_parameters()
+        self._own = self._network.canonical()
+
+    def restart(self, weights: Weights) -> None:
+        super().restart(self._own)
+
+
+class InputGradients(Trap):
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        x, y = super().put(inputs, targets)
+        return x.requires_grad_(), y
+
+
+class PooledFirst(Trap):
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        swapped = pooled_first(workload)
+        if swapped == workload:
+            raise Unavailable(f"does not apply to {workload.name}: no ReLU before a max-pooling")
+        super().__init__(swapped, *others)
+
+
+class Summed(Trap):
+    """The loss is summed and so are the gradients; what is told is the mean, to show what
+    that does to the training and not to the unit."""
+
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
+        self._loss_function = type(self._loss_function)(reduction="sum")
+        classification = workload.loss == "sparse_cross_entropy"
+        self._terms = workload.batch * (1 if classification else workload.outputs)
+
+    def loss(self) -> float:
+        return super().loss() / self._terms
+
+
+class DoubleSoftmax(Trap):
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        if workload.loss != "sparse_cross_entropy":
+            raise Unavailable(f"does not apply to {workload.name}: its loss takes no logits")
+        super().__init__(workload, *others)
+        self._loss_function = AfterSoftmax()
+
+
+class AfterSoftmax(nn.CrossEntropyLoss):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return super().forward(input.softmax(1), target)
+
+
+class FlushedDenormals(Trap):
+    """What TensorFlow does on processors."""
+
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        if conditions.device != "cpu":
+            raise Unavailable("does not apply to a GPU: PyTorch's switch is the processor's")
+        super().__init__(workload, weights, conditions, "")
+        if not torch.set_flush_denormal(True):
+            raise Unavailable("this processor cannot flush denormals")
+
+
+class OwnTF32(Trap):
+    """Convolutions in TF32, matrix products not."""
+
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        gpu_only(conditions, "TF32")
+        super().__init__(workload, weights, conditions, "")
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = True
+
+
+class Autotuned(Trap):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        gpu_only(conditions, "cuDNN")
+        super().__init__(workload, weights, conditions, "")
+        torch.backends.cudnn.benchmark = True
+
+
+class Unsynchronised(Trap):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        gpu_only(conditions, "returning before the work is done")
+        super().__init__(workload, weights, conditions, "")
+
+    def synchronise(self) -> None:
+        pass
+
+
+class Compiled(Trap):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._network.forward = torch.compile(self._network.forward)  # type: ignore[method-assign]
+
+    def settings(self) -> dict[str, Setting]:
+        return {**super().settings(), "compilation": "torch.compile"}
+
+
+def gpu_only(conditions: Conditions, what: str) -> None:
+    if conditions.device != "gpu":
+        raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
+
+
+def forget(conditions: Conditions) -> None:
+    """Undo what a trap's trainer has set for the whole process; another may follow it."""
+    torch.set_flush_denormal(False)
+    torch.backends.cuda.matmul.allow_tf32 = conditions.tf32
+    torch.backends.cudnn.allow_tf32 = conditions.tf32
+
+
+TRAPS: dict[str, type[Trap]] = {
+    "trap-weights": OwnWeights,
+    "trap-input-gradients": InputGradients,
+    "trap-pooled-first": PooledFirst,
+    "trap-summed-loss": Summed,
+    "trap-double-softmax": DoubleSoftmax,
+    "trap-denormals": FlushedDenormals,
+    "trap-tf32": OwnTF32,
+    "trap-autotune": Autotuned,
+    "trap-unsynchronised": Unsynchronised,
+    "trap-compiled": Compiled,
+}

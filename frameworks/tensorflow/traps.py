@@ -1,0 +1,166 @@
+"""TensorFlow with one common mistake, or default of Keras', at a time: each a few lines on top
+of the default trainer, which it is held against."""
+
+from dataclasses import replace
+from typing import Any
+
+import tensorflow as tf
+
+from frameworks.contract import Conditions, Setting, Unavailable
+from frameworks.tensorflow import default
+from frameworks.tensorflow.adapter import Batch, TensorFlowTrainer, train_step
+from frameworks.workloads import Weights, Workload
+from frameworks.workloads.optimisers import Adam
+from frameworks.workloads.pooling import pooled_first
+
+SEED = 20161
+
+
+class Trap(TensorFlowTrainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, "default")
+
+
+class OwnWeights(Trap):
+    """Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of zero."""
+
+    def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
+        super().__init__(workload, weights, *others)
+        tf.keras.utils.set_random_seed(SEED)
+        self._own = {}
+        drawn = default.network(workload, self._dtype.name).trainable_variables
+        for name, variable in zip(self._names, drawn, strict=True):
+            self._own[name] = variable.numpy()
+        self._load(self._own)
+
+    def restart(self, weights: Weights) -> None:
+        super().restart(self._own)
+
+
+class OwnEpsilon(Trap):
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        own = replace(adam(workload), epsilon=tf.keras.optimizers.Adam().epsilon)
+        super().__init__(replace(workload, optimiser=own), *others)
+
+
+class PythonFloats(Trap):
+    """Betas and epsilon as Python's floats, which Keras casts to float32 on the way, and a
+    learning rate in Keras' global float type. No difference where the weights are float32."""
+
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        adam(workload)
+        super().__init__(workload, *others)
+        self._optimiser = default.optimiser(workload.optimiser, "float32", self._variables)
+        self._optimiser_state = default.state(self._optimiser)
+        loss = default.loss(workload, self._dtype.name)
+        self._train_step = train_step(self._network, loss, self._optimiser)
+
+
+class Probabilities(Trap):
+    """Keras takes outputs for probabilities unless told that they are logits."""
+
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        if workload.loss != "sparse_cross_entropy":
+            raise Unavailable(f"does not apply to {workload.name}: its loss takes no logits")
+        super().__init__(workload, *others)
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(dtype=self._dtype.name)
+        self._train_step = train_step(self._network, loss, self._optimiser)
+
+
+class PooledFirst(Trap):
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        swapped = pooled_first(workload)
+        if swapped == workload:
+            raise Unavailable(f"does not apply to {workload.name}: no ReLU before a max-pooling")
+        super().__init__(swapped, *others)
+
+
+class InputGradients(Trap):
+    """Watched, asked for and returned, as tf.function leaves out what nobody gets."""
+
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
+        network, variables = self._network, self._network.trainable_variables
+        loss_function = default.loss(workload, self._dtype.name)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def step(inputs: Any, targets: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                loss = loss_function(targets, network(inputs, training=True))
+            asked, *gradients = tape.gradient(loss, [inputs, *variables])
+            self._optimiser.apply_gradients(zip(gradients, variables, strict=True))
+            return loss, asked
+
+        self._train_step = step
+
+    def step(self, batch: Batch) -> None:
+        self._loss, self.asked = self._train_step(*batch)
+
+
+class Eager(Trap):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._train_step = self._train_step.python_function  # type: ignore[attr-defined]
+
+    def settings(self) -> dict[str, Setting]:
+        return {**super().settings(), "compilation": "eager"}
+
+
+class XLA(Trap):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        step = self._train_step.python_function  # type: ignore[attr-defined]
+        self._train_step = tf.function(step, jit_compile=True)
+
+    def settings(self) -> dict[str, Setting]:
+        return {**super().settings(), "compilation": "tf.function, XLA"}
+
+
+class OwnTF32(Trap):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        gpu_only(conditions, "TF32")
+        super().__init__(workload, weights, conditions, "")
+        tf.config.experimental.enable_tensor_float_32_execution(True)
+
+
+class Unsynchronised(Trap):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        gpu_only(conditions, "returning before the work is done")
+        super().__init__(workload, weights, conditions, "")
+
+    def synchronise(self) -> None:
+        pass
+
+
+def adam(workload: Workload) -> Adam:
+    if not isinstance(workload.optimiser, Adam):
+        kind = workload.optimiser.kind
+        raise Unavailable(f"does not apply to {workload.name}: its optimiser is {kind}, not adam")
+    return workload.optimiser
+
+
+def gpu_only(conditions: Conditions, what: str) -> None:
+    if conditions.device != "gpu":
+        raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
+
+
+def forget(conditions: Conditions) -> None:
+    """Undo what a trap's trainer has set for the whole process; another may follow it."""
+    tf.config.experimental.enable_tensor_float_32_execution(conditions.tf32)
+
+
+TRAPS: dict[str, type[Trap]] = {
+    "trap-weights": OwnWeights,
+    "trap-epsilon": OwnEpsilon,
+    "trap-python-floats": PythonFloats,
+    "trap-probabilities": Probabilities,
+    "trap-pooled-first": PooledFirst,
+    "trap-input-gradients": InputGradients,
+    "trap-eager": Eager,
+    "trap-xla": XLA,
+    "trap-tf32": OwnTF32,
+    "trap-unsynchronised": Unsynchronised,
+}

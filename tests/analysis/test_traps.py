@@ -1,0 +1,195 @@
+"""What a trap costs, from made-up records whose traps cost what is known."""
+
+from collections.abc import Callable
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+
+from analysis.claims import claims
+from analysis.figures import DRAWINGS
+from analysis.figures.style import Look
+from analysis.loading import load
+from analysis.method import method
+from analysis.notices import notices
+from analysis.proofs import certificate_table
+from analysis.report import write
+from analysis.tables import Findings
+from analysis.trap_claims import trap_claims, trap_summary, trap_table
+from analysis.traps import TrapLine
+from analysis.weaknesses import weaknesses
+from tests.analysis.synthetic import Recipe
+from tests.analysis.synthetic import write as write_records
+
+WHY = "does not apply to mlp: no ReLU before a max-pooling"
+TRAPS = {
+    ("pytorch", "trap-weights"): ("PyTorch's own initial weights", 1.0, 0.12),
+    ("pytorch", "trap-pooled-first"): ("ReLU after the pooling", 0.8, 0.0),
+    ("tensorflow", "trap-weights"): ("Keras' own initial weights", 1.0, 0.25),
+    ("tensorflow", "trap-eager"): ("eager, without tf.function", 4.0, 0.0),
+}
+RECIPE = Recipe(
+    variants=("default",),
+    threads=(1,),
+    traps=TRAPS,
+    process_sd=0.005,
+    absent={("mlp", r, "pytorch/trap-pooled-first/cpu/1"): WHY for r in range(1, 8)},
+)
+
+Make = Callable[[Recipe], Findings]
+
+
+@pytest.fixture(scope="module")
+def trapped(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(load([write_records(tmp_path_factory.mktemp("traps") / "machine", RECIPE)])[0])
+
+
+def line(findings: Findings, framework: str, variant: str, workload: str) -> TrapLine:
+    (row,) = [
+        row for row in findings.traps
+        if (row.framework, row.variant, row.workload) == (framework, variant, workload)
+    ]  # fmt: skip
+    return row
+
+
+def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -> None:
+    assert len(trapped.traps) == len(TRAPS) * 2
+    for row in trapped.traps:
+        label, times, off = TRAPS[row.framework, row.variant]
+        assert (row.trap, row.beside, row.device, row.threads) == (label, "default", "cpu", 1)
+        if row.reason:
+            continue
+        assert row.ratio == pytest.approx(times, rel=0.03) and row.replicates == 7
+        assert row.ratio_low and row.ratio_high and row.ratio_low < row.ratio < row.ratio_high
+        assert row.verdict == {4.0: "slower", 0.8: "faster"}.get(times, "equivalent")
+        assert row.steps == 100
+        for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last):
+            assert loss == pytest.approx(off, rel=1e-9)
+        assert row.end_loss and row.beside_end_loss
+        assert row.end_loss / row.beside_end_loss == pytest.approx(1 + off, rel=1e-5)
+
+
+def test_what_does_not_apply_is_a_row_with_its_reason(trapped: Findings) -> None:
+    row = line(trapped, "pytorch", "trap-pooled-first", "mlp")
+    assert (row.verdict, row.ratio, row.reason) == ("missing", None, WHY)
+    assert not [one for one in trapped.missing if one.status == "failed"]
+    assert trap_table(trapped).notes == [
+        ("mlp, PyTorch, trap-pooled-first, CPU, 1 thread", f"missing. {WHY}.")
+    ]
+
+
+def test_the_costliest_of_a_framework_comes_first(trapped: Findings) -> None:
+    order = [(row.framework, row.workload, row.ratio or 0) for row in trapped.traps]
+    places = [("pytorch", "mlp"), ("pytorch", "mnist-cnn"), ("tensorflow", "mlp")]
+    assert list(dict.fromkeys(one[:2] for one in order)) == [*places, ("tensorflow", "mnist-cnn")]
+    for place in places:
+        ratios = [one[2] for one in order if one[:2] == place]
+        assert ratios == sorted(ratios, reverse=True)
+
+
+def test_traps_are_compared_with_no_other_framework(trapped: Findings, found: Make) -> None:
+    without = found(Recipe(rounds=2, variants=("default",), threads=(1,)))
+    rows = trapped.comparisons
+    assert [(r.workload, r.variant, r.device) for r in rows] == [
+        (r.workload, r.variant, r.device) for r in without.comparisons
+    ]
+    assert {r.variant for r in [*rows, *trapped.devices]} == {"default"}
+    assert len(claims(trapped.machine, rows)) == 2
+    # Holm's families are apart: two rows here, seven there.
+    small = [r for r in rows if r.p]
+    assert len(small) == 2 and all(r.p_adjusted <= 2 * r.p for r in small if r.p and r.p_adjusted)
+    hardest = min(r.p for r in trapped.traps if r.p)
+    assert min(r.p_adjusted for r in trapped.traps if r.p_adjusted) == pytest.approx(7 * hardest)
+
+
+def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
+    statuses = {row.variant: row.status for row in trapped.certificate if row.device == "cpu"}
+    assert statuses["trap-weights"] == "refused"
+    assert not trapped.trajectories.faults
+    assert [n.heading for n in notices(trapped)] == []
+    assert not [text for text in weaknesses(trapped, 1) if "efused" in text or "trap" in text]
+    assert "refused" not in dict(method(trapped))["Same computation"]
+    assert not [row for row in certificate_table(trapped).rows if "trap" in " ".join(row)]
+
+
+def test_settings_of_a_trap_are_nobodys_mismatch(trapped: Findings) -> None:
+    mine = [row for row in trapped.settings if row.variant == "trap-weights"]
+    assert mine and {row.status for row in mine} <= {"equal", "n/a", ""}
+
+
+def test_sentences(trapped: Findings) -> None:
+    told = {c.where: str(c) for c in trap_claims(trapped.machine, trapped.traps)}
+    weights = told["PyTorch, mnist-cnn, CPU, 1 thread, PyTorch's own initial weights"]
+    assert "times as long as default (95 % interval" in weights
+    assert "no difference in time within 3 %. Loss off by 12 % at step 1" in weights
+    eager = told["TensorFlow, mlp, CPU, 1 thread, eager, without tf.function"]
+    assert ": slower. The same loss, to the last digit." in eager
+    summary = trap_summary(trapped.traps)
+    assert summary.startswith("One trap at a time, in 7 cases: 2 cost time (up to ")
+    assert "1 saved some" in summary and "4 trained something else" in summary
+    assert "The time alone gives away none of those." in summary
+
+
+def test_one_replicate_has_no_interval(found: Make) -> None:
+    findings = found(Recipe(replicates=1, rounds=2, threads=(1,), traps=TRAPS))
+    row = line(findings, "tensorflow", "trap-eager", "mlp")
+    assert row.ratio and row.ratio_low is None and row.verdict == "cannot tell"
+    assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
+    drawn = DRAWINGS["traps"](findings, Look.of(findings.matched), "traps")
+    assert drawn and "step 100" in drawn.alt
+
+
+def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> None:
+    findings = found(Recipe(replicates=2, rounds=2, threads=(1,), traps=TRAPS))
+    findings.machine.records.certificates.clear()
+    row = line(findings, "tensorflow", "trap-eager", "mlp")
+    assert row.steps == 0 and row.losses == [] and row.ratio
+    assert "not found out" in str(trap_claims(findings.machine, [row])[0])
+
+
+def test_the_report_has_the_part_only_where_there_are_traps(
+    trapped: Findings, found: Make, tmp_path: Path
+) -> None:
+    ordinary = found(Recipe(replicates=2, rounds=2, workloads=("mlp",), threads=(1,)))
+    write([trapped.machine], tmp_path / "with")
+    write([ordinary.machine], tmp_path / "without")
+    for name, heading in (("report.md", "## What a trap costs"), ("report.html", "trap-costs")):
+        page = (tmp_path / "with" / name).read_text()
+        assert heading in page and "ReLU after the pooling" in page
+        assert "rap costs" not in (tmp_path / "without" / name).read_text()
+    assert not (tmp_path / "without/tables/traps.csv").exists()
+    assert not (tmp_path / "without/figures/traps.svg").exists()
+    table = pd.read_csv(tmp_path / "with/tables/traps.csv")
+    assert len(table) == 8 and table["ratio"].notna().sum() == 7
+
+
+def test_nothing_in_the_figure_lies_on_anything_else(
+    trapped: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Canvas] = []
+    module = import_module("analysis.figures.traps")
+    monkeypatch.setattr(module, "render", lambda drawn, *words: kept.append(drawn))
+    module.traps(trapped, Look.of(trapped.matched), "traps")
+    (drawn,) = kept
+    renderer = FigureCanvasAgg(drawn).get_renderer()
+    drawn.canvas.draw()
+    time, loss = (axes.get_window_extent(renderer) for axes in drawn.axes)
+    labels = [text.get_window_extent(renderer) for text in drawn.axes[0].get_yticklabels()]
+    numbers = [text.get_window_extent(renderer) for text in drawn.axes[0].texts]
+    shares = [text.get_window_extent(renderer) for text in drawn.axes[1].texts]
+    assert len(shares) == 7
+    assert all(loss.x1 < one.x0 and one.x1 <= drawn.bbox.x1 for one in shares)
+    assert len(labels) == 7 + 4 and len(numbers) == 7
+    assert all(one.x0 >= 0 and one.x1 < time.x0 for one in labels)
+    assert all(time.x1 < one.x0 and one.x1 < loss.x0 for one in numbers)
+    tops = sorted((one.y0, one.y1) for one in labels)
+    assert all(low[1] <= high[0] + 1 for low, high in pairwise(tops))
+    assert min(time.width, loss.width) > drawn.bbox.width / 4
+
+
+def test_an_ordinary_study_has_no_traps(findings: Findings) -> None:
+    assert findings.traps == [] and trap_summary(findings.traps) == ""

@@ -1,0 +1,84 @@
+"""Variants with a trap: asked for by name, held against their neighbour, and never required
+to apply to a workload."""
+
+import pytest
+
+from frameworks.contract import Framework, Variant
+from workflows.collect import collect
+from workflows.configfiles import ConfigurationError, parse
+from workflows.verdict import failures
+
+PAIR = [{"framework": "abacus", "variants": ["trap-epsilon", "trap-pooling", "default"]}]
+WHY = "does not apply to mlp: nothing is pooled"
+
+
+@pytest.fixture
+def trapped(study):
+    return study(contenders=PAIR)
+
+
+def test_what_does_not_apply_is_a_missing_row_and_the_others_play_on(trapped):
+    record, rows = trapped.contest()
+    assert {c.variant: (c.status, c.reason) for c in record.contenders} == {
+        "trap-epsilon": ("ok", ""), "trap-pooling": ("missing", WHY), "default": ("ok", ""),
+    }  # fmt: skip
+    assert set(rows.variant) == {"trap-epsilon", "default"}
+    assert rows.groupby("variant").size().nunique() == 1
+
+
+def test_its_certificate_is_missing_and_that_of_a_trap_says_how_far_it_leads(trapped):
+    found = {row.variant: row for row in trapped.certificate().rows}
+    assert (found["trap-pooling"].status, found["trap-pooling"].reason) == ("missing", WHY)
+    assert found["default"].status == "agrees"
+    own, other = found["trap-epsilon"].losses, found["default"].losses
+    assert len(own) == len(other) == 50
+    assert own[0] == other[0] and abs(own[-1] / other[-1] - 1) > 1e-12
+    assert found["trap-epsilon"].long and found["trap-epsilon"].long.loss[-1] > 1e-12
+    assert not list(failures(trapped.folders))
+
+
+def test_the_reference_is_never_one_with_a_trap(trapped):
+    assert trapped.plan.reference.name == "abacus/default/cpu/1"
+
+
+def test_records_say_what_each_falls_into(trapped):
+    trapped.contest()
+    records, _ = collect(trapped.folders)
+    assert [(row.framework, row.variant, row.trap, row.beside) for row in records.traps] == [
+        ("abacus", "trap-epsilon", "a larger epsilon", "default"),
+        ("abacus", "trap-pooling", "pooling the wrong way", "default"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("contenders", "where"),
+    [
+        ([{"framework": "abacus", "variants": ["trap-epsilon"]}], "cpu with 1 threads"),
+        (
+            [
+                {"framework": "abacus", "variants": ["default"]},
+                {"framework": "abacus", "variants": ["trap-epsilon"], "threads": [2]},
+            ],
+            "cpu with 2 threads",
+        ),
+    ],
+)
+def test_a_trap_alone_is_refused_before_any_time_is_spent(abacus, small, contenders, where):
+    with pytest.raises(ConfigurationError) as refused:
+        parse({**small, "contenders": contenders})
+    assert "trap-epsilon is held against its 'default'" in str(refused.value)
+    assert where in str(refused.value) and "add it" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "variants",
+    [
+        {"default": Variant("right"), "odd": Variant("wrong", trap="something")},
+        {"default": Variant("right"), "trap-odd": Variant("wrong")},
+        {"default": Variant("right"), "trap-odd": Variant("", trap="it", beside="tuned")},
+        {"trap-odd": Variant("", trap="it", beside="trap-odd")},
+    ],
+)
+def test_names_tell_traps_and_each_has_a_neighbour_without(variants):
+    with pytest.raises(ValueError, match="odd"):
+        Framework("f", "F", (), "", "", variants)
