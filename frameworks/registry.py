@@ -31,13 +31,15 @@ def framework(name: str) -> Framework:
         UnknownFramework: there is none of that name (those there are, are named), or the
             package that offers it cannot be loaded.
     """
-    if name not in names():
-        raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(names())})")
     try:
         if name in folders():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
+        elif name in (packages := entry_points()):  # asked last, since all packages are looked at
+            offered = packages[name].load()
         else:
-            offered = entry_points()[name].load()
+            raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(names())})")
+    except UnknownFramework:
+        raise
     except Exception as error:  # somebody else's code, at its import
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"

@@ -188,12 +188,12 @@ def left_undone(row: CertificateRow) -> str:
 
 def beyond(distances: dict[str, float], tolerance: float) -> str:
     """The tensor that is furthest off, in words, if it is too far."""
-    if not distances:
+    far = [name for name, distance in distances.items() if not distance <= tolerance]
+    if not far:
         return ""
-    name, error = max(distances.items(), key=lambda item: item[1])
-    count = sum(not distance <= tolerance for distance in distances.values())
-    others = f", and so do {count - 1} others," if count > 1 else ""
-    return f"{name} differs by {error:.1e}{others}" if not error <= tolerance else ""
+    worst = max(far, key=lambda name: distances[name])
+    more = f" (and {len(far) - 1} more)" if len(far) > 1 else ""
+    return f"{worst}{more} differs by {distances[worst]:.1e}"
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:

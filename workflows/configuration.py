@@ -179,8 +179,9 @@ class Configuration(Section):
             for device in entry.devices or self.devices
             for threads in entry.threads or self.threads
         }
+        variants = {name: framework(name).variants for name, *_ in conditions}
         for name, variant, device, threads in sorted(conditions, key=str):
-            found = framework(name).variants[variant]
+            found = variants[name][variant]
             if found.trap and (name, found.beside, device, threads) not in conditions:
                 raise ValueError(
                     f"contenders: {name}'s {variant} is held against its {found.beside!r} on "

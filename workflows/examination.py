@@ -97,6 +97,11 @@ class Examination:
             if name in self.tracing.parts:
                 trace = self.trace(worker, name, file)
                 setattr(self.result, name, compare(trace, self.reference.trace(name)))
+                if trace.changed:
+                    raise Uncanonical(
+                        f"weights() gave {trace.changed} as an array that training goes on "
+                        "changing: give copies"
+                    )
                 if name == "long":
                     self.result.losses = trace.losses
                     again = zip(trace.again, trace.losses, strict=False)
@@ -104,7 +109,13 @@ class Examination:
 
     def gradients(self, worker: WorkerProcess, file: Path) -> None:
         self.say("gradients")
-        self.tracing.gradients(worker, self.contender, file)
+        strange = self.tracing.gradients(worker, self.contender, file)["strange"]
+        as_given = self.result.long and not max(self.result.long.weights[0].values())
+        if strange and as_given:
+            raise Uncanonical(
+                f"{strange} of a new trainer is not as given, now that another was trained in the "
+                "same process: do trainers share state?"
+            )
         self.result.gradients = apart(arrays(file), self.reference.gradients())
 
     def other_optimisers(self, worker: WorkerProcess, file: Path) -> None:
@@ -125,7 +136,7 @@ class Examination:
     def as_timed(self, worker: WorkerProcess, file: Path) -> None:
         """In the precision that is timed: how exact its gradients are, and its fence."""
         self.say("float32")
-        settings = self.tracing.gradients(worker, self.contender, file)
+        settings = self.tracing.gradients(worker, self.contender, file, settings=True)["settings"]
         self.result.rounding = apart(arrays(file), self.reference.gradients())
         self.result.reduced = reduced(settings, self.contender.device)
         self.result.unfenced = self.tracing.unfenced(worker, self.contender)

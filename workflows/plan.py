@@ -6,6 +6,7 @@ was found of each framework; together they make the `Plan` that every later stag
 
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from frameworks.registry import trapped
@@ -61,7 +62,7 @@ class Plan(Record):
     configuration: dict[str, Any]
     contenders: list[PlannedContender]
 
-    @property
+    @cached_property
     def study(self) -> Configuration:
         return parse(self.configuration)
 
@@ -78,13 +79,14 @@ class Plan(Record):
             PlanError: none can; the message says why of each.
         """
         ranked = sorted(
-            [contender for contender in self.runnable if not trapped(contender)],
+            self.runnable,
             key=lambda c: (c.framework != self.study.reference, c.device != "cpu", c.threads),
         )
-        if not ranked:
+        found = next((contender for contender in ranked if not trapped(contender)), None)
+        if not found:
             reasons = "\n  ".join(f"{c.name}: {c.missing}" for c in self.contenders)
             raise PlanError(f"no contender can run here:\n  {reasons}")
-        return ranked[0]
+        return found
 
 
 def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:

@@ -22,11 +22,13 @@ class Trace(NamedTuple):
     losses: list[float]
     weights: dict[int, Weights]
     again: list[float]
+    changed: str = ""
 
     @classmethod
-    def read(cls, answer: dict[str, list[float]], file: Path) -> "Trace":
+    def read(cls, answer: dict[str, Any], file: Path) -> "Trace":
         with np.load(file) as arrays:
-            return cls(answer["losses"], training.read(arrays), answer["again"])
+            weights = training.read(arrays)
+        return cls(answer["losses"], weights, answer["again"], answer["changed"])
 
 
 class Tracing:
@@ -88,15 +90,18 @@ class Tracing:
         )
 
     def gradients(
-        self, worker: WorkerProcess, contender: PlannedContender, out: Path
+        self, worker: WorkerProcess, contender: PlannedContender, out: Path, settings: bool = False
     ) -> dict[str, Any]:
-        """The first step's gradients at full size go to `out` (.npz); the settings they were
-        computed under are the answer."""
+        """The first step's gradients at full size go to `out` (.npz); the answer says whether
+        the weights were as given and, if asked, which settings were in effect."""
         self.load(worker, narrow=False)
-        answer: dict[str, Any] = worker.ask(
-            "gradients", variant=contender.variant, optimiser=GRADIENT_SGD, out=str(out.resolve())
-        )["settings"]
-        return answer
+        return worker.ask(
+            "gradients",
+            variant=contender.variant,
+            optimiser=GRADIENT_SGD,
+            settings=settings,
+            out=str(out.resolve()),
+        )
 
     def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
         self.load(worker, narrow=False)
@@ -116,7 +121,7 @@ class Reference:
     def file(self, name: str) -> Path:
         return self.folder / f"{name}.npz"
 
-    def keep(self, name: str, answer: dict[str, list[float]]) -> None:
+    def keep(self, name: str, answer: dict[str, Any]) -> None:
         (self.folder / f"{name}.json").write_text(json.dumps(answer))
 
     def trace(self, name: str) -> Trace:

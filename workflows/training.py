@@ -14,27 +14,37 @@ Batches = Callable[[int], Batch]
 
 class Trained(NamedTuple):
     """Losses by step, weights by the step after which they were taken (0: before the
-    first), and the losses of the steps that were repeated after a restart."""
+    first), the losses of the steps that were repeated after a restart, and a tensor (or "")
+    whose array changed after `weights` had given it away."""
 
     losses: list[float]
     weights: dict[int, Weights]
     again: list[float]
+    changed: str
 
 
 def train(
     trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
 ) -> Trained:
     """Take `steps` steps, then restart and repeat the first `restart` of them."""
-    kept = {0: trainer.weights()} if 0 in at else {}
+    given = trainer.weights()
+    kept = {0: {name: array.copy() for name, array in given.items()}}
     losses = []
     for step in range(1, steps + 1):
         losses.append(one_step(trainer, batches(step - 1)))
         if step in at:
             kept[step] = trainer.weights()
+    changed = different(given, kept[0])
     if restart:
         trainer.restart(initial)
     again = [one_step(trainer, batches(step)) for step in range(restart)]
-    return Trained(losses, kept, again)
+    return Trained(losses, {step: kept[step] for step in at}, again, changed)
+
+
+def different(weights: Weights, others: Weights) -> str:
+    """A tensor that is not the same to the last bit, "" if all are."""
+    pairs = ((name, others[name].astype(own.dtype), own) for name, own in weights.items())
+    return next((name for name, other, own in pairs if not np.array_equal(own, other)), "")
 
 
 def one_step(trainer: Trainer, batch: Batch) -> float:
@@ -44,20 +54,22 @@ def one_step(trainer: Trainer, batch: Batch) -> float:
     given = trainer.put(inputs, targets)
     trainer.synchronise()
     inputs.fill(np.nan)
-    targets.fill(-1 if targets.dtype.kind == "i" else np.nan)
+    targets.fill(0 if targets.dtype.kind == "i" else np.nan)
     trainer.step(given)
     trainer.synchronise()
     return trainer.loss()
 
 
-def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> Weights:
+def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
     """The first step's gradient of each tensor, as a plain SGD step of this learning rate
-    shows it."""
+    shows it; and a tensor (or "") that was not as given before the step."""
+    strange = different(trainer.weights(), initial)
     one_step(trainer, batch)
-    return {
+    found = {
         name: (initial[name].astype(np.float64) - np.asarray(after, np.float64)) / rate
         for name, after in trainer.weights().items()
     }
+    return found, strange
 
 
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:

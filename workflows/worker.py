@@ -27,7 +27,7 @@ from workflows import training
 from workflows.behaviour import probe
 from workflows.rehearsal import Script, perform
 
-FENCED_NS = 50_000_000  # about as much work stands before a fence that is examined
+FENCED_NS = (50_000_000, 5_000_000)  # about as much work stands before an examined fence
 FENCES = 5
 
 clock = time.perf_counter_ns
@@ -156,30 +156,35 @@ class Worker:
         trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
         trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
         np.savez(out, **training.stored(trained.weights))
-        return {"losses": trained.losses, "again": trained.again}
+        return {"losses": trained.losses, "again": trained.again, "changed": trained.changed}
 
-    def gradients(self, variant: str, out: str, optimiser: Any) -> dict[str, Any]:
-        """The first step's gradients, by a step of plain SGD, go to `out`; answers with the
-        settings under which they were computed."""
+    def gradients(
+        self, variant: str, out: str, optimiser: Any, settings: bool = False
+    ) -> dict[str, Any]:
+        """The first step's gradients, by a step of plain SGD, go to `out`; answers with a tensor
+        that was not as given, if any, and with the settings that were in effect."""
         workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
         rate = workload.optimiser.learning_rate
-        np.savez(out, **training.gradients(trainer, self.mini_batch(0), self.initial, rate))  # type: ignore[arg-type]
-        return {"settings": trainer.settings()}
+        found, strange = training.gradients(trainer, self.mini_batch(0), self.initial, rate)
+        np.savez(out, **found)  # type: ignore[arg-type]
+        return {"strange": strange, "settings": trainer.settings() if settings else {}}
 
     def fence(self, variant: str) -> dict[str, Any]:
         """Which share of the work is still to be done when `synchronise` has returned: shown
         by weights that take longer to read the first time than at once again."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
-        single = sum(self.fenced(trainer, batch, 1))  # the first step, which may compile
-        single = sum(self.fenced(trainer, batch, 1))
-        count = min(max(FENCED_NS // max(single, 1), 1), 100)
-        shares = [late / (late + work) for work, late in self.tries(trainer, batch, count)]
-        return {"unfenced": max(min(shares), 0.0)}
+        self.fenced(trainer, batch, 1)  # which may compile
+        single = max(sum(self.fenced(trainer, batch, 1)), 1)
+        # Many steps, where all may be left undone; few, where only the last one is.
+        counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
+        shares = (min(self.late(trainer, batch, count) for _ in range(FENCES)) for count in counts)
+        return {"unfenced": max(0.0, *shares)}
 
-    def tries(self, trainer: Trainer, batch: Any, count: int) -> list[tuple[int, int]]:
-        return [self.fenced(trainer, batch, count) for _ in range(FENCES)]
+    def late(self, trainer: Trainer, batch: Any, count: int) -> float:
+        work, late = self.fenced(trainer, batch, count)
+        return late / (late + work)
 
     def fenced(self, trainer: Trainer, batch: Any, count: int) -> tuple[int, int]:
         """Nanoseconds of `count` steps with their fence, and of what came after it."""

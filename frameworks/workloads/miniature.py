@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool, Shape, WorkloadError, require
+from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool, Shape, WorkloadError
 from frameworks.workloads.workload import Workload, walk
 
 BATCH = 5
@@ -68,33 +68,34 @@ def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
 
 
 def side(layers: tuple[Layer, ...], size: int, channels: int, least: int, other: int) -> int:
-    wanted, _ = windows(layers, size, channels)
+    wanted, *_ = windows(layers, size, channels)
     for n in range(1, size + 1):
         try:
-            found, last = windows(layers, n, channels)
+            found, last, roomy = windows(layers, n, channels)
         except WorkloadError:
             continue
-        if found == wanted and last >= least and n != other:
+        if found == wanted and last >= least and roomy and n != other:
             return n
     return size
 
 
-def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[Shape], int]:
-    """What every window pads and leaves over along a side of this size, and what is left of
-    the side in the last images. Raises WorkloadError where a window does not fit."""
+def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[Shape], int, bool]:
+    """What every window pads and leaves over along a side of this size, what is left of the
+    side in the last images, and whether all convolutions fit without padding too, which could
+    be forgotten. Raises WorkloadError where a window does not fit."""
     found: list[Shape] = []
-    last = size
+    last, roomy = size, True
     for stage in walk(layers, (size, size, channels)):
         if len(stage.input_shape) == 3:
             last = stage.input_shape[0]
         match stage.layer:
             case Conv2D(_, kernel, stride):
-                require(kernel <= last, "no room without padding, which could be forgotten")
+                roomy = roomy and kernel <= last
                 (before, after), _ = stage.layer.pads(stage.input_shape)
                 found.append((before, after, (last + before + after - kernel) % stride))
             case Pool(window):
                 found.append(((last - window) % stage.layer.step,))
-    return found, last
+    return found, last, roomy
 
 
 def batches(workload: Workload, seed: int, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -125,6 +125,8 @@ def check(row: CertificateRow) -> str:
 
 PASSED = ("agrees", "declared")
 SIGNS = (
+    ("goes on changing", "copies"),
+    ("of a new trainer", "new trainer"),
     ("weights()", "names and shapes"),
     ("declared", "declaration"),
     ("with plain SGD", "declaration"),

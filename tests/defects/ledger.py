@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from frameworks.traps import TRAPS
-
 from analysis.settings import SILENT, agree, spoken
 from frameworks.contract import Setting
+from frameworks.traps import TRAPS
 from workflows.folders import Folders
 from workflows.plan import PlannedContender
 from workflows.process import WorkerProcess

@@ -30,9 +30,10 @@ plants every one and demands that the check named here catches it, with a messag
 cause; without a defect the same code must agree. TensorFlow's adapter where it says so, else
 PyTorch's.
 
-`names and shapes`, `before training`, `loss`, `gradient`, `weights`, `host arrays`, `restart`,
-`declaration`, `rounding` and `fence` are parts of the certificate; what explains a refusal is the
-same mistake, made on purpose in NumPy. `setting` is the ledger, for what leaves all numbers alone.
+`names and shapes`, `copies`, `before training`, `new trainer`, `loss`, `gradient`, `weights`,
+`host arrays`, `restart`, `declaration`, `rounding` and `fence` are parts of the certificate; what
+explains a refusal is the same mistake, made on purpose in NumPy. `setting` is the ledger, for what
+leaves all numbers alone.
 
 `python -m tests.defects.table` writes this page. To add a defect, write a function that spoils a
 trainer in the module of its theme, with the check that should catch it and a regular expression for

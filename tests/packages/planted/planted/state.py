@@ -22,7 +22,7 @@ def restart_keeps_optimiser(trainer):
     trainer.restart = trainer._network.load
 
 
-@defect("images", "gradient", "first gradient")
+@defect("images", "new trainer", "do trainers share state")
 def shared_between_trainers(trainer):
     """All trainers of a process share one network: only the first starts from the weights given"""
     mine = list(trainer._network.parameters())

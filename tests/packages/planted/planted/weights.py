@@ -92,7 +92,7 @@ def own_layout(trainer):
     }
 
 
-@defect("images", "before training", "before the first step")
+@defect("images", "copies", "goes on changing: give copies")
 def weights_not_copied(trainer):
     """weights() hands out views, which training goes on changing"""
     canonical = trainer._network.canonical
