@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from analysis.certificates import Certificates, furthest
 from analysis.study import Machine
 from analysis.tables import Findings
-from analysis.words import count, listing, percent, scientific, title
+from analysis.words import count, listing, percent, scientific, short, title
 from workflows.records import CertificateRecord
 
 Described = list[tuple[str, str]]
@@ -63,8 +63,8 @@ def certificates(machine: Machine) -> str:
             f"and {count(full, 'step')} at full size."
         )
     return (
-        f"{text} In float32, as timed, first gradients may be {records[0].rounding:g} from the "
-        "reference's in float64, unless a reduced precision explains more. The first steps are "
+        f"{text} In float32, as timed, first gradients may be {short(records[0].rounding)} from "
+        "the reference's in float64, unless a reduced precision explains more. The first steps are "
         "repeated after a restart, arrays given to put are overwritten when it has returned, and "
         "nothing may be left to do behind the fence."
     )

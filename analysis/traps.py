@@ -12,7 +12,7 @@ from analysis.roster import Attendance
 from analysis.statistics import Verdict
 from analysis.study import Machine, Seat
 from analysis.words import percent, scientific
-from workflows.agreement import relative
+from workflows.distance import relative
 
 STEPS = (1, 10, 100)  # at which the loss is told
 SAME = 1e-12  # relative; what certificates demand of everybody without a trap

@@ -1,7 +1,6 @@
 """Agreement: how far two traces are apart, and what that makes of a certificate."""
 
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights
 from workflows.configuration import CertificateEntry
+from workflows.distance import relative
 from workflows.records import CertificateRow, Contender, Measured, OptimiserRow
 from workflows.tracing import Trace
 
@@ -50,18 +50,6 @@ def require_shapes(weights: Weights, wanted: Weights) -> None:
         given, asked = np.shape(weights[name]), np.shape(wanted[name])
         if given != asked:
             raise Uncanonical(f"weights() gives {name} as {given}, canonical is {asked}")
-
-
-def relative(value: Any, reference: Any) -> float:
-    """L2 distance over the reference's L2 norm; infinite where shapes differ or a value is
-    not finite, so that NaN never agrees with anything."""
-    if np.shape(value) != np.shape(reference):
-        return float("inf")
-    distance = float(np.linalg.norm(np.subtract(value, reference)))
-    norm = float(np.linalg.norm(reference))
-    if not np.isfinite(distance):
-        return float("inf")
-    return 0.0 if distance == 0 else distance / norm if norm else float("inf")
 
 
 def judge(row: CertificateRow, asked: CertificateEntry, deviations: list[Deviation]) -> None:

@@ -6,17 +6,9 @@ from pathlib import Path
 
 from frameworks.contract import Setting, Unavailable
 from frameworks.registry import trapped
-from workflows.agreement import (
-    Uncanonical,
-    apart,
-    as_timed,
-    compare,
-    declared,
-    judge,
-    judge_other,
-    relative,
-)
+from workflows.agreement import Uncanonical, apart, as_timed, compare, declared, judge, judge_other
 from workflows.diagnosis import diagnose
+from workflows.distance import relative
 from workflows.parts import others
 from workflows.plan import PlannedContender
 from workflows.process import WorkerDied, WorkerProcess

@@ -28,6 +28,7 @@ TASK = (
     "frameworks/workloads",
     "workflows/behaviour",
     "workflows/process.py",
+    "workflows/untimed.py",
     "workflows/worker.py",
 )
 CERTIFYING = (
@@ -37,6 +38,7 @@ CERTIFYING = (
     "workflows/certify.py",
     "workflows/departure.py",
     "workflows/diagnosis.py",
+    "workflows/distance.py",
     "workflows/examination.py",
     "workflows/parts.py",
     "workflows/rehearsal.py",

@@ -47,14 +47,14 @@ def different(weights: Weights, others: Weights) -> str:
     return next((name for name, other, own in pairs if not np.array_equal(own, other)), "")
 
 
-def one_step(trainer: Trainer, batch: Batch) -> float:
+def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     """The contract lets the caller reuse its arrays once `put` is done: here they become
     useless then, so that an adapter which goes on reading them cannot agree."""
     inputs, targets = (array.copy() for array in batch)
     given = trainer.put(inputs, targets)
     trainer.synchronise()
-    inputs.fill(np.nan)
-    targets.fill(0 if targets.dtype.kind == "i" else np.nan)
+    inputs.fill(useless)
+    targets.fill(0 if targets.dtype.kind == "i" else useless)
     trainer.step(given)
     trainer.synchronise()
     return trainer.loss()

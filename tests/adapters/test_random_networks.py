@@ -30,7 +30,7 @@ from frameworks.workloads.layers import Conv2D, Dense
 from frameworks.workloads.optimisers import SGD
 from tests.adapters.random_networks import workloads
 from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
-from workflows.agreement import relative
+from workflows.distance import relative
 
 STEPS = 4
 SHAKE, SHAKES, ROUNDINGS = 4 * np.finfo(float).eps, 4, 32

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
-from workflows.agreement import Uncanonical, compare, judge, judge_other, relative
+from workflows.agreement import Uncanonical, compare, judge, judge_other
 from workflows.configuration import CertificateEntry
+from workflows.distance import relative
 from workflows.records import CertificateRow, Measured
 from workflows.tracing import Trace
 
