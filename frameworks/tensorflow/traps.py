@@ -103,7 +103,13 @@ class InputGradients(Trap):
 class Eager(Trap):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._train_step = self._train_step.python_function  # type: ignore[attr-defined]
+        traced: Any = self._train_step
+
+        def step(*batch: Any) -> Any:
+            return traced.python_function(*batch)
+
+        step.traced = traced  # type: ignore[attr-defined]
+        self._train_step = step
 
     def settings(self) -> dict[str, Setting]:
         return {**super().settings(), "compilation": "eager"}
