@@ -124,5 +124,5 @@ def gradient_lines(machine: Machine) -> list[GradientLine]:
             reason="" if tensor else line(row.reason),
         )
         for seat, record, row in certified(machine)
-        for tensor in row.rounding or [""]
+        for tensor in row.rounding or row.gradients or [""]
     ]

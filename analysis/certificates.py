@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 from analysis.study import Machine, Seat
 from analysis.words import line, listing, scientific
+from workflows.agreement import DECLARED_STEPS
 from workflows.records import CertificateRecord, CertificateRow, Measured
 
 COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
-EARLY = 10  # steps over which a declared deviation is bounded; chaos takes over later
 
 
 @dataclass(frozen=True)
 class CertificateLine:
     """A row of certificate.csv: worst relative distance from the reference in the loss of any
     step and in any tensor of weights, of the long run, at full size, and of both with plain
-    SGD; of the first gradients in float64 and in float32; of the steps after a restart; and
-    the share of a step that was still to be done behind its fence."""
+    SGD; of the first gradients in float64 and in float32; of the steps after a restart; of
+    the first losses in float32 from its own in float64; and the share of a step that was still
+    to be done behind its fence."""
 
     machine: str
     workload: str
@@ -43,6 +44,7 @@ class CertificateLine:
     rounding: float | None
     reduced: str
     restarted: float | None
+    float32: float | None
     unfenced: float | None
     narrowed: bool
     parameters: int
@@ -118,11 +120,11 @@ def components(text: str) -> list[str]:
 
 def size(rows: Sequence[CertificateRow]) -> str:
     """How far a declared deviation takes the loss while chaos has not taken over."""
-    early = [max(row.long.loss[:EARLY]) for row in rows if row.long and row.long.loss]
+    early = [max(row.long.loss[:DECLARED_STEPS]) for row in rows if row.long and row.long.loss]
     if not early:
         return "not measured"
     ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])
-    return f"loss {' to '.join(ends)} within {EARLY} steps"
+    return f"loss {' to '.join(ends)} within {DECLARED_STEPS} steps"
 
 
 def furthest(row: CertificateRow) -> float:
@@ -155,6 +157,7 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             rounding=max(row.rounding.values(), default=None),
             reduced=row.reduced,
             restarted=max(row.restarted, default=None),
+            float32=max(row.float32, default=None),
             unfenced=row.unfenced,
             narrowed=record.narrowed,
             parameters=record.parameters,

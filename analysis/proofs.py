@@ -44,7 +44,8 @@ def optimiser_table(findings: Findings) -> Display | None:
     """A line for each framework, variant and workload, a column for each optimiser: the
     largest difference of any step and tensor over devices and threads."""
     compared = findings.machine.without_traps(findings.agreement)
-    lines = [line for line in compared if line.run == "long" or line.status == "failed"]
+    lines = [line for line in compared if (line.run, line.status) == ("none", "failed")]
+    lines = [line for line in compared if line.run == "long"] + lines
     kinds = list(dict.fromkeys(line.optimiser for line in lines))
     if len(kinds) < 2:
         return None

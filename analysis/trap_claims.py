@@ -62,7 +62,8 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
         return ""
     slower = [row for row in timed if row.verdict == "slower"]
     faster = [row for row in timed if row.verdict == "faster"]
-    off = [row for row in timed if row.worst_loss > SAME]
+    traced = [row for row in timed if row.losses]
+    off = [row for row in traced if row.worst_loss > SAME]
     seen = [row for row in off if row.verdict in ("slower", "faster")]
     text = f"One trap at a time, in {count(len(timed), 'case')}: {len(slower) or 'none'} cost time"
     if slower:
@@ -70,8 +71,9 @@ def trap_summary(rows: Sequence[TrapLine]) -> str:
     text += f", {len(faster) or 'none'} saved some"
     if faster:
         text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
+    known = f" of the {len(traced)} whose losses are known" * (len(traced) < len(timed))
     return (
-        f"{text}, and {len(off) or 'none'} trained something else: a float64 loss more than "
+        f"{text}, and {len(off) or 'none'}{known} trained something else: a float64 loss more than "
         f"{SAME:g} off within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
     )
 

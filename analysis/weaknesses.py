@@ -10,7 +10,7 @@ from analysis.machine import virtual
 from analysis.settings import UNRECORDED
 from analysis.study import Seat
 from analysis.tables import Findings
-from analysis.words import count, crossed, listing, percent, three, title
+from analysis.words import count, crossed, listing, percent, sentence, three, title
 from workflows.records import CertificateRow
 
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
@@ -22,7 +22,7 @@ STARVED, ALONE = 0.9, 1.1  # of one processor's time
 
 def weaknesses(findings: Findings, machines: int) -> list[str]:
     """In the order of their weight."""
-    found = [sentence for look in LOOKS for sentence in look(findings)]
+    found = [told for look in LOOKS for told in look(findings)]
     if machines == 1:
         found.append("One machine: nothing here says that the ratios hold on another.")
     return found
@@ -87,6 +87,20 @@ def deviations(findings: Findings) -> Iterator[str]:
             f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
             f"{size([row for _, row in rows])}. With plain SGD in its place the certificate holds."
         )
+
+
+def other_optimisers(findings: Findings) -> Iterator[str]:
+    """Not a reason to refuse a workload that does without them, but to be known."""
+    found: dict[str, list[tuple[Seat, str]]] = {}
+    for record in findings.machine.records.certificates:
+        for row in record.rows:
+            for kind, other in row.optimisers.items():
+                if other.status == "refused":
+                    reasons = found.setdefault(kind, [])
+                    reasons.append((Seat.of(record.workload, row), other.reason))
+    for kind, rows in found.items():
+        where = crossed([seat for seat, _ in rows])
+        yield f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
 
 
 def unequal(findings: Findings) -> Iterator[str]:
@@ -211,6 +225,7 @@ def losses(findings: Findings) -> Iterator[str]:
 
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
-    smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations, unequal,
+    smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
+    other_optimisers, unequal,
     losses, scatter, unsteady, starved, switched, virtual_machine, frequency, code, versions,
 )  # fmt: skip

@@ -70,12 +70,14 @@ class Deviation:
 
     `component` is the part that deviates (`optimiser.adam`). The certificate measures the
     size, demands that it stays within `loss_within` (relative, over the first ten steps),
-    and demands full agreement once that part is replaced by plain SGD.
+    and demands full agreement once that part is replaced by plain SGD. Where `mistake` names
+    one of `frameworks.truth.mistakes`, a miniature must train exactly as that one does.
     """
 
     component: str
     reason: str
     loss_within: float
+    mistake: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ class Adapter(ABC):
     def __init__(self, conditions: Conditions) -> None:
         """Apply the conditions. Raises Unavailable where they cannot be met.
 
-        A certificate makes two in one process, which differ in precision and tf32 only.
+        A certificate makes several in one process, which differ in precision and tf32 only.
         """
 
     @abstractmethod

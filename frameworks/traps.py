@@ -37,7 +37,6 @@ TRAPS = (
         ("learning_rate", "momentum", "decay", "beta1", "beta2", "epsilon"),
         "Defaults differ tenfold and more: a learning rate of 0.001 or 0.01, an epsilon of 1e-8 "
         "or 1e-7.",
-        component="optimiser",
         rows=("SGD, Adagrad", "learning-rate dtype"),
     ),
     Trap(
@@ -45,7 +44,6 @@ TRAPS = (
         ("effective_rate",),
         "The update of a weight whose gradient is 1: the learning rate as it arrives.",
         tolerance=PROBED,
-        component="optimiser",
         rows=("SGD, Adagrad",),
     ),
     Trap(
@@ -53,7 +51,6 @@ TRAPS = (
         ("second_update",),
         "In units of the first: momentum, decay and bias correction, whatever they are called.",
         tolerance=PROBED,
-        component="optimiser",
         rows=("SGD, Adagrad",),
     ),
     Trap(
@@ -70,7 +67,6 @@ TRAPS = (
         ("weight_decay",),
         "Shrinks the weights in every step, where nobody asked for it.",
         tolerance=PROBED,
-        component="optimiser",
     ),
     Trap(
         "restart",
@@ -152,9 +148,14 @@ TRAPS = (
     ),
     Trap(
         "threads",
-        ("intra_threads", "inter_threads", "computing_threads"),
-        "As configured in the framework, and as many as did at least half of the busiest one's "
-        "work in a large product.",
+        ("intra_threads", "inter_threads"),
+        "As configured in the framework.",
+        rows=("CPU threads",),
+    ),
+    Trap(
+        "threads at work",
+        ("computing_threads",),
+        "As many as did at least half of the busiest one's work in a large product.",
         tolerance=0.3,  # work is not shared out alike on many threads
         rows=("CPU threads",),
     ),

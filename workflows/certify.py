@@ -4,12 +4,15 @@
 """
 
 import argparse
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
 
 from frameworks.contract import Unavailable
 from frameworks.workloads import narrowed
+from workflows.agreement import declared
+from workflows.diagnosis import examine
 from workflows.examination import FAILED, Examination
 from workflows.folders import Folders
 from workflows.lock import machine_lock
@@ -57,22 +60,30 @@ def say_part(progress: Progress, number: int, contender: PlannedContender, text:
 
 
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
-    """Trace the reference contender; if it fails, leave the reason in the traces' place."""
+    """Trace the reference contender; if it fails, or is itself wrong, leave the reason in the
+    traces' place."""
     contender = plan.reference
     reference = Reference(folders.traces(workload))
-    reference.folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(reference.folder, ignore_errors=True)
+    reference.folder.mkdir(parents=True)
     try:
-        with Tracing(plan, workload, folders) as tracing, tracing.process(contender) as worker:
-            for number, part in enumerate(tracing.parts):
-                progress.update(number, f"{contender.name}, {part} run", None)
+        with Tracing(plan, workload, folders) as tracing:
+            for number, (name, part) in enumerate(tracing.parts.items()):
+                progress.update(number, f"{contender.name}, {name} run", None)
                 try:
-                    answer = tracing.trace(worker, contender, part, reference.file(part))
+                    with tracing.process(contender) as worker:
+                        answer = tracing.trace(worker, contender, part, reference.file(name))
                 except (WorkerDied, Unavailable):
-                    if part in others(tracing.parts):  # an optimiser that it has not
+                    if name in others(tracing.parts):  # an optimiser that it has not
                         continue
                     raise
-                reference.keep(part, answer)
-            tracing.gradients(worker, contender, reference.file("gradients"))
+                reference.keep(name, answer)
+            with tracing.process(contender) as worker:
+                tracing.gradients(worker, contender, reference.file("gradients"))
+                found = examine(worker, tracing.workload, contender.variant, reference.folder)
+        known = {deviation.mistake for deviation in declared(contender, tracing.kind)}
+        if (found.mistakes or found.first_loss_wrong) and not known & {*found.mistakes}:
+            raise WorkerDied(found.text)
     except (WorkerDied, Unavailable) as failure:
         progress.note(f"{contender.name} failed: {failure}")
         (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")

@@ -7,9 +7,11 @@ losses and weights, where the right one has not, is the cause.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from frameworks.contract import Unavailable
 from frameworks.truth import TruthTrainer
 from frameworks.truth.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Workload, WorkloadError, to_dict
@@ -25,12 +27,30 @@ ROUNDING = 1e-13  # closer than this nothing can be told apart
 NAMED = 3
 TIMEOUT_S = 120
 
-ALL_WELL = "a miniature of it agrees at every step: look at what only size or time brings"
+ALL_WELL = (
+    "a miniature of it agrees with plain NumPy at every step: look at what only size or time "
+    "brings, or at the reference"
+)
+
+
+class Diagnosis(NamedTuple):
+    """What a miniature showed, in one line; the mistakes that reproduce it; and whether its
+    first loss, which nothing has magnified yet, is another than the right one."""
+
+    text: str
+    mistakes: tuple[str, ...] = ()
+    first_loss_wrong: bool = False
+    trained: bool = True  # else `text` says why there is nothing to hold against anything
 
 
 def diagnose(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> str:
     """Why a contender does not train as it should, in one line; `ALL_WELL` if a miniature of
-    the workload shows nothing.
+    the workload shows nothing."""
+    return examine(worker, workload, variant, scratch).text
+
+
+def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> Diagnosis:
+    """Have a miniature of the workload trained, and hold it against the truth.
 
     What the adapter raises, or a worker that ends, becomes part of the answer. Files are left
     in `scratch`, a folder.
@@ -38,7 +58,7 @@ def diagnose(worker: WorkerProcess, workload: Workload, variant: str, scratch: P
     try:
         script = Script.draw(miniature(workload))
     except WorkloadError as error:
-        return f"no miniature of it can be made ({error})"
+        return Diagnosis(f"no miniature of it can be made ({error})", trained=False)
     given, out = (scratch.resolve() / name for name in ("script.npz", "rehearsal.npz"))
     script.save(given)
     try:
@@ -53,25 +73,28 @@ def diagnose(worker: WorkerProcess, workload: Workload, variant: str, scratch: P
         seen = Rehearsal.read(out)
         for moment in seen.moments:
             require_shapes(moment.weights, script.weights)
-    except WorkerDied as death:
-        return f"a miniature of it fails: {death.reason}"
+    except (WorkerDied, Unavailable) as failure:
+        return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
     except Uncanonical as error:
-        return f"in a miniature of it, {error}"
+        return Diagnosis(f"in a miniature of it, {error}", trained=False)
     return explain(script, seen)
 
 
-def explain(script: Script, seen: Rehearsal) -> str:
+def explain(script: Script, seen: Rehearsal) -> Diagnosis:
     """The same, of a rehearsal already held."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
         true = perform(TruthTrainer, script)
         if farthest(seen.moments, true.moments) <= AGREES:
-            return ALL_WELL
+            return Diagnosis(ALL_WELL)
+        wrong = apart(seen.moments[1].loss, true.moments[1].loss) > REPRODUCES
         causes = mistakes(script, seen.moments, true.moments)
         if causes:
             says = ", or like one that ".join(mistake.says for mistake in causes)
             mends = " ".join(dict.fromkeys(mistake.mend for mistake in causes))
-            return f"a miniature of it trains exactly like one that {says}: {mends}"
-        return f"in a miniature of it, {departure(seen, true)}"
+            text = f"a miniature of it trains exactly like one that {says}: {mends}"
+            return Diagnosis(text, tuple(mistake.name for mistake in causes), wrong)
+        text = f"in a miniature of it, {departure(seen, true)}"
+        return Diagnosis(text, first_loss_wrong=wrong)
 
 
 def mistakes(script: Script, seen: list[Moment], true: list[Moment]) -> list[Mistake]:

@@ -2,14 +2,17 @@
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from frameworks.contract import Setting, Unavailable
+from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.registry import trapped
+from frameworks.workloads import Workload
+from frameworks.workloads.parsing import parse_optimiser
 from workflows.agreement import Uncanonical, apart, as_timed, compare, declared, judge, judge_other
-from workflows.diagnosis import diagnose
+from workflows.diagnosis import Diagnosis, examine
 from workflows.distance import relative
-from workflows.parts import others
+from workflows.parts import PROVEN, others, timed_part
 from workflows.plan import PlannedContender
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.records import CertificateRow, OptimiserRow
@@ -49,39 +52,32 @@ class Examination:
             return result
         try:
             with tempfile.TemporaryDirectory() as scratch:
-                file = Path(scratch) / "trace.npz"
-                with self.tracing.process(self.contender) as worker:
-                    self.workload(worker, file)
-                    if not self.trap:
-                        self.gradients(worker, file)
-                        self.other_optimisers(worker, file)
-                if not self.trap:
-                    with self.tracing.process(self.contender, "float32") as worker:
-                        self.as_timed(worker, file)
-                judge(result, self.asked, self.deviations)
-                if self.puzzling():
-                    self.diagnose(Path(scratch))
+                self.compare(Path(scratch))
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
         except Unavailable as reason:
             result.status, result.reason = "missing", str(reason)
         except Uncanonical as error:
             result.status, result.reason = "refused", str(error)
+        except Exception as error:  # somebody else's answers, of whatever kind
+            result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
         return result
 
-    def puzzling(self) -> bool:
-        """Refused for what shows in float64 too, and not known to be a trap."""
-        refused = self.result.status == "refused" and not self.trap
-        return refused and self.result.reason != as_timed(self.result, self.asked)
-
-    def diagnose(self, scratch: Path) -> None:
-        self.say("diagnosis")
+    def compare(self, scratch: Path) -> None:
+        file = scratch / "trace.npz"
         with self.tracing.process(self.contender) as worker:
-            self.result.cause = diagnose(
-                worker, self.tracing.workload, self.contender.variant, scratch
-            )
+            self.own_optimiser(worker, file)
+            if not self.trap:
+                self.gradients(worker, file)
+        if not self.trap:
+            self.other_optimisers(scratch)
+            with self.tracing.process(self.contender, "float32") as worker:
+                self.as_timed(worker, file)
+        judge(self.result, self.asked, self.deviations)
+        if not self.trap:
+            self.rehearse(scratch)
 
-    def workload(self, worker: WorkerProcess, file: Path) -> None:
+    def own_optimiser(self, worker: WorkerProcess, file: Path) -> None:
         """The workload itself, long and at full size, with plain SGD where it deviates."""
         names = ["long"] if self.trap else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
@@ -89,6 +85,8 @@ class Examination:
             if name in self.tracing.parts:
                 trace = self.trace(worker, name, file)
                 setattr(self.result, name, compare(trace, self.reference.trace(name)))
+                if trace.strange and name == "full":
+                    raise Uncanonical(f"at full size {trace.strange} does not start as given")
                 if trace.changed:
                     raise Uncanonical(
                         f"weights() gave {trace.changed} as an array that training goes on "
@@ -110,32 +108,81 @@ class Examination:
             )
         self.result.gradients = apart(arrays(file), self.reference.gradients())
 
-    def other_optimisers(self, worker: WorkerProcess, file: Path) -> None:
+    def other_optimisers(self, scratch: Path) -> None:
         """An optimiser that a contender has not, or has wrong, is no reason to refuse a
         workload without it."""
         for kind in others(self.tracing.parts):
+            deviations = declared(self.contender, kind)
             try:
-                trace = self.trace(worker, kind, file)
-                if not self.reference.file(kind).exists():
+                with self.tracing.process(self.contender) as worker:
+                    trace = self.trace(worker, kind, scratch / "trace.npz")
+                if not self.reference.has(kind):
                     raise Uncanonical("the reference failed with it")
                 run = compare(trace, self.reference.trace(kind))
             except (WorkerDied, Unavailable, Uncanonical) as error:
                 row = OptimiserRow(status="failed", reason=str(error))
             else:
-                row = judge_other(run, self.asked.tolerance, declared(self.contender, kind))
+                row = judge_other(run, self.asked.tolerance, deviations)
+                optimiser = parse_optimiser({kind: PROVEN[kind]})
+                self.explain(row, deviations, scratch, optimiser=optimiser)
             self.result.optimisers[kind] = row
 
+    def explain(
+        self, row: OptimiserRow, deviations: list[Deviation], scratch: Path, **changed: object
+    ) -> None:
+        """Why another optimiser was refused, or whether it is what was declared."""
+        if row.status == "agrees":
+            return
+        found = self.miniature(replace(self.tracing.workload, **changed), scratch)  # type: ignore[arg-type]
+        if row.status == "refused":
+            row.reason = f"{row.reason}; {found.text}"
+        elif undeclared(found, deviations):
+            row.status, row.reason = "refused", f"not what is declared: {found.text}"
+
     def as_timed(self, worker: WorkerProcess, file: Path) -> None:
-        """In the precision that is timed: how exact its gradients are, and its fence."""
+        """In the precision that is timed: how exact its gradients and losses are, its fence."""
         self.say("float32")
-        settings = self.tracing.gradients(worker, self.contender, file, settings=True)["settings"]
+        answer = self.tracing.gradients(worker, self.contender, file, settings=True)
         self.result.rounding = apart(arrays(file), self.reference.gradients())
-        self.result.reduced = reduced(settings, self.contender.device)
+        self.result.reduced = reduced(answer["settings"], self.contender.device)
+        part = timed_part(self.tracing.parts)
+        trace = Trace.read(self.tracing.trace(worker, self.contender, part, file), file)
+        losses = zip(trace.losses, self.result.losses, strict=False)
+        self.result.float32 = [relative(a, b) for a, b in losses]
         self.result.unfenced = self.tracing.unfenced(worker, self.contender)
+
+    def rehearse(self, scratch: Path) -> None:
+        """A miniature against plain NumPy: it has other targets, does not hang on the
+        reference, and knows which mistake would look like this."""
+        result, refused = self.result, self.result.status == "refused"
+        if refused and result.reason == as_timed(result, self.asked):
+            return  # what float32 alone shows, no miniature in float64 explains
+        found = self.miniature(self.tracing.workload, scratch)
+        if refused:
+            result.cause = found.text
+        elif result.status == "declared" and undeclared(found, self.deviations):
+            result.status, result.reason = "refused", f"not what is declared: {found.text}"
+        elif result.status == "agrees" and (found.mistakes or found.first_loss_wrong):
+            result.status, result.reason = "refused", found.text
+
+    def miniature(self, workload: Workload, scratch: Path) -> Diagnosis:
+        self.say("miniature")
+        try:
+            with self.tracing.process(self.contender) as worker:
+                return examine(worker, workload, self.contender.variant, scratch)
+        except (WorkerDied, Unavailable) as failure:
+            return Diagnosis(f"no miniature of it was trained: {failure}", trained=False)
 
     def trace(self, worker: WorkerProcess, name: str, file: Path) -> Trace:
         self.say(f"{name} run")
-        return Trace.read(self.tracing.trace(worker, self.contender, name, file), file)
+        answer = self.tracing.trace(worker, self.contender, self.tracing.parts[name], file)
+        return Trace.read(answer, file)
+
+
+def undeclared(found: Diagnosis, deviations: list[Deviation]) -> bool:
+    """Whether a miniature trains otherwise than what was declared says."""
+    mistakes = {deviation.mistake for deviation in deviations} - {""}
+    return bool(mistakes) and found.trained and not mistakes & {*found.mistakes}
 
 
 def reduced(settings: dict[str, Setting], device: str) -> str:

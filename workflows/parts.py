@@ -8,7 +8,7 @@ from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.configuration import CertificateEntry
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
-RESTARTED = 10  # steps repeated after a restart
+RESTARTED = 10  # steps repeated after a restart, and taken in float32
 # Learning rates that are powers of two, which no framework can round, and small enough that
 # hundreds of steps do not blow rounding up: RMSprop's first ones are 3 times its rate long.
 PROVEN = {
@@ -53,6 +53,12 @@ def parts(workload: Workload, asked: CertificateEntry) -> dict[str, Part]:
         if kind != own:
             found[kind] = Part(narrow, asked.steps, at, {kind: PROVEN[kind]})
     return found
+
+
+def timed_part(parts: dict[str, Part]) -> Part:
+    """The first steps of the long run, for float32."""
+    steps = parts["long"].restart
+    return Part(parts["long"].narrow, steps, (steps,))
 
 
 def weights_at(steps: int) -> tuple[int, ...]:

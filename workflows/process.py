@@ -100,6 +100,7 @@ class WorkerProcess:
         assert self.process.stdout
         if not select.select([self.process.stdout], [], [], timeout_s)[0]:
             self.process.kill()
+            self.process.wait()
             raise WorkerDied(f"no answer within {timeout_s:g} s")
         line = self.process.stdout.readline()
         if not line:

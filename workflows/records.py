@@ -142,7 +142,8 @@ class CertificateRow(Contender):
 
     `gradients` are the relative L2 distances of the first step's gradients at full size,
     tensor by tensor, in float64; `rounding` the same of its float32 gradients, under the
-    conditions that are timed, from the reference's float64. `reduced` names the reduced
+    conditions that are timed, from the reference's float64; `float32` of the losses of its first
+    steps from its own in float64. `reduced` names the reduced
     precision that its settings read back, if any. `restarted` compares the first steps with
     the same steps after `restart`. `unfenced` is the share of a step's work that was still to
     be done when `synchronise` had returned. `cause` is what a diagnosis of a refusal found.
@@ -161,6 +162,7 @@ class CertificateRow(Contender):
     rounding: dict[str, float] = {}
     reduced: str = ""
     restarted: list[float] = []
+    float32: list[float] = []
     unfenced: float | None = None
     losses: list[float] = []  # float64, of the long run
 

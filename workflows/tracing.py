@@ -8,12 +8,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from frameworks.contract import Unavailable
 from frameworks.workloads import Weights, narrowed
 from workflows import training
 from workflows.folders import Folders
-from workflows.parts import GRADIENT_SGD, parts
+from workflows.parts import GRADIENT_SGD, Part, parts
 from workflows.plan import Plan, PlannedContender
 from workflows.process import WorkerDied, WorkerProcess
+
+LEAST_S = 600  # to wait for a run, and what it may take beyond that
+SLOWEST = 1e8  # FLOP/s
 
 
 class Trace(NamedTuple):
@@ -22,13 +26,14 @@ class Trace(NamedTuple):
     losses: list[float]
     weights: dict[int, Weights]
     again: list[float]
+    strange: str = ""
     changed: str = ""
 
     @classmethod
     def read(cls, answer: dict[str, Any], file: Path) -> "Trace":
         with np.load(file) as arrays:
             weights = training.read(arrays)
-        return cls(answer["losses"], weights, answer["again"], answer["changed"])
+        return cls(weights=weights, **answer)
 
 
 class Tracing:
@@ -38,6 +43,7 @@ class Tracing:
     def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
         self.study = plan.study
         self.workload = self.study.workload(workload)
+        self.kind = self.workload.optimiser.kind
         self.narrow = narrowed(self.workload) != self.workload
         self.parts = parts(self.workload, self.study.certificate)
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
@@ -65,7 +71,7 @@ class Tracing:
         try:
             worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
             if missing := worker.receive().get("missing"):
-                raise WorkerDied(missing)
+                raise Unavailable(missing)
             yield worker
             if worker.process.poll() is not None:  # ended, and somebody made that an answer
                 self.workers.pop(key).close()
@@ -74,13 +80,14 @@ class Tracing:
             raise
 
     def trace(
-        self, worker: WorkerProcess, contender: PlannedContender, name: str, out: Path
+        self, worker: WorkerProcess, contender: PlannedContender, part: Part, out: Path
     ) -> dict[str, Any]:
         """Run one part; its losses are the answer, its weights go to `out` (.npz)."""
-        part = self.parts[name]
         self.load(worker, part.narrow)
+        flops = (narrowed(self.workload) if part.narrow else self.workload).flops_per_step
         return worker.ask(
             "trace",
+            timeout_s=LEAST_S + part.steps * flops / SLOWEST,
             variant=contender.variant,
             steps=part.steps,
             at=part.weights_at,
@@ -123,6 +130,9 @@ class Reference:
 
     def keep(self, name: str, answer: dict[str, Any]) -> None:
         (self.folder / f"{name}.json").write_text(json.dumps(answer))
+
+    def has(self, name: str) -> bool:
+        return (self.folder / f"{name}.json").exists()
 
     def trace(self, name: str) -> Trace:
         answer = json.loads((self.folder / f"{name}.json").read_text())

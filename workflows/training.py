@@ -14,12 +14,14 @@ Batches = Callable[[int], Batch]
 
 class Trained(NamedTuple):
     """Losses by step, weights by the step after which they were taken (0: before the
-    first), the losses of the steps that were repeated after a restart, and a tensor (or "")
-    whose array changed after `weights` had given it away."""
+    first), the losses of the steps that were repeated after a restart, and by name (or "") a
+    tensor that was not as given before the first step, and one whose array changed after
+    `weights` had given it away."""
 
     losses: list[float]
     weights: dict[int, Weights]
     again: list[float]
+    strange: str
     changed: str
 
 
@@ -38,13 +40,17 @@ def train(
     if restart:
         trainer.restart(initial)
     again = [one_step(trainer, batches(step)) for step in range(restart)]
-    return Trained(losses, {step: kept[step] for step in at}, again, changed)
+    strange = different(kept[0], initial)
+    return Trained(losses, {step: kept[step] for step in at}, again, strange, changed)
 
 
 def different(weights: Weights, others: Weights) -> str:
     """A tensor that is not the same to the last bit, "" if all are."""
-    pairs = ((name, others[name].astype(own.dtype), own) for name, own in weights.items())
-    return next((name for name, other, own in pairs if not np.array_equal(own, other)), "")
+    for name, own in weights.items():
+        other = others[name].astype(own.dtype) if name in others else None
+        if other is None or not np.array_equal(own, other, equal_nan=True):
+            return name
+    return ""
 
 
 def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
@@ -57,7 +63,7 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     targets.fill(0 if targets.dtype.kind == "i" else useless)
     trainer.step(given)
     trainer.synchronise()
-    return trainer.loss()
+    return float(trainer.loss())
 
 
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
@@ -73,8 +79,15 @@ def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> 
 
 
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:
-    """For `np.savez`: one array a tensor and step."""
+    """For `np.savez`: one array a tensor and step. Raises TypeError for what is no numbers."""
+    for name, array in next(iter(weights.values()), {}).items():
+        if getattr(array, "dtype", np.dtype(object)).kind != "f":
+            raise TypeError(f"weights() gives {name} as {kind(array)}, not as NumPy floats")
     return {f"{step}/{name}": array for step, own in weights.items() for name, array in own.items()}
+
+
+def kind(array: Any) -> str:
+    return f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
 
 
 def read(arrays: Any) -> dict[int, Weights]:

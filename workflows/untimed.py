@@ -56,7 +56,7 @@ class Untimed:
         trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
         trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
         np.savez(out, **training.stored(trained.weights))
-        return {"losses": trained.losses, "again": trained.again, "changed": trained.changed}
+        return {key: value for key, value in trained._asdict().items() if key != "weights"}
 
     def gradients(
         self, variant: str, out: str, optimiser: Any, settings: bool = False

@@ -19,12 +19,14 @@ FRAMEWORK = Framework(
                     "Keras adds epsilon to the root of v before v's bias is corrected: its "
                     "effective epsilon is epsilon / sqrt(1 - beta2^t), 32 times larger at step 1",
                     loss_within=5e-2,
+                    mistake="adam-of-keras",
                 ),
                 Deviation(
                     "optimiser.rmsprop",
                     "Keras adds epsilon inside the root, g / sqrt(v + epsilon): its effective "
                     "epsilon is up to sqrt(epsilon), 10,000 times larger for 1e-8",
                     loss_within=2.0,
+                    mistake="rmsprop-epsilon-inside-the-root",
                 ),
             ),
         ),

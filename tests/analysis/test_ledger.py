@@ -135,9 +135,9 @@ def test_the_ledger_has_every_trap(findings: Findings) -> None:
         "before bias correction (default), outside the root (tuned)"
     )
     assert found["optimiser's epsilon"].where == "default"
+    assert found["threads at work"].values["pytorch"] == "1 (1 thread), 2 (2 threads)"
     assert found["threads"].values["pytorch"] == (
-        "computing threads: 1 (1 thread), 2 (2 threads); inter threads: 1; "
-        "intra threads: 1 (1 thread), 2 (2 threads)"
+        "inter threads: 1; intra threads: 1 (1 thread), 2 (2 threads)"
     )
     assert found["gradient of the input"].status == "equal"
     assert [one.status for one in entries(findings.settings)] == sorted(

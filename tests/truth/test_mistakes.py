@@ -66,7 +66,7 @@ def told(monkeypatch):
         monkeypatch.setattr(Mistake, "trainer", remembered)
         monkeypatch.setattr(diagnosis, "moments", lambda made, script: made)
         monkeypatch.setattr(diagnosis, "perform", lambda make, script: truth(stage))
-        return explain(script(stage), Rehearsal(seen, {}))
+        return explain(script(stage), Rehearsal(seen, {})).text
 
     return diagnosed
 
@@ -85,7 +85,7 @@ def test_each_is_named_and_no_other(name, told):
 
 @pytest.mark.parametrize("stage", STAGE)
 def test_the_truth_makes_none(stage):
-    assert explain(script(stage), perform(TruthTrainer, script(stage))) == ALL_WELL
+    assert explain(script(stage), perform(TruthTrainer, script(stage))).text == ALL_WELL
 
 
 def test_each_is_said_in_words_of_its_own():

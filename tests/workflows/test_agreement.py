@@ -41,6 +41,10 @@ EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
         ({"full": measured(1e-9)}, "at full size loss differs by 1.0e-09 at step 2"),
         ({"gradients": {"v": 1e-9, "w": 1e-3}}, "w (and 1 more) differs by 1.0e-03"),
         ({"restarted": [0.0, 1e-9]}, "after restart() the loss of step 2 differs by 1.0e-09"),
+        ({"rounding": {"u": 1e-6, "v": 1e-6, "w": 3e-5}}, "a sum that cancels in this one"),
+        ({"rounding": {"w": 1.0}}, "so much is no matter of precision"),
+        ({"rounding": {"w": 0.5}, "reduced": "TF32"}, "and even TF32; so much is no matter"),
+        ({"float32": [1e-6, 5e-3]}, "in float32 the loss of step 2 differs by 5.0e-03"),
         ({"rounding": {"w": 3e-3}}, "products in bfloat16 would look so"),
         ({"rounding": {"w": 3e-4}}, "products in TF32 or float16 would look so"),
         ({"unfenced": 0.93}, "synchronise() returned with 93% of the step still to be done"),
@@ -94,7 +98,7 @@ def test_another_optimiser_is_judged_by_itself():
 
 def test_a_loss_that_is_no_number_is_said_so():
     run = Measured(loss=[0.0, float("inf")], weights={0: {"w": 0.0}})
-    assert "not a finite number at step 2" in judged(long=run)[1]
+    assert "no finite number at step 2" in judged(long=run)[1]
     run = Measured(loss=[float("inf")], weights={0: {"w": 0.0}})
     assert "does it keep a reference" in judged(long=run)[1]
 

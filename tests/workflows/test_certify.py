@@ -19,6 +19,7 @@ def test_the_same_computation_agrees(study):
     assert max(row.gradients.values()) <= 1e-12
     assert 1e-9 < max(row.rounding.values()) < 1e-5
     assert len(row.restarted) == 10 and max(row.restarted) == 0
+    assert len(row.float32) == 10 and 0 < max(row.float32) < 1e-4
     assert row.unfenced <= 0.2 and row.reduced == "" and row.cause == ""
 
 
@@ -51,6 +52,20 @@ def test_a_declared_difference_is_measured(study):
     assert "beta1 is rounded to float32" in row.reason
     assert 1e-12 < row.long.worst_loss < 1e-3
     assert row.substituted.worst_loss <= 1e-12
+
+
+def test_a_declared_mistake_must_be_the_one_that_is_made(study):
+    row = rows(study, "mislabelled")["mislabelled"]
+    assert row.status == "refused" and row.reason.startswith("not what is declared: ")
+    assert "beta1 rounded to float32" in row.reason
+
+
+def test_a_reference_that_is_wrong_itself_certifies_nobody(study):
+    made = study(contenders=[{"framework": "abacus", "variants": ["wrong", "default"]}])
+    found = {row.variant: row for row in made.certificate().rows}
+    assert {row.status for row in found.values()} == {"failed"}
+    assert "the reference abacus/wrong/cpu/1 failed: a miniature" in found["default"].reason
+    assert "epsilon" in found["default"].reason
 
 
 def test_a_difference_larger_than_declared_is_refused(study):

@@ -39,6 +39,12 @@ FRAMEWORK = Framework(
             "Adam's first beta in float32",
             deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1e-3),),
         ),
+        "mislabelled": Variant(
+            "Adam's first beta in float32, declared as something else",
+            deviations=(
+                Deviation("optimiser.adam", "as Keras has it", 1e-3, mistake="adam-of-keras"),
+            ),
+        ),
         "understated": Variant(
             "another epsilon, declared far smaller than it is",
             deviations=(Deviation("optimiser.adam", "epsilon is 1e-4", 1e-9),),
@@ -131,7 +137,7 @@ class AbacusTrainer(Trainer):
         epsilon = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}.get(
             self.variant, o.epsilon
         )
-        rounded = self.variant in ("rounded", "disguised")
+        rounded = self.variant in ("rounded", "mislabelled", "disguised")
         beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
         m, v = self.m[name], self.v[name]
         m[:] = beta1 * m + (1 - beta1) * gradient
