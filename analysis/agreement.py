@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.study import Machine, Seat
 from analysis.words import line
@@ -86,7 +87,16 @@ def agreement_lines(machine: Machine) -> list[AgreementLine]:
     ]
 
 
-Run = tuple[str, str, str, Measured | None, str]  # optimiser, name, status, distances, reason
+class Run(NamedTuple):
+    """One run of a certificate; `measured` is None for what did not run."""
+
+    optimiser: str
+    name: str
+    status: str
+    measured: Measured | None
+    reason: str
+
+
 NOTHING: dict[int, dict[str, float]] = {0: {}}
 
 
@@ -99,9 +109,9 @@ def runs(machine: Machine, workload: str, row: CertificateRow) -> Iterator[Run]:
         ("substituted_full", "sgd", row.substituted_full),
     ):
         if run or name == "long":
-            yield optimiser, name, row.status, run, row.reason
+            yield Run(optimiser, name, row.status, run, row.reason)
     for kind, other in row.optimisers.items():
-        yield kind, "long", other.status, other.run, other.reason
+        yield Run(kind, "long", other.status, other.run, other.reason)
 
 
 def own_optimiser(machine: Machine, workload: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from analysis.agreement import AgreementLine, GradientLine
+from analysis.agreement import AgreementLine, GradientLine, Run, certified, runs
 from analysis.displays import Display, absent
 from analysis.study import Seat
 from analysis.tables import Findings
@@ -43,17 +43,17 @@ def certificate_table(findings: Findings) -> Display:
 def optimiser_table(findings: Findings) -> Display | None:
     """A line for each framework, variant and workload, a column for each optimiser: the
     largest difference of any step and tensor over devices and threads."""
-    compared = findings.machine.without_traps(findings.agreement)
-    lines = [line for line in compared if (line.run, line.status) == ("none", "failed")]
-    lines = [line for line in compared if line.run == "long"] + lines
-    kinds = list(dict.fromkeys(line.optimiser for line in lines))
+    machine = findings.machine
+    found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
+    for seat, _, row in certified(machine):
+        for run in runs(machine, seat.workload, row):
+            if machine.trap(seat) is None and row.long and run.name == "long":
+                cells = found.setdefault((seat.workload, seat.framework, seat.variant), {})
+                cells.setdefault(run.optimiser, []).append(run)
+    kinds = list(dict.fromkeys(kind for cells in found.values() for kind in cells))
     if len(kinds) < 2:
         return None
-    steps = max(line.step for line in lines)
-    found: dict[tuple[str, str, str], dict[str, list[AgreementLine]]] = {}
-    for line in lines:
-        cells = found.setdefault((line.workload, line.framework, line.variant), {})
-        cells.setdefault(line.optimiser, []).append(line)
+    steps = max(record.steps for record in machine.records.certificates)
     return Display(
         f"Every optimiser: largest relative difference of loss and weights in {steps:,} steps",
         [("workload", False), ("contender", False), *((kind, True) for kind in kinds)],
@@ -66,9 +66,10 @@ def optimiser_table(findings: Findings) -> Display | None:
     )
 
 
-def summed(lines: list[AgreementLine]) -> str:
-    statuses = {line.status for line in lines} - {"agrees"}
-    size = told(*(value for line in lines for value in (line.loss, line.weights)))
+def summed(found: list[Run]) -> str:
+    statuses = {run.status for run in found} - {"agrees"}
+    measured = [run.measured for run in found if run.measured]
+    size = told(*(end for run in measured for end in (run.worst_loss, run.worst_weights)))
     return f"{size} {listing(sorted(statuses))}".strip()
 
 
