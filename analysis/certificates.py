@@ -120,7 +120,11 @@ def components(text: str) -> list[str]:
 
 def size(rows: Sequence[CertificateRow]) -> str:
     """How far a declared deviation takes the loss while chaos has not taken over."""
-    early = [max(row.long.loss[:DECLARED_STEPS]) for row in rows if row.long and row.long.loss]
+    early = [
+        max(max(run.loss[:DECLARED_STEPS]) for run in (row.long, row.full) if run)
+        for row in rows
+        if row.long and row.long.loss
+    ]
     if not early:
         return "not measured"
     ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])

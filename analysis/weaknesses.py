@@ -89,6 +89,17 @@ def deviations(findings: Findings) -> Iterator[str]:
         )
 
 
+def uncertified(findings: Findings) -> Iterator[str]:
+    """Those whose times are shown, with nobody to be compared with."""
+    decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
+    paired = {(r.workload, r.framework, r.variant) for r in decided}
+    for row in findings.machine.without_traps(findings.certificate):
+        alone = (row.workload, row.framework, row.variant) not in paired
+        if alone and row.status in ("refused", "failed"):
+            who = f"{title(row.framework)} {row.variant} on {row.workload}"
+            yield f"Certificate {row.status}, {who}: {sentence(row.reason)}"
+
+
 def other_optimisers(findings: Findings) -> Iterator[str]:
     """Not a reason to refuse a workload that does without them, but to be known."""
     found: dict[str, list[tuple[Seat, str]]] = {}
@@ -226,6 +237,6 @@ def losses(findings: Findings) -> Iterator[str]:
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
-    other_optimisers, unequal,
+    uncertified, other_optimisers, unequal,
     losses, scatter, unsteady, starved, switched, virtual_machine, frequency, code, versions,
 )  # fmt: skip

@@ -116,7 +116,7 @@ def disagreement(measured: Measured | None, tolerance: float, where: str = "") -
     for step, error in enumerate(measured.loss, 1):
         if not error < float("inf"):
             return (
-                f"{where}loss is no finite number at step {step}, or the reference's is none, or 0"
+                f"{where}loss is not finite at step {step}, or the reference's is not, or is 0"
                 + KEPT * (step == 1)
             )
         if not error <= tolerance:

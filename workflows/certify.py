@@ -110,10 +110,10 @@ def main() -> int:
                 make_reference(plan, workload, folders, progress)
                 return 0
             record = certify(plan, workload, name, folders, progress)
-            for bad in (r for r in record.rows if r.status in ("refused", "failed")):
-                progress.note(f"{bad.name} {bad.status}: {bad.reason}")
-                if bad.cause:
-                    progress.note(f"  {bad.cause}")
+            for row in record.rows:
+                progress.note(": ".join(filter(None, [f"{row.name} {row.status}", row.reason])))
+                if row.cause:
+                    progress.note(f"{row.name}: {row.cause}")
         write_json(folders.certificate(workload, name), record)
     except (RecordError, PlanError, OSError) as error:
         print(f"{where}: {error}", file=sys.stderr)

@@ -185,7 +185,7 @@ class Configuration(Section):
             if found.trap and (name, found.beside, device, threads) not in conditions:
                 raise ValueError(
                     f"contenders: {name}'s {variant} is held against its {found.beside!r} on "
-                    f"{device} with {threads} threads, which is not in the study: add it to the "
+                    f"{device} with threads {threads}, which is not in the study: add it to the "
                     f"variants of {name}"
                 )
 

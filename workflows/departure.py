@@ -44,19 +44,34 @@ def departures(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
             bad = bad[1:]
         if bad:
             yield f"{listed(bad)}: not a finite number {when(step)}"
+    if still := idle(seen.moments, true.moments):
+        moving = [n for n in range(1, STEPS + 1) if n not in still]
+        rest = f"only at {listed([str(n) for n in moving])}" if moving else "at none"
+        yield f"weights move {rest} of {STEPS} steps: look for updates that are skipped or gathered"
     yield from first_step(seen, true)
     yield from later(seen.moments, true.moments, "gradient" if seen.gradients else "loss")
 
 
+def idle(seen: list[Moment], true: list[Moment]) -> list[int]:
+    """Steps after which all weights are as they were, where the right ones are not."""
+
+    def moves(moments: list[Moment], n: int) -> bool:
+        pairs = zip(moments[n].weights.values(), moments[n - 1].weights.values(), strict=True)
+        return any(not np.array_equal(now, before) for now, before in pairs)
+
+    return [n for n in range(1, STEPS + 1) if moves(true, n) and not moves(seen, n)]
+
+
 def first_step(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
     loss, right = seen.moments[1].loss, true.moments[1].loss
-    hint = precision(seen, true)
     wrong = differing(seen.gradients, true.gradients)
-    factors = {n: times(seen.gradients[n], true.gradients[n]) for n in wrong}
+    start = true.moments[0].weights
+    factors = {n: times(seen.gradients[n], true.gradients[n], start[n]) for n in wrong}
+    hint = "" if any("times" in text for text in factors.values()) else precision(seen, true)
     parts = each(factors, len(true.gradients))
     if apart(loss, right) > AGREES:
         yield (
-            f"the first loss is {loss:.9g} where {right:.9g} is right ({times(loss, right)}), "
+            f"the first loss is {loss:.12g} where {right:.12g} is right ({times(loss, right)}), "
             f"and of the first gradient, {parts or 'all is right'}; look at the forward pass and "
             f"the loss{hint}"
         )
@@ -84,7 +99,7 @@ def later(seen: list[Moment], true: list[Moment], known: str) -> Iterator[str]:
     found = {}
     for name in differing(seen[n].weights, true[n].weights):
         mine, right = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, true))
-        found[name] = times(mine, right)
+        found[name] = times(mine, right, true[n - 1].weights[name])
     yield (
         f"the first {known} is right and the update is not, first {when(n)}, where of the change "
         f"{each(found, len(true[n].weights))}; look at the optimiser, its numbers and its state"
@@ -116,8 +131,9 @@ def arrangement(value: np.ndarray, given: np.ndarray) -> str:
     return factor if "times" in factor else "of other values"
 
 
-def times(value: Any, right: Any) -> str:
-    """`2.5 times the right one`, if it is by a constant factor; else how far off."""
+def times(value: Any, right: Any, weights: Any = None) -> str:
+    """`2.5 times the right one`, if it is by a constant factor, or what is added if that is a
+    multiple of the weights, as weight decay does; else how far off."""
     value, right = np.asarray(value, np.float64), np.asarray(right, np.float64)
     norm = float(np.sum(right**2))
     factor = float(np.sum(value * right)) / norm if norm else 0.0
@@ -125,6 +141,10 @@ def times(value: Any, right: Any) -> str:
         return "zero"
     if apart(value, factor * right) < ALIKE and abs(factor - 1) > ALIKE:
         return f"{factor:.6g} times the right one"
+    if weights is not None and np.any(weights):
+        added = float(np.sum((value - right) * weights) / np.sum(np.square(weights)))
+        if apart(value - right, added * np.asarray(weights, np.float64)) < ALIKE:
+            return f"the right one plus {added:.3g} times the weights (weight decay?)"
     return f"off by {apart(value, right):.1e}"
 
 
@@ -154,7 +174,8 @@ def each(found: dict[str, str], count: int) -> str:
     """What was found of each tensor, said once where it is the same of all `count`."""
     if len(found) == count > 1 and len(set(found.values())) == 1:
         return f"every tensor is {found.popitem()[1]}"
-    return listed([f"{name} is {text}" for name, text in found.items()])
+    telling = sorted(found.items(), key=lambda item: (item[1] != "zero", "times" not in item[1]))
+    return listed([f"{name} is {text}" for name, text in telling])
 
 
 def listed(parts: list[str], most: int = 4) -> str:

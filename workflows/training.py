@@ -29,7 +29,7 @@ def train(
     trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
 ) -> Trained:
     """Take `steps` steps, then restart and repeat the first `restart` of them."""
-    given = trainer.weights()
+    given = numbers(trainer.weights())
     kept = {0: {name: array.copy() for name, array in given.items()}}
     losses = []
     for step in range(1, steps + 1):
@@ -63,7 +63,11 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     targets.fill(0 if targets.dtype.kind == "i" else useless)
     trainer.step(given)
     trainer.synchronise()
-    return float(trainer.loss())
+    loss = trainer.loss()
+    try:
+        return float(loss)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"loss() gave {type(loss).__name__}, a float is asked for") from error
 
 
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
@@ -78,16 +82,25 @@ def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> 
     return found, strange
 
 
+def numbers(weights: Weights) -> Weights:
+    """The same. Raises TypeError unless all are NumPy arrays of floating point."""
+    for name, array in weights.items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+            raise TypeError(f"weights() gave {name} as {kind(array)}, not as an array of floats")
+    return weights
+
+
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:
-    """For `np.savez`: one array a tensor and step. Raises TypeError for what is no numbers."""
-    for name, array in next(iter(weights.values()), {}).items():
-        if getattr(array, "dtype", np.dtype(object)).kind != "f":
-            raise TypeError(f"weights() gives {name} as {kind(array)}, not as NumPy floats")
+    """For `np.savez`: one array a tensor and step."""
     return {f"{step}/{name}": array for step, own in weights.items() for name, array in own.items()}
 
 
 def kind(array: Any) -> str:
-    return f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
+    return (
+        f"{type(array).__name__} ({array.dtype})"
+        if hasattr(array, "dtype")
+        else type(array).__name__
+    )
 
 
 def read(arrays: Any) -> dict[int, Weights]:

@@ -107,6 +107,8 @@ class Worker(Untimed):
     def settings(self) -> dict[str, Any]:
         """Effective settings read back from the framework, and the cores pinned to."""
         settings = self.trainer.settings()
+        if not isinstance(settings, dict):
+            raise TypeError(f"settings() gave {type(settings).__name__}, a dict is asked for")
         if lacking := [name for name in SETTINGS if name not in settings]:
             raise ValueError(
                 f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "

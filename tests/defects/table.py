@@ -35,6 +35,9 @@ PyTorch's.
 explains a refusal is the same mistake, made on purpose in NumPy. `setting` is the ledger, for what
 leaves all numbers alone.
 
+Distances are relative (L2). The first gradient is read off one step of plain SGD with a huge
+learning rate, so what spoils every update shows in it as well.
+
 `python -m tests.defects.table` writes this page. To add a defect, write a function that spoils a
 trainer in the module of its theme, with the check that should catch it and a regular expression for
 what should be said, and write the page anew. A defect that nothing catches fails the tests.

@@ -98,7 +98,7 @@ def test_another_optimiser_is_judged_by_itself():
 
 def test_a_loss_that_is_no_number_is_said_so():
     run = Measured(loss=[0.0, float("inf")], weights={0: {"w": 0.0}})
-    assert "no finite number at step 2" in judged(long=run)[1]
+    assert "loss is not finite at step 2" in judged(long=run)[1]
     run = Measured(loss=[float("inf")], weights={0: {"w": 0.0}})
     assert "does it keep a reference" in judged(long=run)[1]
 
