@@ -53,13 +53,13 @@ def test_records_say_what_each_falls_into(trapped):
 @pytest.mark.parametrize(
     ("contenders", "where"),
     [
-        ([{"framework": "abacus", "variants": ["trap-epsilon"]}], "cpu with 1 threads"),
+        ([{"framework": "abacus", "variants": ["trap-epsilon"]}], "cpu with threads 1"),
         (
             [
                 {"framework": "abacus", "variants": ["default"]},
                 {"framework": "abacus", "variants": ["trap-epsilon"], "threads": [2]},
             ],
-            "cpu with 2 threads",
+            "cpu with threads 2",
         ),
     ],
 )

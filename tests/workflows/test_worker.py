@@ -158,7 +158,8 @@ def test_probing_leaves_the_trainer_alone(worker):
 
 
 def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
-    assert worker.behaviour("default")["settings"]["computing_threads"] in (1, "n/a")
+    found = worker.behaviour("default")["settings"]["computing_threads"]
+    assert found == "n/a" or int(found) >= 1  # this process's own, however many it was given
     worker.conditions = replace(worker.conditions, device="gpu")
     assert worker.behaviour("default")["settings"]["computing_threads"] == "n/a"
 

@@ -103,7 +103,7 @@ def loss_in_float32(trainer):
     trainer.loss = lambda: float(np.float32(loss()))
 
 
-@defect("perceptron", "loss", "not a finite number at step 8")
+@defect("perceptron", "loss", "not finite at step 8")
 def not_a_number(trainer):
     """The seventh update makes a weight NaN"""
     step, done = trainer.step, []
