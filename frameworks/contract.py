@@ -63,6 +63,11 @@ class Conditions:
     precision: str = "float32"  # "float32" or "float64"
     tf32: bool = False  # matrix products and convolutions both
 
+    def require_gpu(self, what: str) -> None:
+        """Raise Unavailable on a processor, for what is a GPU's."""
+        if self.device != "gpu":
+            raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
+
 
 @dataclass(frozen=True)
 class Deviation:

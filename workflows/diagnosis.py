@@ -34,19 +34,13 @@ ALL_WELL = (
 
 
 class Diagnosis(NamedTuple):
-    """What a miniature showed, in one line; the mistakes that reproduce it; and whether its
-    first loss, which nothing has magnified yet, is another than the right one."""
+    """What a miniature showed, in one line (`ALL_WELL` if nothing); the mistakes that reproduce
+    it; and whether its first loss, which nothing has magnified yet, is not the right one."""
 
     text: str
     mistakes: tuple[str, ...] = ()
     first_loss_wrong: bool = False
     trained: bool = True  # else `text` says why there is nothing to hold against anything
-
-
-def diagnose(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> str:
-    """Why a contender does not train as it should, in one line; `ALL_WELL` if a miniature of
-    the workload shows nothing."""
-    return examine(worker, workload, variant, scratch).text
 
 
 def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> Diagnosis:

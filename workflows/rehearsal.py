@@ -13,7 +13,7 @@ from frameworks.contract import Trainer
 from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.miniature import batches
 from frameworks.workloads.optimisers import SGD
-from workflows.training import one_step
+from workflows.training import gradient, one_step
 
 STEPS = 12  # then a restart, and
 AGAIN = 3  # the first ones again
@@ -89,7 +89,9 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Reh
     gradients: Weights = {}
     with suppress(NotImplementedError):  # of an adapter that has no plain SGD
         steep = replace(script.workload, optimiser=STEEP)
-        gradients = gradient(make(steep, script.weights), script)
+        trainer = make(steep, script.weights)
+        before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
+        gradients = gradient(before, after, STEEP.learning_rate)
     return Rehearsal(seen, gradients)
 
 
@@ -100,13 +102,6 @@ def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:
     trainer.restart(script.weights)
     for batch in script.batches[:AGAIN]:
         yield take(trainer, *batch)
-
-
-def gradient(trainer: Trainer, script: Script) -> Weights:
-    """Of the first mini-batch; the trainer's optimiser is `STEEP`."""
-    before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
-    rate = STEEP.learning_rate
-    return {n: (before[n].astype(np.float64) - w) / rate for n, w in after.items()}
 
 
 def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> Moment:

@@ -75,11 +75,14 @@ def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> 
     shows it; and a tensor (or "") that was not as given before the step."""
     strange = different(trainer.weights(), initial)
     one_step(trainer, batch)
-    found = {
-        name: (initial[name].astype(np.float64) - np.asarray(after, np.float64)) / rate
-        for name, after in trainer.weights().items()
+    return gradient(initial, trainer.weights(), rate), strange
+
+
+def gradient(before: Weights, after: Weights, rate: float) -> Weights:
+    """What a step of plain SGD has subtracted, over its learning rate, in float64."""
+    return {
+        n: (before[n].astype(np.float64) - w.astype(np.float64)) / rate for n, w in after.items()
     }
-    return found, strange
 
 
 def numbers(weights: Weights) -> Weights:

@@ -94,7 +94,7 @@ class OwnTF32(Trap):
     """Convolutions in TF32, matrix products not."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        gpu_only(conditions, "TF32")
+        conditions.require_gpu("TF32")
         super().__init__(workload, weights, conditions, "")
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = True
@@ -102,14 +102,14 @@ class OwnTF32(Trap):
 
 class Autotuned(Trap):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        gpu_only(conditions, "cuDNN")
+        conditions.require_gpu("cuDNN")
         super().__init__(workload, weights, conditions, "")
         torch.backends.cudnn.benchmark = True
 
 
 class Unsynchronised(Trap):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        gpu_only(conditions, "returning before the work is done")
+        conditions.require_gpu("returning before the work is done")
         super().__init__(workload, weights, conditions, "")
 
     def synchronise(self) -> None:
@@ -123,11 +123,6 @@ class Compiled(Trap):
 
     def settings(self) -> dict[str, Setting]:
         return {**super().settings(), "compilation": "torch.compile"}
-
-
-def gpu_only(conditions: Conditions, what: str) -> None:
-    if conditions.device != "gpu":
-        raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
 
 
 def forget(conditions: Conditions) -> None:

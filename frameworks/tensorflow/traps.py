@@ -127,14 +127,14 @@ class XLA(Trap):
 
 class OwnTF32(Trap):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        gpu_only(conditions, "TF32")
+        conditions.require_gpu("TF32")
         super().__init__(workload, weights, conditions, "")
         tf.config.experimental.enable_tensor_float_32_execution(True)
 
 
 class Unsynchronised(Trap):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        gpu_only(conditions, "returning before the work is done")
+        conditions.require_gpu("returning before the work is done")
         super().__init__(workload, weights, conditions, "")
 
     def synchronise(self) -> None:
@@ -146,11 +146,6 @@ def adam(workload: Workload) -> Adam:
         kind = workload.optimiser.kind
         raise Unavailable(f"does not apply to {workload.name}: its optimiser is {kind}, not adam")
     return workload.optimiser
-
-
-def gpu_only(conditions: Conditions, what: str) -> None:
-    if conditions.device != "gpu":
-        raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
 
 
 def forget(conditions: Conditions) -> None:

@@ -15,7 +15,7 @@ from frameworks.workloads import initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from tests.adapters.training import CONTENDERS, Contender, small
 from tests.truth.rehearsing import STAGE, InProcess
-from workflows.diagnosis import ALL_WELL, diagnose
+from workflows.diagnosis import ALL_WELL, examine
 from workflows.process import WorkerProcess
 from workflows.records import Contender as Recorded
 
@@ -25,7 +25,7 @@ def told(tmp_path):
     """What is said of trainers of this making, on a workload of that name."""
 
     def diagnosed(make, stage):
-        return diagnose(InProcess(make), STAGE[stage], "default", tmp_path)
+        return examine(InProcess(make), STAGE[stage], "default", tmp_path).text
 
     return diagnosed
 
@@ -235,7 +235,7 @@ class Misread(TruthTrainer):
 )
 def test_what_no_mistake_reproduces_is_located(trainer, words, told, tmp_path):
     square = small(Dense(7), ReLU(), Dense(7), ReLU(), Dense(3), shape=(12,), classes=None)
-    answer = diagnose(InProcess(trainer), square, "default", tmp_path)
+    answer = examine(InProcess(trainer), square, "default", tmp_path).text
     assert answer.startswith("in a miniature of it, ") and words in answer
 
 
@@ -278,4 +278,4 @@ def test_in_a_process_of_its_own(variant, words, abacus, tmp_path):
     with WorkerProcess(sys.executable, contender) as worker:
         worker.send_open(precision="float64", tf32=False)
         worker.receive()
-        assert words in diagnose(worker, STAGE["mlp"], variant, tmp_path)
+        assert words in examine(worker, STAGE["mlp"], variant, tmp_path).text
