@@ -27,11 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         machines = load(options.folders)
         out = options.out or Path("reports") / machines[0].study.name
-        write(machines, out)
+        chapters = write(machines, out)
     except (RecordError, WorkloadError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 1
     print(f"report: {out / 'report.html'}")
+    for chapter in chapters:
+        print("\n".join(chapter.advice.lines(chapter.machine if len(chapters) > 1 else "")))
     return 0
 
 

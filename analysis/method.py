@@ -29,6 +29,7 @@ def method(findings: Findings) -> Described:
             + transfer(findings),
         ),
         ("Estimates", estimates(findings)),
+        ("Precision", precision(findings)),
         ("Seeds", seeds(machine)),
     ]
 
@@ -162,6 +163,19 @@ def estimates(findings: Findings) -> str:
         "would see the margin, are for 80 % power and corrected too, by Holm's first step, the "
         f"hardest: at a level of {1 - study.confidence:.2g}"
         f"{f' / {family}' if family > 1 else ''} in each row."
+    )
+
+
+def precision(findings: Findings) -> str:
+    study = findings.machine.study
+    return (
+        f"Of a ratio, the half-width of its {percent(study.confidence)} interval, whatever the "
+        "ratio is and not corrected; telling a ratio from 1 is another question, to which the "
+        "replicates under Comparisons belong. How many replicates would reach "
+        f"{percent(study.precision)} follows from the scatter of those held, by the F "
+        "distribution of the scatter still to come over it. The study never adds any by itself. "
+        "Of simulated studies with 5 to 10 replicates, extended as advised until they were as "
+        "precise as asked for, 95 % intervals covered the truth in 92 to 95 %."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from analysis.advice import Advice, advice
 from analysis.claims import Claim, claims, summary
 from analysis.displays import (
     Display,
@@ -46,6 +47,7 @@ class Chapter:
     data: list[str]
     summary: list[str]
     claims: list[Claim]
+    advice: Advice
     trap_summary: str
     traps: list[Claim]
     figures: dict[str, Figure]
@@ -71,6 +73,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         notices=notices(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),
+        advice=advice(machine, findings.precision),
         trap_summary=trap_summary(findings.traps),
         traps=trap_claims(machine, findings.traps),
         figures={figure.name.removesuffix(suffix): figure for figure in drawn},
@@ -98,7 +101,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
     )
 
 
-def write(machines: Sequence[Machine], out: Path) -> None:
+def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
@@ -122,6 +125,7 @@ def write(machines: Sequence[Machine], out: Path) -> None:
         for path in out.glob(pattern):
             if path.relative_to(out).as_posix() not in files:
                 path.unlink()
+    return chapters
 
 
 def unbroken(value: Any) -> Any:

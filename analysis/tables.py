@@ -17,6 +17,7 @@ from analysis.contenders import ContenderLine, contender_lines
 from analysis.devices import SpeedUp, speed_ups
 from analysis.machine import MachineLine, machine_lines
 from analysis.missing import MissingLine, missing_lines
+from analysis.precision import PrecisionLine, precision_lines
 from analysis.processes import by_seat, processes, sound
 from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
@@ -27,6 +28,7 @@ from analysis.traps import TrapLine, trap_lines
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "comparisons": Comparison,
+    "precision": PrecisionLine,
     "devices": SpeedUp,
     "certificate": CertificateLine,
     "agreement": AgreementLine,
@@ -74,6 +76,10 @@ class Findings:
     @cached_property
     def comparisons(self) -> list[Comparison]:
         return comparisons(self.machine, self.roster, self.measured, self.trajectories)
+
+    @cached_property
+    def precision(self) -> list[PrecisionLine]:
+        return precision_lines(self.machine, self.comparisons)
 
     @cached_property
     def devices(self) -> list[SpeedUp]:

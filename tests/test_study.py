@@ -128,6 +128,8 @@ def test_a_study_from_nothing_to_its_report_and_nothing_twice(clone):
     study.snakemake()
     assert len(study.contests()) == 3
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    assert len({contest["configuration"] for contest in study.contests()}) == 1
+    assert "different configurations" not in (study.report / "report.md").read_text()
 
 
 def test_an_edited_adapter_is_measured_again_and_nothing_else(clone, tmp_path):

@@ -57,6 +57,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             replicates=study.replicates,
             margin=study.margin,
             confidence=study.confidence,
+            precision=study.precision,
+            budget_minutes=study.budget_minutes,
             command=plan.command,
             configuration=plan.configuration,
         ),

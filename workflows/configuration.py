@@ -11,6 +11,11 @@ from frameworks.workloads import Workload, WorkloadError, load
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
 
+# Keys about what is concluded: the numbers of a contest do not depend on them.
+CONCLUDING = frozenset(
+    {"title", "replicates", "margin", "confidence", "precision", "budget_minutes"}
+)
+
 Device = Literal["cpu", "gpu"]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
@@ -133,6 +138,8 @@ class Configuration(Section):
     certificate: CertificateEntry = CertificateEntry()
     margin: float = Field(default=0.03, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    precision: float = Field(default=0.03, gt=0, lt=1)
+    budget_minutes: float | None = Field(default=None, gt=0)
     interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
 
     @field_validator("workloads", mode="before")

@@ -173,7 +173,7 @@ class Contest:
             seed=self.seed,
             order=[[self.records[index].name for index in order] for order in self.orders],
             code=code(),
-            configuration=content_hash(self.plan.configuration),
+            configuration=content_hash(self.plan.measuring),
             environment=around,
             contenders=self.records,
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 from frameworks.registry import trapped
 from workflows.configfiles import ConfigurationError, parse
-from workflows.configuration import Configuration
+from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
 from workflows.machine import available_cores
 from workflows.records import Contender, Record
@@ -65,6 +65,11 @@ class Plan(Record):
     @cached_property
     def study(self) -> Configuration:
         return parse(self.configuration)
+
+    @property
+    def measuring(self) -> dict[str, Any]:
+        """The configuration as far as it can change what a contest measures."""
+        return {key: v for key, v in self.configuration.items() if key not in CONCLUDING}
 
     @property
     def runnable(self) -> list[PlannedContender]:

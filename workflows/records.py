@@ -101,7 +101,7 @@ class ContestRecord(Record):
     seed: int
     order: list[list[str]]  # contenders of each round in the order they ran
     code: Code
-    configuration: str  # hash of the whole configuration
+    configuration: str  # hash of the configuration but for the keys about conclusions
     environment: dict[str, Any]
     contenders: list[ContenderRecord]
 
@@ -235,6 +235,8 @@ class StudyRecord(Record):
     confidence: float
     command: str
     configuration: dict[str, Any]
+    precision: float = 0.03  # half-width asked of every ratio's interval, relative
+    budget_minutes: float | None = None  # for all contests
 
 
 class MachineRecords(Record):

@@ -88,6 +88,9 @@ BAD = {
     "nothing but settling": ({"contest": {"settle": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
+    "precision of nothing": ({"precision": 0}, "precision", "greater than 0"),
+    "precision in percent": ({"precision": 3}, "precision", "less than 1"),
+    "budget of no time": ({"budget_minutes": 0}, "budget_minutes", "greater than 0"),
     "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
     "interpreter for nobody": ({"interpreters": {"jax": "/bin/python"}}, "", "interpreters: 'jax'"),
 }  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 from tests.conftest import ROOT
 from workflows import keys
 from workflows.configfiles import parse
+from workflows.configuration import CONCLUDING
 
 # Imported by what measures, and of no influence on what is measured.
 HARMLESS = {
@@ -42,12 +43,28 @@ def changed(small, key, **changes):
     return key(parse({**small, **changes}))
 
 
+CONCLUDING_ONLY = [
+    {"replicates": 9}, {"margin": 0.1}, {"confidence": 0.9}, {"title": "other"},
+    {"precision": 0.01}, {"budget_minutes": 45},
+]  # fmt: skip
+
+
+def test_what_is_concluded_repeats_nothing_that_comes_before(small, abacus):
+    assert {key for one in CONCLUDING_ONLY for key in one} == CONCLUDING
+    for key in (
+        lambda study: keys.certificate_key(study, "mlp", "abacus"),
+        lambda study: keys.dataset_key(study, "mlp"),
+        lambda study: keys.probe_key(study, "abacus"),
+    ):
+        assert {changed(small, key, **same) for same in CONCLUDING_ONLY} == {changed(small, key)}
+
+
 def test_what_is_concluded_is_not_in_a_contests_key(small, abacus):
     def key(study):
         return keys.contest_key(study, "mlp")
 
     base = changed(small, key)
-    for same in ({"replicates": 9}, {"margin": 0.1}, {"confidence": 0.9}, {"title": "other"}):
+    for same in CONCLUDING_ONLY:
         assert changed(small, key, **same) == base
     required = [{"framework": "abacus", "required": True}]
     assert changed(small, key, contenders=required) == base
