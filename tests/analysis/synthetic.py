@@ -71,6 +71,7 @@ class Recipe:
     discarded: int = 2
     warmup: int = 5
     seed: int = 1
+    year: int = 2026  # of the contests
     smoke: bool = False
     reference: str = "pytorch"
     mnist: str = "mnist"
@@ -185,7 +186,7 @@ def make_contest(
         machine=recipe.machine,
         workload=workload,
         replicate=replicate,
-        started=f"2026-01-0{1 + replicate % 9}T10:00:00+00:00",
+        started=f"{recipe.year}-01-0{1 + replicate % 9}T10:00:00+00:00",
         duration_s=31.5 + replicate,
         seed=1000 + replicate,
         order=[[c.name for c in order] for order in orders[1:]],

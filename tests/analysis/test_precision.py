@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import annotated_types
 import numpy as np
@@ -55,7 +56,7 @@ def test_more_replicates_are_never_foreseen_to_tell_less() -> None:
     for n in (2, 3, 7, 30, 400):
         widths = [foreseen(1.0, n, later, 0.05) for later in range(n, 3 * n + 5)]
         assert widths[0] == half_width(1.0, n, 0.05)
-        assert all(one > other for one, other in zip(widths, widths[1:], strict=False))
+        assert all(one > other for one, other in pairwise(widths))
 
 
 @pytest.mark.parametrize("sd", [0.01, 0.05, 0.3])
@@ -182,10 +183,7 @@ def test_lost_replicates_are_made_up_for(found: Found) -> None:
             "snakemake --cores 1 --configfile a.yaml 'b c.yaml' --config replicates=8 margin=0.1",
             "snakemake --cores 1 --configfile a.yaml 'b c.yaml' --config margin=0.1 replicates=9",
         ),
-        (
-            "snakemake --cores 1 --config replicates=8",
-            "snakemake --cores 1 --config replicates=9",
-        ),
+        ("snakemake --cores 1 --config replicates=8", "snakemake --cores 1 --config replicates=9"),
         ("python -m workflows.probe --configfile a.yaml", ""),
     ],
 )

@@ -1,0 +1,1 @@
+"""Whether whole studies, run at different times, come to the same conclusions."""

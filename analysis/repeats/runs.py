@@ -1,0 +1,128 @@
+"""The runs: one folder each, of the same machine and configuration."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from analysis.loading import load
+from analysis.study import Machine
+from analysis.tables import Findings
+from workflows.configuration import CONCLUDING
+from workflows.storage import RecordError
+
+# Keys in which repeats may differ; margin and confidence decide verdicts, so they may not.
+FREE = CONCLUDING - {"margin", "confidence"} | {
+    "study", "seed", "certificate", "interpreters", "mnist.folder", "contest.timeout_s",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """One whole study; `name` is `run 1` for the earliest."""
+
+    name: str
+    findings: Findings
+
+    @property
+    def machine(self) -> Machine:
+        return self.findings.machine
+
+    @property
+    def started(self) -> list[str]:
+        return started(self.machine)
+
+
+def started(machine: Machine) -> list[str]:
+    """When each contest was, ISO 8601, in order."""
+    return sorted(contest.started for contest in machine.records.contests)
+
+
+def runs(folders: Sequence[Path]) -> list[Run]:
+    """Read one machine folder per run; sorted by time.
+
+    Raises:
+        RecordError: fewer than two, a folder that cannot be read, or runs that are not repeats
+            of each other, and why.
+    """
+    if len(folders) < 2:
+        raise RecordError("two runs at least are needed: a folder for each")
+    machines = sorted((load([folder])[0] for folder in folders), key=started)
+    found = [Run(f"run {n}", Findings(machine)) for n, machine in enumerate(machines, 1)]
+    for one, other in combinations(found, 2):
+        for what in differences(one.machine, other.machine):
+            raise RecordError(
+                f"{one.name} ({label(one.machine)}) and {other.name} ({label(other.machine)}) are "
+                f"not repeats of each other: {what}"
+            )
+    return found
+
+
+def label(machine: Machine) -> str:
+    return f"study {machine.study.name}, {started(machine)[0][:16].replace('T', ' ')} UTC"
+
+
+def differences(one: Machine, other: Machine) -> Iterator[str]:
+    """What speaks against two studies being repeats, the plainest first."""
+    if one.name != other.name:
+        yield f"they ran on different machines, {one.name} and {other.name}"
+    if shared := sorted(contests(one) & contests(other)):
+        workload, replicate, when = shared[0]
+        yield f"contest {replicate} of {workload}, held {when}, is in both"
+    for field in ("reference", "smoke", "margin", "confidence"):
+        yield from told(field, getattr(one.study, field), getattr(other.study, field))
+    sides = [flattened(machine.study.configuration) for machine in (one, other)]
+    for key in sorted(sides[0].keys() | sides[1].keys()):
+        if key not in FREE and key.partition(".")[0] not in FREE:
+            yield from told(key, *(side.get(key) for side in sides))
+    for what in (workloads, contenders, datasets):
+        mine, theirs = what(one), what(other)
+        if odd := sorted(mine ^ theirs):
+            yield f"{what.__name__} differ: {odd[0]} is in one alone"
+    packages = [versions(machine) for machine in (one, other)]
+    for name in sorted(packages[0].keys() & packages[1].keys()):  # what failed to start has none
+        yield from told(name, *(", ".join(found[name]) for found in packages))
+
+
+def told(key: str, mine: Any, theirs: Any) -> Iterator[str]:
+    if mine != theirs:
+        yield f"{key} is {mine!r} in one and {theirs!r} in the other"
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Leaves by dotted key; a list is a leaf."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found |= flattened(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def contests(machine: Machine) -> set[tuple[str, int, str]]:
+    return {(c.workload, c.replicate, c.started) for c in machine.records.contests}
+
+
+def workloads(machine: Machine) -> set[str]:
+    return {f"{w.name} {w.description}" for w in machine.records.workloads}
+
+
+def contenders(machine: Machine) -> set[str]:
+    return {f"{c.workload} {who.name}" for c in machine.records.contests for who in c.contenders}
+
+
+def datasets(machine: Machine) -> set[str]:
+    return {f"{dataset.kind} data for {dataset.workload}" for dataset in machine.records.datasets}
+
+
+def versions(machine: Machine) -> dict[str, list[str]]:
+    """By package; several where they changed between contests."""
+    pairs = {
+        pair
+        for contest in machine.records.contests
+        for contender in contest.contenders
+        for pair in contender.versions.items()
+    }
+    return {name: sorted(v for n, v in pairs if n == name) for name, _ in sorted(pairs)}
