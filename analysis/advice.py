@@ -31,7 +31,7 @@ def advice(machine: Machine, lines: Lines) -> Advice:
     known = [line for line in lines if line.half_width is not None]
     if not known:
         alone = "One replicate has no interval: how precise the ratios are, nobody can say."
-        return Advice([alone] * bool(lines))
+        return Advice([alone] * any(line.ratio for line in lines))
     told = [standing(machine, known)]
     short = [line for line in known if not line.reached]
     if not short:

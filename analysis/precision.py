@@ -21,7 +21,7 @@ MOST = 1000  # replicates that a configuration may ask for
 
 @dataclass(frozen=True)
 class PrecisionLine:
-    """A row of precision.csv, for each ratio.
+    """A row of precision.csv, for each comparison; without an interval, its `reason`.
 
     `half_width` is that of its interval at the study's confidence, relative: 0.03 is a
     factor of 1.03 either way. `replicates_expected` reach the study's `precision` if the
@@ -38,7 +38,7 @@ class PrecisionLine:
     framework: str
     reference: str
     replicates: int
-    ratio: float
+    ratio: float | None
     half_width: float | None
     precision: float
     replicates_expected: int | None
@@ -46,6 +46,7 @@ class PrecisionLine:
     more: int | None
     minutes: float | None
     dataset: str
+    reason: str
 
     @property
     def reached(self) -> bool:
@@ -60,9 +61,8 @@ class PrecisionLine:
 
 
 def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[PrecisionLine]:
-    """One for every comparison that has a ratio."""
     each = minutes_each(machine)
-    return [precision_line(machine, row, each) for row in rows if row.ratio is not None]
+    return [precision_line(machine, row, each) for row in rows]
 
 
 def precision_line(machine: Machine, row: Comparison, minutes: float) -> PrecisionLine:
@@ -84,7 +84,7 @@ def precision_line(machine: Machine, row: Comparison, minutes: float) -> Precisi
         framework=row.framework,
         reference=row.reference,
         replicates=row.replicates,
-        ratio=row.ratio or 0.0,
+        ratio=row.ratio,
         half_width=half,
         precision=study.precision,
         replicates_expected=expected,
@@ -92,6 +92,7 @@ def precision_line(machine: Machine, row: Comparison, minutes: float) -> Precisi
         more=more,
         minutes=None if more is None else more * minutes,
         dataset=row.dataset,
+        reason=row.reason,
     )
 
 
