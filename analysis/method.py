@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from analysis.certificates import Certificates, furthest
+from analysis.control_claims import control_method
 from analysis.study import Machine
 from analysis.tables import Findings
 from analysis.words import count, listing, percent, scientific, short, title
@@ -29,6 +30,7 @@ def method(findings: Findings) -> Described:
             + transfer(findings),
         ),
         ("Estimates", estimates(findings)),
+        ("Controls", control_method(findings)),
         ("Seeds", seeds(machine)),
     ]
 

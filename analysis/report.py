@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.claims import Claim, claims, summary
+from analysis.control_claims import control_summary, control_table
 from analysis.displays import (
     Display,
     comparison_table,
@@ -43,6 +44,7 @@ class Chapter:
     machine: str
     line: str
     notices: list[Notice]
+    controls: str
     data: list[str]
     summary: list[str]
     claims: list[Claim]
@@ -69,6 +71,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         line=machine_summary(machine),
         data=[f"{record.workload}: {record.source}" for record in machine.records.datasets],
         notices=notices(findings),
+        controls=control_summary(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),
         trap_summary=trap_summary(findings.traps),
@@ -77,6 +80,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         tables={
             "traps": trap_table(findings),
             "comparisons": comparison_table(findings),
+            "controls": control_table(findings),
             "contenders": contender_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),
@@ -103,7 +107,7 @@ def write(machines: Sequence[Machine], out: Path) -> None:
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
     look = Look.of(
-        seat for findings in found for seat in findings.roster if not findings.machine.trap(seat)
+        seat for findings in found for seat in findings.roster if not findings.machine.apart(seat)
     )
     chapters = [chapter(findings, look, len(found)) for findings in found]
     files: dict[str, str | bytes] = {}
