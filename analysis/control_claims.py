@@ -1,6 +1,6 @@
 """What the controls say, in sentences and as a table of the report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis.controls import ControlLine, of_outcome
 from analysis.displays import Display, absent, estimate
@@ -34,14 +34,9 @@ def control_summary(findings: Findings) -> str:
         asked.append(f"slowed by {listing(map(percent, spins))}")
     workloads = list(dict.fromkeys(row.workload for row in rows))
     text = f"{originals(rows)} once more, {listing(asked)}, in {listing(workloads)}: {tally(rows)}."
-    if measured := [seen(rows, spin) for spin in [0.0, *spins] if seen(rows, spin)]:
+    if measured := [told for spin in [0.0, *spins] if (told := seen(rows, spin))]:
         text += f" {'; '.join(measured)}."
-    for row in of_outcome(rows, "not resolved"):
-        text += (
-            f" {percent(row.spin)} could not be told in {place(row)}: what this study sees there "
-            f"is {percent(max(row.detectable or 0.0, row.spin))} or more."
-        )
-    return text
+    return " ".join([text, *unresolved(rows)])
 
 
 def originals(rows: Sequence[ControlLine]) -> str:
@@ -70,19 +65,37 @@ def tally(rows: Sequence[ControlLine]) -> str:
 
 
 def seen(rows: Sequence[ControlLine], spin: float) -> str:
-    """`Itself took 0.998 and 1.003 times as long`, `5 % more was seen as 1.05`."""
+    """`It took 0.998 and 1.003 times as long as itself`, `slowed by 5 %, 1.05 times`."""
     ratios = [row.ratio for row in rows if row.spin == spin and row.ratio]
     if not ratios:
         return ""
     told = alike(*ratios)
     spread = listing(told) if len(ratios) < 3 else " to ".join(alike(min(ratios), max(ratios)))
     if not spin:
-        return f"Itself it took {spread} times as long"
+        return f"It took {spread} times as long as itself"
     return f"slowed by {percent(spin)}, {spread} times"
+
+
+def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
+    """What was too small for the study, and what would not have been."""
+    found: dict[str, list[ControlLine]] = {}
+    for row in of_outcome(rows, "not resolved"):
+        found.setdefault(place(row), []).append(row)
+    for where, own in found.items():
+        least = rough(max(max(row.detectable or 0.0, row.spin) for row in own))
+        yield (
+            f"{listing(percent(row.spin) for row in sorted(own, key=lambda row: row.spin))} could "
+            f"not be told from nothing in {where}: differences below {least} are too small for "
+            "this study there."
+        )
 
 
 def place(row: ControlLine) -> str:
     return f"{row.workload} ({title(row.framework)} {row.of}, {crossed([(row.device, row.threads)])})"
+
+
+def rough(share: float) -> str:
+    return percent(float(f"{share:.2g}"))
 
 
 def control_warning(machine: Machine, rows: Sequence[ControlLine]) -> str:
@@ -90,26 +103,32 @@ def control_warning(machine: Machine, rows: Sequence[ControlLine]) -> str:
     wrong = of_outcome(rows, "wrong")
     if not wrong:
         return ""
-    worst = {
-        workload: max(row.error for row in wrong if row.workload == workload)
-        for workload in dict.fromkeys(row.workload for row in wrong)
-    }
-    follows = listing(f"{percent(error)} or less in {name}" for name, error in worst.items() if error)
-    text = "; ".join(mistaken(machine, row) for row in wrong)
+    workloads = dict.fromkeys(row.workload for row in wrong)
+    follows = listing(unbelievable([r for r in wrong if r.workload == w]) for w in workloads)
+    sees = ["sees differences that are not there"] * any(not row.spin for row in wrong)
+    sees += ["gets differences wrong that are there"] * any(row.spin for row in wrong)
     return (
-        f"{text}. The harness or the machine sees differences that are not there, or misses some "
-        f"that are. What follows: do not believe any difference of {follows}, whatever is said "
-        "below of how sure it is."
+        f"{'; '.join(mistaken(machine, row) for row in wrong)}. So the harness or the machine "
+        f"{listing(sees)}. What follows: do not believe {follows}, however sure it is said to be "
+        "below."
     )
 
 
+def unbelievable(wrong: Sequence[ControlLine]) -> str:
+    """Of one workload. Where a control trained something else, no size says how far off it is."""
+    size = "" if any(row.reason for row in wrong) else (
+        f" of {rough(max(row.error for row in wrong))} or less"
+    )
+    return f"any difference{size} in {wrong[0].workload}"
+
+
 def mistaken(machine: Machine, row: ControlLine) -> str:
-    ratio, low, high, truth = alike(row.ratio, row.ratio_low, row.ratio_high, row.truth)
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
     what = f"slowed by {percent(row.spin)}" if row.spin else "against itself"
     text = f"{place(row)} {what}"
     if low:
         interval = f"{percent(machine.study.confidence)} interval {low} to {high}"
-        text += f" took {ratio} times as long ({interval}) instead of {truth if row.spin else 1}"
+        text += f" took {ratio} times as long ({interval}) instead of {row.truth:g}"
     return f"{text} ({row.reason})" if row.reason else text
 
 
