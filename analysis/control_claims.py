@@ -91,7 +91,8 @@ def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
 
 
 def place(row: ControlLine) -> str:
-    return f"{row.workload} ({title(row.framework)} {row.of}, {crossed([(row.device, row.threads)])})"
+    who = f"{title(row.framework)} {row.of}"
+    return f"{row.workload} ({who}, {crossed([(row.device, row.threads)])})"
 
 
 def rough(share: float) -> str:
@@ -116,10 +117,10 @@ def control_warning(machine: Machine, rows: Sequence[ControlLine]) -> str:
 
 def unbelievable(wrong: Sequence[ControlLine]) -> str:
     """Of one workload. Where a control trained something else, no size says how far off it is."""
-    size = "" if any(row.reason for row in wrong) else (
-        f" of {rough(max(row.error for row in wrong))} or less"
-    )
-    return f"any difference{size} in {wrong[0].workload}"
+    where = f"in {wrong[0].workload}"
+    if any(row.reason for row in wrong):
+        return f"any difference {where}"
+    return f"any difference of {rough(max(row.error for row in wrong))} or less {where}"
 
 
 def mistaken(machine: Machine, row: ControlLine) -> str:

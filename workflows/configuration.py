@@ -131,9 +131,11 @@ class ControlsEntry(Section):
     of: Literal["reference", "all"] = "reference"
     variant: str = "default"
     twin: bool = True
-    handicaps: Annotated[
-        list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)
-    ] = [0.05, 0.10, 0.25]
+    handicaps: Annotated[list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)] = [
+        0.05,
+        0.10,
+        0.25,
+    ]
     alone: bool = False
 
     @model_validator(mode="after")
