@@ -64,7 +64,12 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
     held = [row for row in rows if row.ratio is not None]
     if not held:
         sentences = ["No two contenders could be compared."]
-        if not rows:
+        if machine.alone:
+            sentences = [
+                "An A/A study: contenders are held against themselves alone, and no framework is "
+                "compared with another. What came of it is above, and in the table of controls."
+            ]
+        elif not rows:
             sentences = ["Only one framework is in this study: there is nothing to compare."]
     else:
         groups: dict[tuple[str, str, str], list[Comparison]] = {}

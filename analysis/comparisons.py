@@ -51,11 +51,13 @@ def comparisons(
     measured: dict[Seat, pd.DataFrame],
     trajectories: Trajectories,
 ) -> list[Comparison]:
+    if machine.alone:
+        return []
     certificates = Certificates(machine)
     references = {name: reference(machine, name, measured) for name in machine.workloads}
     pairs = []
     for seat in roster:
-        if seat.framework != references[seat.workload] and not machine.trap(seat):
+        if seat.framework != references[seat.workload] and not machine.apart(seat):
             base = seat._replace(framework=references[seat.workload])
             pairs.append(compare(machine, seat, base, certificates, trajectories, roster, measured))
     family = sum(len(ratios) > 1 for _, ratios in pairs)

@@ -41,7 +41,7 @@ def speed_ups(
     rows = []
     for seat in roster:
         base = baseline(seat, roster)
-        if base != seat and not machine.trap(seat):
+        if base != seat and not machine.apart(seat):
             rows.append(speed_up(machine, seat, base, roster, measured))
     return rows
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.study import PARTS, Machine
-from analysis.words import line
-from workflows.records import SCHEMA, MachineRecords
+from analysis.words import line, listing
+from workflows.records import READABLE, MachineRecords
 from workflows.storage import RecordError, read_batches, read_json
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
@@ -41,10 +41,10 @@ def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
     records = read_json(folder / "records.json", MachineRecords)
-    if records.schema_version != SCHEMA:
+    if records.schema_version not in READABLE:
         raise RecordError(
             f"{folder / 'records.json'}: schema version {records.schema_version}, "
-            f"this samestep reads {SCHEMA}"
+            f"this samestep reads {listing(READABLE)}"
         )
     pairs = [(contest.workload, contest.replicate) for contest in records.contests]
     if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from analysis.certificates import Certificates, furthest
+from analysis.control_claims import control_method
 from analysis.study import Machine
 from analysis.tables import Findings
 from analysis.words import count, listing, percent, scientific, short, title
@@ -30,6 +31,7 @@ def method(findings: Findings) -> Described:
         ),
         ("Estimates", estimates(findings)),
         ("Precision", precision(findings)),
+        ("Controls", control_method(findings)),
         ("Seeds", seeds(machine)),
     ]
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from analysis.control_claims import control_warning
 from analysis.ledger import mismatches
 from analysis.tables import Findings
 from analysis.words import count, crossed, listing, title
@@ -42,6 +43,8 @@ def notices(findings: Findings) -> list[Notice]:
                 f"ratios refer to {listing(title(name) for name in sorted(used))}.",
             )
         )
+    if warning := control_warning(machine, findings.controls):
+        found.append(Notice("Controls wrong", warning))
     refused = [row for row in findings.comparisons if row.verdict == "refused"]
     if refused:
         keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in refused]

@@ -10,7 +10,7 @@ from analysis.words import crossed, listing, scientific, sentence, short, title
 
 
 def certificate_table(findings: Findings) -> Display:
-    compared = findings.machine.without_traps(findings.certificate)
+    compared = findings.machine.matched_rows(findings.certificate)
     rows = [row for row in compared if row.loss is not None]
     return Display(
         "Certificates: largest relative difference from the reference",
@@ -75,7 +75,7 @@ def summed(found: list[Run]) -> str:
 
 def deviation_table(findings: Findings) -> Display | None:
     """How far a declared deviation takes loss and weights, after how many steps."""
-    compared = findings.machine.without_traps(findings.agreement)
+    compared = findings.machine.matched_rows(findings.agreement)
     lines = [line for line in compared if line.status == "declared" and line.run == "long"]
     steps = sorted({line.step for line in lines} - {0})
     if not lines:

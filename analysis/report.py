@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from analysis.advice import Advice, advice
 from analysis.claims import Claim, claims, summary
+from analysis.control_claims import control_summary, control_table
 from analysis.displays import (
     Display,
     comparison_table,
@@ -44,6 +45,7 @@ class Chapter:
     machine: str
     line: str
     notices: list[Notice]
+    controls: str
     data: list[str]
     summary: list[str]
     claims: list[Claim]
@@ -71,6 +73,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         line=machine_summary(machine),
         data=[f"{record.workload}: {record.source}" for record in machine.records.datasets],
         notices=notices(findings),
+        controls=control_summary(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),
         advice=advice(machine, findings.precision),
@@ -80,6 +83,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         tables={
             "traps": trap_table(findings),
             "comparisons": comparison_table(findings),
+            "controls": control_table(findings),
             "contenders": contender_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),
@@ -106,7 +110,7 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
     look = Look.of(
-        seat for findings in found for seat in findings.roster if not findings.machine.trap(seat)
+        seat for findings in found for seat in findings.roster if not findings.machine.apart(seat)
     )
     chapters = [chapter(findings, look, len(found)) for findings in found]
     files: dict[str, str | bytes] = {}

@@ -36,7 +36,7 @@ class SettingLine:
 
 
 def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[SettingLine]:
-    values = {seat: effective(machine, seat) for seat in roster}
+    values = {seat: effective(machine, seat) for seat in roster if not machine.control(seat)}
     certificates = Certificates(machine)
     lines = []
     for seat, own in values.items():

@@ -32,6 +32,13 @@ class Seat(NamedTuple):
         return cls(workload, one.framework, one.variant, one.device, one.threads)
 
 
+class Control(NamedTuple):
+    """A variant that is another once more, slowed by a share of its time: 0 for a twin."""
+
+    of: str
+    spin: float
+
+
 @dataclass(frozen=True)
 class Machine:
     """One machine's records. `batches` holds the columns of `BATCHES`, the parts of each
@@ -55,17 +62,45 @@ class Machine:
         return {(row.framework, row.variant): row for row in self.records.traps}
 
     def trap(self, seat: Seat) -> TrapRow | None:
-        """What the seat's variant falls into; None for all that are compared across frameworks."""
+        """What the seat's variant falls into; None for all without one."""
         return self.traps.get((seat.framework, seat.variant))
 
-    def without_traps(self, rows: Iterable[Row]) -> list[Row]:
-        """Rows of a table, but for those of variants with a trap."""
-        return [row for row in rows if (row.framework, row.variant) not in self.traps]
+    @cached_property
+    def controls(self) -> dict[tuple[str, str], Control]:
+        """By framework and variant."""
+        return {
+            (one.framework, one.variant): Control(one.runs, one.spin)
+            for contest in self.records.contests
+            for one in contest.contenders
+            if one.runs
+        }
+
+    def control(self, seat: Seat) -> Control | None:
+        """What the seat's variant is a control of; None for all that are none."""
+        return self.controls.get((seat.framework, seat.variant))
+
+    @property
+    def alone(self) -> bool:
+        """An A/A study: nothing but controls is compared."""
+        return bool((self.study.configuration.get("controls") or {}).get("alone"))
+
+    def apart(self, row: Any) -> bool:
+        """Whether a seat or a row of a table is compared with no other framework: of a variant
+        with a trap, or a control."""
+        key = (row.framework, row.variant)
+        return key in self.traps or key in self.controls
+
+    def matched_rows(self, rows: Iterable[Row]) -> list[Row]:
+        """Those of a table that are compared across frameworks."""
+        return [row for row in rows if not self.apart(row)]
 
     def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
-        """Without those of variants with a trap."""
-        keys = pd.MultiIndex.from_frame(batches[["framework", "variant"]])
-        return batches[~keys.isin(list(self.traps))]
+        """Those of contenders that are compared across frameworks."""
+        return batches[~keyed(batches).isin([*self.traps, *self.controls])]
+
+    def untrapped(self, batches: pd.DataFrame) -> pd.DataFrame:
+        """Without those of variants with a trap: all that should have the same losses."""
+        return batches[~keyed(batches).isin(list(self.traps))]
 
     @property
     def workloads(self) -> list[str]:
@@ -85,14 +120,20 @@ class Machine:
 
     def order(self, seat: Seat) -> tuple[object, ...]:
         """Sort key: workloads as configured, cpu first, threads, default first, reference
-        first."""
+        first, controls after what they are controls of."""
+        control = self.control(seat)
         return (
             self.workloads.index(seat.workload),
             *variant_order(seat.device, "cpu"),
             seat.threads,
-            *variant_order(seat.variant, "default"),
+            *variant_order(control.of if control else seat.variant, "default"),
             *variant_order(seat.framework, self.study.reference),
+            -1.0 if control is None else control.spin,
         )
+
+
+def keyed(batches: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(batches[["framework", "variant"]])
 
 
 def variant_order(value: str, first: str) -> tuple[bool, str]:

@@ -14,6 +14,7 @@ from analysis.agreement import AgreementLine, GradientLine, agreement_lines, gra
 from analysis.certificates import CertificateLine, certificate_lines
 from analysis.comparisons import Comparison, comparisons
 from analysis.contenders import ContenderLine, contender_lines
+from analysis.controls import ControlLine, control_lines
 from analysis.devices import SpeedUp, speed_ups
 from analysis.machine import MachineLine, machine_lines
 from analysis.missing import MissingLine, missing_lines
@@ -34,10 +35,13 @@ KINDS: dict[str, type] = {
     "agreement": AgreementLine,
     "gradients": GradientLine,
     "traps": TrapLine,
+    "controls": ControlLine,
     "settings": SettingLine,
     "machine": MachineLine,
     "missing": MissingLine,
 }
+
+OCCASIONAL = ("traps", "controls")
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class Findings:
 
     @cached_property
     def matched(self) -> dict[Seat, pd.DataFrame]:
-        """Those measured, without the variants with a trap."""
-        return {s: rows for s, rows in self.measured.items() if not self.machine.trap(s)}
+        """Those measured that are compared across frameworks."""
+        return {s: rows for s, rows in self.measured.items() if not self.machine.apart(s)}
 
     @cached_property
     def roster(self) -> dict[Seat, Attendance]:
@@ -67,7 +71,7 @@ class Findings:
 
     @cached_property
     def trajectories(self) -> Trajectories:
-        return follow(self.machine, self.machine.matched(self.batches))
+        return follow(self.machine, self.machine.untrapped(self.batches))
 
     @cached_property
     def contenders(self) -> list[ContenderLine]:
@@ -102,13 +106,17 @@ class Findings:
         return trap_lines(self.machine, self.roster, self.measured, self.batches)
 
     @cached_property
+    def controls(self) -> list[ControlLine]:
+        return control_lines(self.machine, self.roster, self.measured, self.trajectories)
+
+    @cached_property
     def settings(self) -> list[SettingLine]:
         return setting_lines(self.machine, self.roster)
 
     @property
     def compared_settings(self) -> list[SettingLine]:
         """Without those of variants with a trap."""
-        return self.machine.without_traps(self.settings)
+        return self.machine.matched_rows(self.settings)
 
     @cached_property
     def environment(self) -> list[MachineLine]:
@@ -120,7 +128,8 @@ class Findings:
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
-    """The text of every table by name, machine after machine; traps.csv only if there are any."""
+    """The text of every table by name, machine after machine; traps.csv and controls.csv only if
+    there are any."""
     return {
         name: comma_separated(
             kind,
@@ -131,7 +140,7 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
             ],
         )
         for name, kind in KINDS.items()
-        if name != "traps" or any(found.traps for found in findings)
+        if name not in OCCASIONAL or any(getattr(found, name) for found in findings)
     }
 
 

@@ -1,7 +1,9 @@
 """What a trap costs: each variant with one, against the same framework without it."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -115,8 +117,10 @@ def timed(
     machine: Machine,
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
+    truths: Mapping[Seat, float] = MappingProxyType({}),
 ) -> Sequence[Comparison]:
-    """Each seat's time against its partner's; certificates refuse nothing here."""
+    """Each seat's time against its partner's, times the true ratio where that is known;
+    certificates refuse nothing here."""
     found: list[tuple[Comparison, list[float]]] = []
     for seat, base in pairs.items():
         absent = [side for side in (seat, base) if side not in measured]
@@ -124,6 +128,8 @@ def timed(
         ratios = [] if absent else pairwise_logs(measured[seat], measured[base])
         if not absent and not ratios:
             reason = "there is no replicate in which both were measured"
+        known = math.log(truths.get(seat, 1.0))
+        ratios = [ratio - known for ratio in ratios]
         found.append((blank(machine, seat, base, reason=reason), ratios))
     family = sum(len(ratios) > 1 for _, ratios in found)
     rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in found]

@@ -93,7 +93,7 @@ def uncertified(findings: Findings) -> Iterator[str]:
     """Those whose times are shown, with nobody to be compared with."""
     decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
     paired = {(r.workload, r.framework, r.variant) for r in decided}
-    for row in findings.machine.without_traps(findings.certificate):
+    for row in findings.machine.matched_rows(findings.certificate):
         alone = (row.workload, row.framework, row.variant) not in paired
         if alone and row.status in ("refused", "failed"):
             who = f"{title(row.framework)} {row.variant} on {row.workload}"

@@ -45,5 +45,6 @@ def small():
         "threads": [1],
         "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
         "contest": {"warmup": 2, "rounds": 4, "turn": 4, "settle": 1},
+        "controls": False,
         "certificate": {"steps": 50},
     }

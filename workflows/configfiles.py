@@ -14,6 +14,7 @@ from workflows.configuration import (
     Configuration,
     ContenderEntry,
     ContestEntry,
+    ControlsEntry,
     MnistEntry,
     Section,
 )
@@ -52,6 +53,7 @@ def known_keys(path: list[Any]) -> Iterable[str]:
         "contenders": ContenderEntry,
         "mnist": MnistEntry,
         "contest": ContestEntry,
+        "controls": ControlsEntry,
         "certificate": CertificateEntry,
     }
     return (sections[path[0]] if path else Configuration).model_fields

@@ -115,6 +115,47 @@ class CertificateEntry(Section):
     rounding: float = Field(default=1e-5, gt=0, le=1e-2)
 
 
+def percentage(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+def told_apart(shares: list[float]) -> list[float]:
+    without_repeats([percentage(share) for share in shares])
+    return shares
+
+
+class ControlsEntry(Section):
+    """A contender once more, in processes of their own, so that the study tests itself.
+
+    `twin` is the contender against itself, and must come out the same; each of `handicaps` is
+    the same again, slowed by the harness by that share of its time, and must come out as that.
+    `of` the reference framework (its `variant`, or the first it has), or `all` contenders.
+    `alone`: an A/A study, in which no framework is compared with another.
+    """
+
+    of: Literal["reference", "all"] = "reference"
+    variant: str = "default"
+    twin: bool = True
+    handicaps: Annotated[list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)] = [
+        0.05,
+        0.10,
+        0.25,
+    ]
+    alone: bool = False
+
+    @model_validator(mode="after")
+    def some(self) -> Self:
+        if not self.kinds:
+            raise ValueError("neither a twin nor a handicap: `controls: false` does without")
+        return self
+
+    @property
+    def kinds(self) -> list[tuple[str, float]]:
+        """Each control's label, and the share by which it is slowed."""
+        slowed = [(percentage(share), share) for share in self.handicaps]
+        return [("twin", 0.0)] * self.twin + slowed
+
+
 class Configuration(Section):
     """A whole study."""
 
@@ -135,12 +176,18 @@ class Configuration(Section):
     workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)  # `false` leaves one out
     mnist: MnistEntry = MnistEntry()
     contest: ContestEntry = ContestEntry()
+    controls: ControlsEntry | None = ControlsEntry()  # `false` does without
     certificate: CertificateEntry = CertificateEntry()
     margin: float = Field(default=0.03, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     precision: float = Field(default=0.03, gt=0, lt=1)
     budget_minutes: float | None = Field(default=None, gt=0)
     interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
+
+    @field_validator("controls", mode="before")
+    @classmethod
+    def carried(cls, entry: Any) -> Any:
+        return None if entry is False else entry
 
     @field_validator("workloads", mode="before")
     @classmethod

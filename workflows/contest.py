@@ -42,14 +42,17 @@ class Contest:
         self.deal = plan.study.contest
         self.seed = contest_seed(plan.study.seed, workload, replicate)
         self.random = np.random.default_rng(self.seed)
+        self.entrants = [*plan.contenders, *plan.controls]
         self.records = [
             ContenderRecord(
                 **contender.parts(),
+                runs=contender.runs,
+                spin=contender.spin,
                 status="missing" if contender.missing else "ok",
                 reason=contender.missing,
                 versions=contender.versions,
             )
-            for contender in plan.contenders
+            for contender in self.entrants
         ]
         self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
         self.workers: dict[int, WorkerProcess] = {}
@@ -86,10 +89,10 @@ class Contest:
 
     def start(self, stack: ExitStack, report: Report) -> None:
         """All processes, in random order; they import side by side, since that is not timed."""
-        cores = available_cores()
+        begin, cores = time.monotonic(), available_cores()
         started = self.shuffled()
         for index in started:
-            contender = self.plan.contenders[index]
+            contender = self.entrants[index]
             log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
             with self.failing(index):
                 worker = WorkerProcess(contender.interpreter, contender, log)
@@ -104,6 +107,13 @@ class Contest:
                 self.records[index].versions = answer["versions"]
                 self.ask(index, "pin", cores=cores_for(self.records[index], cores))
                 self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
+        self.share_out(time.monotonic() - begin)
+
+    def share_out(self, seconds: float) -> None:
+        """The common start, in which all run at once, by the processor time of each."""
+        spent = {index: self.workers[index].cpu_s() for index in self.still(self.running)}
+        for index, cpu_s in spent.items():
+            self.records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
         """One turn for each. Round 0 builds and warms up; the others start from the initial
@@ -113,25 +123,34 @@ class Contest:
             if record.status != "ok":  # its position stays empty, the balance of others holds
                 continue
             report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
+            begin = time.monotonic()
             with self.failing(index):
                 if number == 0:
                     answer = self.ask(
-                        index, "build", variant=record.variant, offset_ns=self.offset_ns
+                        index,
+                        "build",
+                        variant=record.built,
+                        offset_ns=self.offset_ns,
+                        spin=record.spin,
                     )
                     record.build_s = answer["build_s"]
                     first, count, rebuild, settle = 0, self.deal.warmup, None, self.deal.warmup
                 else:
                     first = self.deal.warmup + (number - 1) * self.deal.turn
                     count, settle = self.deal.turn, self.deal.settle
-                    rebuild = framework(record.framework).variants[record.variant].rebuilds
+                    rebuild = framework(record.framework).variants[record.built].rebuilds
                 rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
                 self.columns.add(record, number, position, settle, rows)
+            record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
     def probe_behaviour(self, report: Report) -> None:
         """What each contender really computes, after all timing. A probe that it does not
-        survive says so in the settings, and takes nothing back of what was measured."""
+        survive says so in the settings, and takes nothing back of what was measured. Controls
+        compute what those do that they are controls of."""
         for index in self.still(self.running):
             record = self.records[index]
+            if record.runs:
+                continue
             report(self.turns, f"probing {record.name}")
             try:
                 answer = self.ask(index, "behaviour", variant=record.variant)

@@ -113,6 +113,7 @@ def contest_key(study: Configuration, workload: str) -> str:
             "contenders": asked,
             "frameworks": [framework_key(study, name) for name in names],
             "contest": study.contest.model_dump(),
+            "controls": study.controls and study.controls.model_dump(exclude={"alone"}),
             "tf32": study.tf32,
             "seed": study.seed,
             "code": files_hash(*MEASURING),

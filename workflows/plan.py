@@ -5,7 +5,7 @@ was found of each framework; together they make the `Plan` that every later stag
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
 from workflows.machine import available_cores
-from workflows.records import Contender, Record
+from workflows.records import Entrant, Record
 from workflows.storage import read_json, write_json
 
 
@@ -22,7 +22,7 @@ class PlanError(Exception):
     """A study that cannot be run as configured on this machine."""
 
 
-class PlannedContender(Contender):
+class PlannedContender(Entrant):
     """A contender with the interpreter it runs under, and why it cannot, if so."""
 
     interpreter: str
@@ -61,6 +61,7 @@ class Plan(Record):
     command: str
     configuration: dict[str, Any]
     contenders: list[PlannedContender]
+    controls: list[PlannedContender] = []
 
     @cached_property
     def study(self) -> Configuration:
@@ -119,6 +120,32 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
                     yield contender
 
 
+def controls(
+    study: Configuration, planned: Iterable[PlannedContender]
+) -> Iterator[PlannedContender]:
+    """The controls of those that can run here, or of one of them: of the reference framework
+    and the configured variant if possible, on the processor, with the fewest threads."""
+    asked = study.controls
+    able = [contender for contender in planned if not (contender.missing or trapped(contender))]
+    if not asked or not able:
+        return
+    if asked.of == "reference":
+        able = [
+            min(
+                able,
+                key=lambda c: (
+                    c.framework != study.reference, c.variant != asked.variant,
+                    c.device != "cpu", c.threads,
+                ),
+            )
+        ]  # fmt: skip
+    for contender in able:
+        for label, spin in asked.kinds:
+            name = f"{contender.variant}+{label}"
+            update = {"variant": name, "runs": contender.variant, "spin": spin}
+            yield contender.model_copy(update=update)
+
+
 def load_plan(folders: Folders) -> Plan:
     """Put the plan together from what was asked for and what has been found so far.
 
@@ -146,6 +173,7 @@ def load_plan(folders: Folders) -> Plan:
         command=asked.command,
         configuration=asked.configuration,
         contenders=planned,
+        controls=list(controls(study, planned)),
     )
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+import psutil  # type: ignore[import-untyped]
+
 from frameworks.contract import Unavailable
 from frameworks.registry import framework
 from workflows.code import ROOT
@@ -126,6 +128,14 @@ class WorkerProcess:
             precision=precision,
             tf32=tf32,
         )
+
+    def cpu_s(self) -> float:
+        """Processor time of all its threads so far; 0 once it has ended."""
+        try:
+            times = psutil.Process(self.process.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
 
     def obituary(self) -> str:
         """How the process ended: signal or exit status, and its last words."""

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA = 2
+SCHEMA = 3
+READABLE = (2, 3)  # 2 knew no controls
 
 BATCHES = pa.schema(
     [
@@ -65,11 +66,28 @@ class Contender(Record):
         return self.model_dump(include=set(Contender.model_fields))
 
 
-class ContenderRecord(Contender):
+class Entrant(Contender):
+    """A contender, or a control of one: a contender once more, in a process of its own.
+
+    A control `runs` the variant of that name, while its own `variant` says what it is for
+    (`tuned+twin`, `tuned+5%`); the harness makes its mini-batches longer by `spin`, a share.
+    """
+
+    runs: str = ""
+    spin: float = 0.0
+
+    @property
+    def built(self) -> str:
+        """The variant that the framework is asked for."""
+        return self.runs or self.variant
+
+
+class ContenderRecord(Entrant):
     """What became of one contender in one contest.
 
     `cores` are those its process was pinned to; `build_s` is what building the network
-    cost, once, before the first mini-batch.
+    cost, once, before the first mini-batch. `took_s` is the time of the contest that was
+    spent on it: its turns, and its part of the common start by processor time.
     """
 
     status: Status
@@ -78,6 +96,7 @@ class ContenderRecord(Contender):
     settings: dict[str, Setting] = {}
     cores: list[int] = []
     build_s: float | None = None
+    took_s: float | None = None
 
 
 class Code(Record):

@@ -31,6 +31,7 @@ class Worker(Untimed):
     """What a coordinator may ask for, one method each."""
 
     trainer: Trainer
+    spin = 0.0
 
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions, or say why that cannot be."""
@@ -53,10 +54,11 @@ class Worker(Untimed):
                 os.sched_setaffinity(thread, cores)
         return {}
 
-    def build(self, variant: str, offset_ns: int = 0) -> dict[str, Any]:
+    def build(self, variant: str, offset_ns: int = 0, spin: float = 0.0) -> dict[str, Any]:
         """Build the network from the initial weights; `offset_ns` turns this machine's
-        monotonic clock into Unix time, the same for all workers of a contest."""
-        self.variant, self.offset_ns = variant, offset_ns
+        monotonic clock into Unix time, the same for all workers of a contest. A control is
+        slowed by `spin`, a share of its time."""
+        self.variant, self.offset_ns, self.spin = variant, offset_ns, spin
         begin = clock()
         self.trainer = self.adapter.trainer(self.workload, self.initial, variant)
         self.trainer.synchronise()
@@ -75,7 +77,8 @@ class Worker(Untimed):
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def measure(self, index: int) -> dict[str, Any]:
-        """One mini-batch: data, transfer and step, each fenced by the device."""
+        """One mini-batch: data, transfer and step, each fenced by the device. The step of a
+        control lasts until transfer and step have taken `1 + spin` times as long."""
         trainer = self.trainer
         before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
         cpu = time.process_time_ns()
@@ -89,6 +92,10 @@ class Worker(Untimed):
         trainer.step(batch)
         trainer.synchronise()
         stepped = clock()
+        if self.spin:
+            end = stepped + round(self.spin * (stepped - fetched))
+            while stepped < end:
+                stepped = clock()
         cpu = time.process_time_ns() - cpu
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
         self.steps += 1

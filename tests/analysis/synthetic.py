@@ -2,7 +2,7 @@
 weather shared by whoever takes turns, autocorrelated batches, slow first batches of a turn."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,10 @@ class Recipe:
     refused: tuple[str, ...] = ()  # contender names
     # (framework, variant): label, time over that of `default`, relative difference of the loss
     traps: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
+    # of the reference's `controlled` with fewest threads: said to be slowed by, and true ratio
+    controls: Sequence[tuple[float, float]] = ()
+    controlled: str = "tuned"
+    alone: bool = False
     environment: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
 
     @property
@@ -94,13 +98,36 @@ class Recipe:
             for (f, v), t in itertools.product(self.traps, self.threads)
         ]
 
+    @property
+    def control_entrants(self) -> dict[str, tuple[r.ContenderRecord, float]]:
+        """By name: the control, and its time over that of its contender."""
+        made = [
+            (
+                r.ContenderRecord(
+                    framework=self.reference, device="cpu", threads=min(self.threads),
+                    variant=f"{self.controlled}+" + (f"{100 * spin:g}%" if spin else "twin"),
+                    runs=self.controlled, spin=spin, status="ok",
+                ),
+                ratio,
+            )
+            for spin, ratio in self.controls
+        ]  # fmt: skip
+        return {control.name: (control, ratio) for control, ratio in made}
+
+    def original(self, contender: r.Contender) -> r.Contender:
+        """What a control is one of; anybody else is itself."""
+        control, _ = self.control_entrants.get(contender.name, (None, 1.0))
+        return contender.model_copy(update={"variant": control.runs}) if control else contender
+
     def trap(self, contender: r.Contender) -> tuple[str, float, float]:
         return self.traps.get((contender.framework, contender.variant), ("", 1.0, 0.0))
 
     def step_ms(self, workload: str, contender: r.Contender) -> float:
+        _, slower = self.control_entrants.get(contender.name, (None, 1.0))
+        contender = self.original(contender)
         label, times, _ = self.trap(contender)
         key = (workload, contender.framework, "default" if label else contender.variant)
-        ms = {**MS, **self.ms}.get(key, 30.0) * times
+        ms = {**MS, **self.ms}.get(key, 30.0) * times * slower
         return ms / (SECOND_THREAD[workload] if contender.threads > 1 else 1.0)
 
 
@@ -124,7 +151,9 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
 def make_contest(
     recipe: Recipe, workload: str, replicate: int, random: np.random.Generator
 ) -> tuple[pd.DataFrame, r.ContestRecord]:
-    running = [c for c in recipe.contenders if (workload, replicate, c.name) not in recipe.absent]
+    controls = [r.Contender(**c.parts()) for c, _ in recipe.control_entrants.values()]
+    everybody = [*recipe.contenders, *controls]
+    running = [c for c in everybody if (workload, replicate, c.name) not in recipe.absent]
     count = recipe.warmup + recipe.rounds * recipe.turn
     weather = np.exp(np.cumsum(random.normal(0, 0.01, recipe.rounds + 1)))
     orders = [[running[i] for i in random.permutation(len(running))] for _ in weather]
@@ -193,7 +222,7 @@ def make_contest(
         code=r.Code(version="0.1.0", commit="1ebadd4c0ffee", dirty=False),
         configuration="c0ffee",
         environment={**recipe.environment, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
-        contenders=[make_contender(recipe, workload, replicate, c) for c in recipe.contenders]
+        contenders=[make_contender(recipe, workload, replicate, c) for c in everybody]
         + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
     )
     return (pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)), contest
@@ -212,11 +241,15 @@ def make_contender(
     absent = recipe.absent.get((workload, replicate, contender.name))
     if absent:
         absence: r.Status = "missing" if absent.startswith("does not apply") else "failed"
-        return r.ContenderRecord(**contender.model_dump(), status=absence, reason=absent)
+        return r.ContenderRecord(**contender.parts(), status=absence, reason=absent)
+    control, _ = recipe.control_entrants.get(contender.name, (None, 1.0))
     torch = contender.framework == "pytorch"
-    tuned = contender.variant == "tuned"
+    tuned = recipe.original(contender).variant == "tuned"
     return r.ContenderRecord(
-        **contender.model_dump(),
+        **contender.parts(),
+        runs=control.runs if control else "",
+        spin=control.spin if control else 0.0,
+        took_s=3.0,
         status="ok",
         versions=VERSIONS.get(contender.framework, {}),
         settings={
@@ -241,7 +274,7 @@ def make_contender(
             "gpu_memory": "n/a",
             "freed_memory": "kept",
             "learning_rate": 0.001 if torch or tuned else 0.0010000000474974513,
-            **(make_behaviour(contender) if replicate == 1 else {}),
+            **(make_behaviour(contender) if replicate == 1 and not control else {}),
         },
         cores=list(range(contender.threads)),
         build_s=0.2 if torch else 0.9,
@@ -279,7 +312,11 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             confidence=0.95,
             command="snakemake --cores 1"
             + (" --configfile config/smoke.yaml" if recipe.smoke else ""),
-            configuration={"study": recipe.study, "replicates": recipe.replicates},
+            configuration={
+                "study": recipe.study,
+                "replicates": recipe.replicates,
+                "controls": {"alone": recipe.alone},
+            },
         ),
         workloads=[
             r.WorkloadRecord(

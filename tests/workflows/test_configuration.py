@@ -85,6 +85,21 @@ BAD = {
         "workloads", "layer dense1: needs a vector, got shape (6, 6, 4)",
     ),
     "unknown MNIST source": ({"mnist": {"source": "web"}}, "mnist.source", "'auto'"),
+    "a handicap of nothing": ({"controls": {"handicaps": [0]}}, "controls.handicaps[0]", "0"),
+    "a handicap in percent": ({"controls": {"handicaps": [25]}}, "controls.handicaps[0]", "25"),
+    "a handicap twice": (
+        {"controls": {"handicaps": [0.05, 0.1, 0.05]}}, "controls.handicaps", "'5%' is listed",
+    ),
+    "two handicaps of one name": (
+        {"controls": {"handicaps": [0.05, 0.050000001]}}, "controls.handicaps", "'5%' is listed",
+    ),
+    "controls of nothing": (
+        {"controls": {"twin": False, "handicaps": []}}, "controls", "`controls: false`",
+    ),
+    "controls of somebody": ({"controls": {"of": "some"}}, "controls.of", "'all'"),
+    "misspelt key of the controls": (
+        {"controls": {"handicap": [0.1]}}, "controls.handicap", "did you mean 'handicaps'",
+    ),
     "nothing but settling": ({"contest": {"settle": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
@@ -158,6 +173,25 @@ def test_a_workload_of_ones_own():
         (8, 8, 4), (8, 8, 4), (4,), (4,),
     ]  # fmt: skip
     assert workload.optimiser.momentum == 0.9
+
+
+def test_controls_are_carried_unless_refused():
+    assert parse(default()).controls.kinds == [("twin", 0.0), ("5%", 0.05), ("10%", 0.1),
+                                               ("25%", 0.25)]  # fmt: skip
+    values = default()
+    del values["controls"]
+    assert parse(values).controls.twin
+    for word in (False, None):
+        assert parse({**default(), "controls": word}).controls is None
+        again = parse({**default(), "controls": word}).model_dump(mode="json")
+        assert parse(again).controls is None
+
+
+def test_the_a_a_study_is_of_everybody_in_the_default_study():
+    study = read([CONFIG / "study.yaml", CONFIG / "aa.yaml"])
+    assert study.contenders == read([CONFIG / "study.yaml"]).contenders
+    assert (study.controls.of, study.controls.alone) == ("all", True)
+    assert study.controls.kinds == [("twin", 0.0)]
 
 
 def test_schema_for_editors_is_current():

@@ -69,6 +69,38 @@ def test_a_slow_device_is_waited_for(worker, monkeypatch):
     assert max(rows["transfer_ns"]) < 20e6
 
 
+@pytest.mark.parametrize("spin", [0.0, 0.05, 0.25, 2.0])
+def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch, spin):
+    """By a clock of the test's own, as a busy machine's says little: 100 ns each time it is
+    read, 4 ms for a transfer, 6 ms for the first step, 7 for the second."""
+    now = [0]
+
+    def passed(ns):
+        now[0] += ns
+        return now[0]
+
+    steps = iter([6_000_000, 7_000_000])
+    monkeypatch.setattr("workflows.worker.clock", lambda: passed(100))
+    monkeypatch.setattr(worker.trainer, "put", lambda *arrays: passed(4_000_000))
+    monkeypatch.setattr(worker.trainer, "step", lambda batch: passed(next(steps)))
+    monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
+    worker.spin = spin
+    rows = worker.turn(first=0, count=2, rebuild=None)
+    assert rows["transfer_ns"] == [4_000_100, 4_000_100]
+    for transfer, step, own in zip(rows["transfer_ns"], rows["step_ns"], (6, 7), strict=True):
+        wanted = (1 + spin) * (transfer + own * 1_000_000 + 100)
+        assert 0 <= transfer + step - wanted < 200  # once past the end, the clock is read again
+
+
+def test_a_handicap_computes_the_same(worker):
+    plain = worker.turn(first=0, count=4, rebuild=True)["loss"]
+    worker.build("default", spin=0.5)
+    assert worker.turn(first=0, count=4, rebuild=True)["loss"] == plain
+    assert worker.spin == 0.5
+    worker.build("default")
+    assert worker.spin == 0.0
+
+
 def test_a_trace_leaves_losses_and_weights_by_step(worker, tmp_path):
     def traced(**more):
         return worker.trace("default", steps=5, out=str(tmp_path / "w.npz"), at=[0, 2, 5], **more)

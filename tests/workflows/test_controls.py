@@ -1,0 +1,109 @@
+"""Controls: who they are of, and what a contest and its report make of them."""
+
+import pytest
+
+from analysis.loading import load
+from analysis.tables import Findings
+from workflows.collect import collect
+from workflows.configfiles import parse
+from workflows.contest import Contest
+from workflows.keys import certificate_key, contest_key
+from workflows.plan import contenders, controls
+from workflows.storage import write_batches, write_json
+
+BOTH = [{"framework": "abacus", "variants": ["default", "kept"]}]
+FEW = {"variant": "kept", "handicaps": [2.0]}
+
+
+def named(configuration, cores=2, missing=()):
+    study = parse(configuration)
+    planned = list(contenders(study, cores))
+    for contender in planned:
+        if contender.name in missing:
+            contender.missing = "not here"
+    return [c.name for c in controls(study, planned)]
+
+
+@pytest.fixture
+def wide(abacus, small):
+    return {**small, "contenders": BOTH, "threads": ["all", 1], "devices": ["gpu", "cpu"]}
+
+
+def test_they_are_of_the_plainest_contender_of_the_variant(wide):
+    asked = {**wide, "controls": FEW}
+    assert named(asked) == ["abacus/kept+twin/cpu/1", "abacus/kept+200%/cpu/1"]
+    assert named(asked, missing={"abacus/kept/cpu/1"})[0] == "abacus/kept+twin/cpu/2"
+    gone = {f"abacus/kept/{device}/{n}" for device in ("cpu", "gpu") for n in (1, 2)}
+    assert named(asked, missing=gone)[0] == "abacus/default+twin/cpu/1"
+
+
+def test_a_variant_that_is_not_there_becomes_the_first(wide):
+    assert named({**wide, "controls": {"variant": "tuned"}})[0] == "abacus/default+twin/cpu/1"
+
+
+def test_all_are_all_that_can_run_and_have_no_trap(wide):
+    entry = [{"framework": "abacus", "variants": ["default", "trap-epsilon"], "devices": ["cpu"]}]
+    asked = {**wide, "contenders": entry, "controls": {"of": "all", "handicaps": []}}
+    assert named(asked) == ["abacus/default+twin/cpu/2", "abacus/default+twin/cpu/1"]
+    assert named(asked, missing={"abacus/default/cpu/1"}) == ["abacus/default+twin/cpu/2"]
+
+
+def test_without_controls_or_without_anybody_there_are_none(wide):
+    assert named({**wide, "controls": False}) == []
+    everybody = {c.name for c in contenders(parse(wide), 2)}
+    assert named({**wide, "controls": FEW}, missing=everybody) == []
+
+
+def test_controls_are_measured_with_the_others_and_certified_with_nobody(small, abacus):
+    with_them, without = parse({**small, "controls": FEW}), parse(small)
+    assert contest_key(with_them, "mlp") != contest_key(without, "mlp")
+    alone = parse({**small, "controls": {**FEW, "alone": True}})
+    assert contest_key(with_them, "mlp") == contest_key(alone, "mlp")
+    assert certificate_key(with_them, "mlp", "abacus") == certificate_key(without, "mlp", "abacus")
+
+
+def test_a_contest_with_controls(study, tmp_path, monkeypatch):
+    built = []
+    ask = Contest.ask
+
+    def watched(self, index, do, **arguments):
+        if do == "build":
+            built.append((self.records[index].variant, arguments["variant"], arguments["spin"]))
+        return ask(self, index, do, **arguments)
+
+    monkeypatch.setattr(Contest, "ask", watched)
+    contest = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}
+    made = study(contenders=BOTH, replicates=2, contest=contest, controls=FEW)
+    record, rows = made.contest()
+    made.contest(replicate=2)
+    assert sorted(built[:4]) == [
+        ("default", "default", 0.0), ("kept", "kept", 0.0), ("kept+200%", "kept", 2.0),
+        ("kept+twin", "kept", 0.0),
+    ]  # fmt: skip
+    assert {c.variant: (c.status, c.runs, c.spin) for c in record.contenders} == {
+        "default": ("ok", "", 0.0), "kept": ("ok", "", 0.0),
+        "kept+twin": ("ok", "kept", 0.0), "kept+200%": ("ok", "kept", 2.0),
+    }  # fmt: skip
+    assert all(c.took_s and c.took_s > 0 for c in record.contenders)
+    assert sum(c.took_s for c in record.contenders) < record.duration_s
+    # Side by side in all rounds, on the same mini-batches, with the same losses.
+    assert all(len(order) == 4 for order in record.order)
+    assert rows.groupby("contender").size().nunique() == 1
+    assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
+    probed = {c.variant for c in record.contenders if "effective_epsilon" in c.settings}
+    assert probed == {"default", "kept"}
+    assert "precision" in record.contenders[-1].settings
+
+    made.certificate()
+    records, batches = collect(made.folders)
+    assert not [row for one in records.certificates for row in one.rows if "+" in row.variant]
+    write_json(tmp_path / "machine" / "records.json", records)
+    write_batches(tmp_path / "machine" / "batches.parquet", batches)
+    findings = Findings(load([tmp_path / "machine"])[0])
+    found = {row.variant: row for row in findings.controls}
+    assert set(found) == {"kept+twin", "kept+200%"}
+    assert {row.of for row in found.values()} == {"kept"}
+    slowed, twin = found["kept+200%"].ratio, found["kept+twin"].ratio
+    assert slowed and twin and 2 < slowed / twin < 4.5  # of two replicates, on a busy machine
+    assert not findings.trajectories.faults
+    assert {row.variant for row in findings.settings} == {"default", "kept"}
