@@ -23,16 +23,20 @@ from analysis.settings import SettingLine, setting_lines
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
 from analysis.traps import TrapLine, trap_lines
+from analysis.weather import TurnLine, side_by_side, turn_lines, without_flagged
 
+OPTIONAL = ("traps", "turns", "unflagged")  # not written where no study has any
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "comparisons": Comparison,
+    "unflagged": Comparison,
     "devices": SpeedUp,
     "certificate": CertificateLine,
     "agreement": AgreementLine,
     "gradients": GradientLine,
     "traps": TrapLine,
     "settings": SettingLine,
+    "turns": TurnLine,
     "machine": MachineLine,
     "missing": MissingLine,
 }
@@ -76,6 +80,24 @@ class Findings:
         return comparisons(self.machine, self.roster, self.measured, self.trajectories)
 
     @cached_property
+    def turns(self) -> list[TurnLine]:
+        return turn_lines(self.machine)
+
+    @cached_property
+    def weathered(self) -> list[tuple[Comparison, Comparison]]:
+        """Each comparison that has a ratio, and the same without the flagged turns."""
+        calm = without_flagged(self.machine, self.turns)
+        again = self.comparisons
+        if calm is not self.machine:
+            measured = by_seat(processes(calm))
+            again = comparisons(calm, self.roster, measured, self.trajectories)
+        return side_by_side(self.comparisons, again)
+
+    @property
+    def unflagged(self) -> list[Comparison]:
+        return [again for _, again in self.weathered] if self.turns else []
+
+    @cached_property
     def devices(self) -> list[SpeedUp]:
         return speed_ups(self.machine, self.roster, self.measured)
 
@@ -114,7 +136,7 @@ class Findings:
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
-    """The text of every table by name, machine after machine; traps.csv only if there are any."""
+    """The text of every table by name, machine after machine."""
     return {
         name: comma_separated(
             kind,
@@ -125,7 +147,7 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
             ],
         )
         for name, kind in KINDS.items()
-        if name != "traps" or any(found.traps for found in findings)
+        if name not in OPTIONAL or any(getattr(found, name) for found in findings)
     }
 
 
