@@ -244,5 +244,6 @@ def losses(findings: Findings) -> Iterator[str]:
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
     uncertified, other_optimisers, unequal,
-    losses, weather, scatter, unsteady, starved, switched, virtual_machine, frequency, code, versions,
+    losses, weather, scatter, unsteady, starved, switched, virtual_machine, frequency, code,
+    versions,
 )  # fmt: skip

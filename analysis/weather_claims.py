@@ -137,7 +137,7 @@ def weather_method(findings: Findings) -> str:
         "several it is busy time that is not the contender's. Ticks of 10 ms count only for what "
         "is certain of them. Involuntary switches are recorded, and raise a flag (over "
         f"{SWITCHES} a second more than usual, and twice as many) only where the queue cannot be "
-        "read: a framework's own threads cause more than a busy neighbour does. Load on other cores "
-        "is recorded and raises none, nor does what the GPU did, which is not read. A row per turn: "
-        "turns.csv."
+        "read: a framework's own threads cause more than a busy neighbour does. Load on other "
+        "cores is recorded and raises none, nor does what the GPU did, which is not read. A row "
+        "per turn: turns.csv."
     )

@@ -7,7 +7,6 @@ some tenths of a millisecond; what cannot be read, as outside Linux, is None and
 Left out: clocks and throttling of a GPU, since nvidia-smi takes longer than a turn.
 """
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -110,7 +109,7 @@ def grown(before: Look, after: Look, cores: Iterable[int], what: str) -> int:
 
 def lines(name: str) -> list[str]:
     """Of a small file of the system, none where it cannot be read."""
-    with suppress(OSError, UnicodeDecodeError), open(machine.SYSTEM / name) as file:
+    with suppress(OSError, UnicodeDecodeError), (machine.SYSTEM / name).open() as file:
         return file.readlines()
     return []
 
@@ -131,12 +130,11 @@ def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
 def threads(pid: int) -> dict[int, Schedule]:
     """What `schedstat` says of each thread; `/proc/<pid>/schedstat` is of the first one only."""
     found = {}
-    tasks = f"proc/{pid}/task"
     with suppress(OSError):
-        for task in os.listdir(machine.SYSTEM / tasks):
+        for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
             with suppress(ValueError):  # also of a thread that just ended, which has no line
-                ran, waited, _ = map(int, "".join(lines(f"{tasks}/{task}/schedstat")).split())
-                found[int(task)] = Schedule(ran, waited)
+                ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
+                found[int(task.name)] = Schedule(ran, waited)
     return found
 
 
