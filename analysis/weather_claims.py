@@ -74,7 +74,7 @@ def lost_claims(pairs: list[Pair]) -> list[Pair]:
 
 
 def survival(pairs: list[Pair]) -> str:
-    """`Without them every verdict stays the same, and no ratio moves by more than 0.4 %.`"""
+    """`Without them every verdict stays the same, and ratios move by at most 0.4 %.`"""
     if not pairs:
         return "There is no comparison for them to change."
     if changed := changes(pairs):
@@ -82,7 +82,7 @@ def survival(pairs: list[Pair]) -> str:
     moved = max(abs((calm.ratio or 1) / (main.ratio or 1) - 1) for main, calm in pairs)
     return (
         "Without them every verdict stays the same, and "
-        f"{f'no ratio moves by more than {percent(moved)}' if moved else 'no ratio moves'}."
+        f"{f'ratios move by at most {percent(moved)}' if moved else 'no ratio moves'}."
     )
 
 

@@ -1,8 +1,9 @@
 """The weather of a turn: what else the machine did while one contender was measured.
 
 The coordinator looks right before and right after each turn, when the worker sleeps, so no
-mini-batch is slowed by it. A look reads the kernel's own counters (`man 5 proc`), which takes
-some tenths of a millisecond; what cannot be read, as outside Linux, is None and never 0.
+mini-batch is slowed by it. A look reads the kernel's own counters (`man 5 proc`), which takes a
+tenth of a millisecond and some 20 microseconds for each of the worker's threads. What cannot be
+read, as outside Linux, is None and never 0.
 
 Left out: clocks and throttling of a GPU, since nvidia-smi takes longer than a turn.
 """
