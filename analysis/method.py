@@ -6,6 +6,7 @@ from analysis.certificates import Certificates, furthest
 from analysis.control_claims import control_method
 from analysis.study import Machine
 from analysis.tables import Findings
+from analysis.weather_claims import weather_method
 from analysis.words import count, listing, percent, scientific, short, title
 from workflows.agreement import FLOAT32_LOSS
 from workflows.records import CertificateRecord
@@ -20,6 +21,7 @@ def method(findings: Findings) -> Described:
         ("Same computation", f"{certificates(machine)} {findings.trajectories}".rstrip()),
         ("Contests", contests(machine)),
         ("Turns", turns(findings)),
+        *[("Weather", text) for text in [weather_method(findings)] if text],
         ("Cores", cores(machine)),
         (
             "Timed region",

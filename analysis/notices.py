@@ -5,6 +5,7 @@ from typing import NamedTuple
 from analysis.control_claims import control_warning
 from analysis.ledger import mismatches
 from analysis.tables import Findings
+from analysis.weather_claims import lost_claims, spoken
 from analysis.words import count, crossed, listing, title
 
 
@@ -59,6 +60,9 @@ def notices(findings: Findings) -> list[Notice]:
         found.append(
             Notice("Mismatched", f"{setting} should be equal and is not: {where}. See the ledger.")
         )
+    if lost := lost_claims(findings.weathered):
+        text = "without the turns flagged for steal time, other load or frequency, claims change: "
+        found.append(Notice("Weather", f"{text}{spoken(lost)}."))
     failed = [line for line in findings.missing if line.status == "failed"]
     if failed:
         keys = [(f.workload, f.framework, f.variant, f.device, f.threads) for f in failed]

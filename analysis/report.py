@@ -31,6 +31,7 @@ from analysis.study import Machine
 from analysis.tables import Findings, tables
 from analysis.trap_claims import trap_claims, trap_summary, trap_table
 from analysis.weaknesses import weaknesses
+from analysis.weather_claims import weather, weather_table
 from analysis.words import percent
 from analysis.workloads import workloads
 from workflows.storage import atomic
@@ -52,6 +53,7 @@ class Chapter:
     advice: Advice
     trap_summary: str
     traps: list[Claim]
+    weather: str
     figures: dict[str, Figure]
     tables: dict[str, Display | None]
     method: Described
@@ -79,11 +81,13 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         advice=advice(machine, findings.precision),
         trap_summary=trap_summary(findings.traps),
         traps=trap_claims(machine, findings.traps),
+        weather=weather(findings),
         figures={figure.name.removesuffix(suffix): figure for figure in drawn},
         tables={
             "traps": trap_table(findings),
             "comparisons": comparison_table(findings),
             "controls": control_table(findings),
+            "weather": weather_table(findings),
             "contenders": contender_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),

@@ -25,11 +25,14 @@ from analysis.settings import SettingLine, setting_lines
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
 from analysis.traps import TrapLine, trap_lines
+from analysis.weather import TurnLine, side_by_side, turn_lines, without_flagged
 
+OPTIONAL = ("traps", "controls", "turns", "unflagged")  # not written where no study has any
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "comparisons": Comparison,
     "precision": PrecisionLine,
+    "unflagged": Comparison,
     "devices": SpeedUp,
     "certificate": CertificateLine,
     "agreement": AgreementLine,
@@ -37,11 +40,10 @@ KINDS: dict[str, type] = {
     "traps": TrapLine,
     "controls": ControlLine,
     "settings": SettingLine,
+    "turns": TurnLine,
     "machine": MachineLine,
     "missing": MissingLine,
 }
-
-OCCASIONAL = ("traps", "controls")
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,24 @@ class Findings:
         return precision_lines(self.machine, self.comparisons)
 
     @cached_property
+    def turns(self) -> list[TurnLine]:
+        return turn_lines(self.machine)
+
+    @cached_property
+    def weathered(self) -> list[tuple[Comparison, Comparison]]:
+        """Each comparison that has a ratio, and the same without the flagged turns."""
+        calm = without_flagged(self.machine, self.turns)
+        again = self.comparisons
+        if calm is not self.machine:
+            measured = by_seat(processes(calm))
+            again = comparisons(calm, self.roster, measured, self.trajectories)
+        return side_by_side(self.comparisons, again)
+
+    @property
+    def unflagged(self) -> list[Comparison]:
+        return [again for _, again in self.weathered] if self.turns else []
+
+    @cached_property
     def devices(self) -> list[SpeedUp]:
         return speed_ups(self.machine, self.roster, self.measured)
 
@@ -128,8 +148,7 @@ class Findings:
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
-    """The text of every table by name, machine after machine; traps.csv and controls.csv only if
-    there are any."""
+    """The text of every table by name, machine after machine."""
     return {
         name: comma_separated(
             kind,
@@ -140,7 +159,7 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
             ],
         )
         for name, kind in KINDS.items()
-        if name not in OCCASIONAL or any(getattr(found, name) for found in findings)
+        if name not in OPTIONAL or any(getattr(found, name) for found in findings)
     }
 
 

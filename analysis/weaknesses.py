@@ -10,6 +10,7 @@ from analysis.machine import virtual
 from analysis.settings import UNRECORDED
 from analysis.study import Seat
 from analysis.tables import Findings
+from analysis.weather_claims import changes, spoken
 from analysis.words import count, crossed, listing, percent, sentence, three, title
 from workflows.records import CertificateRow
 
@@ -210,6 +211,11 @@ def switched(findings: Findings) -> Iterator[str]:
         )
 
 
+def weather(findings: Findings) -> Iterator[str]:
+    if changed := changes(findings.weathered):
+        yield f"Without the turns flagged for their weather verdicts change: {spoken(changed)}."
+
+
 def starved(findings: Findings) -> Iterator[str]:
     steady = findings.batches[~findings.batches["warmup"] & (findings.batches["device"] == "cpu")]
     keys = ["workload", "contender", "threads"]
@@ -238,5 +244,6 @@ def losses(findings: Findings) -> Iterator[str]:
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
     uncertified, other_optimisers, unequal,
-    losses, scatter, unsteady, starved, switched, virtual_machine, frequency, code, versions,
+    losses, weather, scatter, unsteady, starved, switched, virtual_machine, frequency, code,
+    versions,
 )  # fmt: skip

@@ -27,9 +27,10 @@ from workflows.outlook import Outlook
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
-from workflows.records import Contender, ContenderRecord, ContestRecord
+from workflows.records import Contender, ContenderRecord, ContestRecord, TurnRecord
 from workflows.storage import RecordError, write_batches, write_json
 from workflows.turns import orders
+from workflows.weather import between, look
 
 Report = Callable[[int, str], None]
 
@@ -58,6 +59,8 @@ class Contest:
         self.workers: dict[int, WorkerProcess] = {}
         self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
         self.orders: list[list[int]] = []
+        self.dealt: list[TurnRecord] = []
+        self.cores = available_cores()
         # The monotonic clock is one for all processes of a machine; this makes it Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
 
@@ -89,7 +92,7 @@ class Contest:
 
     def start(self, stack: ExitStack, report: Report) -> None:
         """All processes, in random order; they import side by side, since that is not timed."""
-        begin, cores = time.monotonic(), available_cores()
+        begin = time.monotonic()
         started = self.shuffled()
         for index in started:
             contender = self.entrants[index]
@@ -105,7 +108,7 @@ class Contest:
                 if "missing" in answer:
                     raise WorkerDied(answer["missing"])
                 self.records[index].versions = answer["versions"]
-                self.ask(index, "pin", cores=cores_for(self.records[index], cores))
+                self.ask(index, "pin", cores=cores_for(self.records[index], self.cores))
                 self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
         self.share_out(time.monotonic() - begin)
 
@@ -139,8 +142,22 @@ class Contest:
                     first = self.deal.warmup + (number - 1) * self.deal.turn
                     count, settle = self.deal.turn, self.deal.settle
                     rebuild = framework(record.framework).variants[record.built].rebuilds
+                pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
+                before = look(pid, cores)
                 rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
+                after = look(pid, cores)
                 self.columns.add(record, number, position, settle, rows)
+                self.dealt.append(
+                    TurnRecord(
+                        round=number,
+                        position=position,
+                        contender=record.name,
+                        start_ns=before.now_ns + self.offset_ns,
+                        cores=len(cores),
+                        switches=sum(rows["switches"]),
+                        **between(before, after),
+                    )
+                )
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
     def probe_behaviour(self, report: Report) -> None:
@@ -195,6 +212,7 @@ class Contest:
             configuration=content_hash(self.plan.measuring),
             environment=around,
             contenders=self.records,
+            turns=self.dealt,
         )
 
 

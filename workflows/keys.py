@@ -45,7 +45,13 @@ CERTIFYING = (
     "workflows/tracing.py",
     "workflows/training.py",
 )
-MEASURING = (*TASK, "workflows/columns.py", "workflows/contest.py", "workflows/turns.py")
+MEASURING = (
+    *TASK,
+    "workflows/columns.py",
+    "workflows/contest.py",
+    "workflows/turns.py",
+    "workflows/weather.py",
+)
 
 
 def adapter_files(description: Framework) -> Path:

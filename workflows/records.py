@@ -99,6 +99,35 @@ class ContenderRecord(Entrant):
     took_s: float | None = None
 
 
+class TurnRecord(Record):
+    """One contender's turn and its weather, as seen from outside; what could not be read is None.
+
+    Seconds of the turn: its own length, with building or restoring the network; `cpu_s` that
+    the worker's threads ran, `waited_s` that they waited for a core (summed over threads),
+    `steal_s` that the host took from its cores, `other_s` that others worked on them, and
+    `elsewhere_s` that anybody worked on the other cores. The last three are counted in ticks of
+    10 ms. `pressure_s` is when anything on the machine waited for a core. `switches` are
+    the involuntary ones of its mini-batches, `mhz` is the mean frequency of its cores at its
+    end, and `throttles` is how often they were slowed for their heat.
+    """
+
+    round: int  # 0: warm-up before the rounds
+    position: int
+    contender: str
+    start_ns: int  # Unix time
+    cores: int  # that it was pinned to
+    duration_s: float
+    switches: int
+    cpu_s: float | None = None
+    waited_s: float | None = None
+    steal_s: float | None = None
+    other_s: float | None = None
+    elsewhere_s: float | None = None
+    pressure_s: float | None = None
+    mhz: float | None = None
+    throttles: int | None = None
+
+
 class Code(Record):
     """Which samestep: commit of the clone ("" outside one), and whether it was changed."""
 
@@ -123,6 +152,7 @@ class ContestRecord(Record):
     configuration: str  # hash of the configuration but for the keys about conclusions
     environment: dict[str, Any]
     contenders: list[ContenderRecord]
+    turns: list[TurnRecord] = []  # in the order they were dealt
 
 
 class Measured(Record):

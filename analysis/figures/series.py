@@ -11,6 +11,10 @@ def series(findings: Findings, look: Look, name: str) -> Figure | None:
         return None
     replicate = fullest(findings)
     chosen = findings.batches[findings.batches["replicate"] == replicate]
+    flagged: dict[tuple[str, str], set[int]] = {}
+    for turn in findings.turns:
+        if turn.flags and turn.replicate == replicate:
+            flagged.setdefault((turn.workload, turn.contender), set()).add(turn.round)
     with canvas(panels.height(2.45, 0.9)) as drawn:
         for axes, panel, seats in panels.draw(drawn, labels=False):
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")
@@ -22,6 +26,10 @@ def series(findings: Findings, look: Look, name: str) -> Figure | None:
                 warm = rows[rows["warmup"]]
                 axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.4,
                           markerfacecolor=PAPER, markeredgewidth=0.9)  # fmt: skip
+                hit = rows[rows["round"].isin(flagged.get((panel.workload, seat.contender), ()))]
+                if len(hit):
+                    axes.plot(hit["step"], hit["ms"], "x", color=colour, markersize=4.2,
+                              markeredgewidth=0.9)  # fmt: skip
             milliseconds(axes, "y")
             bare(axes, "y")
             axes.set_xlabel("mini-batch of the process")
@@ -33,7 +41,9 @@ def series(findings: Findings, look: Look, name: str) -> Figure | None:
             "Mini-batch by mini-batch",
             f"Every mini-batch of replicate {replicate}, transfer and step, in the order they "
             "ran. Open circles are warm-up (before the rounds, and the first of each turn) and "
-            "not part of steady state. Logarithmic axes.",
+            "not part of steady state. "
+            + "Crosses are turns flagged for their weather. " * bool(flagged)
+            + "Logarithmic axes.",
             "Line plots of milliseconds per mini-batch against its number in the process, for "
             f"{panels}.",
         )

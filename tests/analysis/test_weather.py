@@ -1,0 +1,247 @@
+"""Turns hit by the weather are flagged, the rest are not, and conclusions are drawn again."""
+
+import csv
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.comparisons import Comparison
+from analysis.loading import load
+from analysis.notices import notices
+from analysis.report import write as write_report
+from analysis.tables import Findings
+from analysis.weaknesses import weaknesses
+from analysis.weather import KEYS, flagged
+from analysis.weather_claims import weather, weather_method, weather_table
+from tests.analysis.synthetic import Recipe, write
+from workflows.records import TurnRecord
+
+RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,))
+TENSORFLOW = "tensorflow/tuned/cpu/1"
+DEFAULT = "tensorflow/default/cpu/1"
+Hit = Callable[[str, int, int], Mapping[str, Any]]  # of contender, replicate, round
+QUIET: Mapping[str, Any] = {
+    "cores": 1, "switches": 3, "cpu_s": 0.195, "waited_s": 0.001, "steal_s": 0.0,
+    "other_s": 0.003, "elsewhere_s": 0.0, "pressure_s": 0.001, "mhz": 3000.0, "throttles": 0,
+}  # fmt: skip
+BUSY = {"cpu_s": 0.1, "waited_s": 0.1, "other_s": 0.1}
+
+
+def table(*turns: Mapping[str, Any]) -> pd.DataFrame:
+    """Turns of 200 ms of one contender, quiet but for what is given."""
+    common = {"workload": "mlp", "replicate": 1, "contender": "a", "duration_s": 0.2}
+    return pd.DataFrame([{**common, **QUIET, **turn} for turn in turns])
+
+
+def why(*turns: Mapping[str, Any]) -> list[str]:
+    signs = flagged(table(*turns))
+    rows = signs.itertuples(index=False)
+    return ["; ".join(str(n) for n, there in zip(signs, row, strict=True) if there) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ({}, ""),
+        (BUSY, "other load"),
+        ({"cpu_s": 0.18, "waited_s": 0.018}, "other load"),
+        # threads that wait for each other leave nothing of the core
+        ({"cpu_s": 0.198, "waited_s": 0.15}, ""),
+        # a contender that sleeps waits for nobody
+        ({"cpu_s": 0.05, "other_s": 0.0}, ""),
+        # on several cores only ticks tell
+        ({"cores": 2, "cpu_s": 0.2, "waited_s": 0.15, "other_s": 0.03}, ""),
+        ({"cores": 2, "cpu_s": 0.2, "waited_s": 0.15, "other_s": 0.06}, "other load"),
+        ({"steal_s": 0.01}, ""),  # one tick may be next to nothing
+        ({"steal_s": 0.02}, "steal"),
+        ({"duration_s": 0.06, "cpu_s": 0.058, "other_s": 0.02}, ""),  # two ticks of rounding
+        ({"duration_s": 0.06, "cpu_s": 0.058, "other_s": 0.03}, "other load"),
+        ({"mhz": 2800.0}, "frequency"),
+        ({"mhz": 2900.0}, ""),
+        ({"throttles": 1}, "frequency"),
+        ({"switches": 60}, ""),  # waiting is known, and says better
+        ({"switches": 60, "waited_s": None, "cpu_s": None, "other_s": None}, "switches"),
+        ({"switches": 20, "waited_s": None, "cpu_s": None, "other_s": None}, ""),
+        ({**BUSY, "steal_s": 0.05}, "steal; other load"),
+    ],
+)
+def test_a_turn_among_quiet_ones(turn: Mapping[str, Any], expected: str) -> None:
+    assert why({}, {}, turn, {}, {}) == ["", "", expected, "", ""]
+
+
+def test_what_cannot_be_read_flags_nothing() -> None:
+    nothing = dict.fromkeys(set(QUIET) - {"cores", "switches"})
+    assert why(nothing, nothing) == ["", ""]
+
+
+def test_somebody_there_all_the_time_is_not_usual() -> None:
+    assert set(why(*[BUSY] * 5)) == {"other load"}
+    short = {"duration_s": 0.02, "cpu_s": 0.01, "waited_s": 0.01, "other_s": 0.01}
+    assert set(why(*[short] * 5)) == {"other load"}  # although ticks are too coarse
+
+
+def with_turns(findings: Findings, hit: Hit) -> Findings:
+    """With a quiet turn for each in the batches, but for what `hit` says of it."""
+    records = findings.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        rows = findings.machine.batches
+        rows = rows[(rows.workload == contest.workload) & (rows.replicate == contest.replicate)]
+        keys = rows[["contender", "round", "position"]].drop_duplicates()
+        contest.turns = [
+            TurnRecord(
+                contender=name, round=number, position=position, start_ns=0, duration_s=0.2,
+                **{**QUIET, **hit(name, contest.replicate, number)},
+            )
+            for name, number, position in keys.itertuples(index=False, name=None)
+        ]  # fmt: skip
+    return Findings(replace(findings.machine, records=records))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(load([write(tmp_path_factory.mktemp("weather") / "in", RECIPE)])[0])
+
+
+def with_ratio(findings: Findings) -> list[Comparison]:
+    return [row for row in findings.comparisons if row.ratio is not None]
+
+
+def nobody(name: str, replicate: int, number: int) -> Mapping[str, Any]:
+    return {}
+
+
+def now_and_then(name: str, replicate: int, number: int) -> Mapping[str, Any]:
+    return BUSY if (replicate + number) % 7 == 0 else {}
+
+
+def slowed(findings: Findings, hit: Hit, factor: float) -> Findings:
+    """Turns that are hit take longer, as they would."""
+    batches = findings.machine.batches.copy()
+    keys = batches[["contender", "replicate", "round"]].itertuples(index=False, name=None)
+    batches["ms"] *= [factor if hit(*key) else 1.0 for key in keys]
+    return with_turns(Findings(replace(findings.machine, batches=batches)), hit)
+
+
+def test_exactly_the_planted_turns_are_flagged(plain: Findings) -> None:
+    turns = with_turns(plain, now_and_then).turns
+    assert len(turns) == 4 * 7 * 9
+    for turn in turns:
+        planted = now_and_then(turn.contender, turn.replicate, turn.round)
+        assert turn.flags == ("other load" if planted else "")
+
+
+def test_older_records_have_no_turns(plain: Findings, tmp_path: Path) -> None:
+    assert weather(plain) == "The weather of the turns was not recorded."
+    assert weather_table(plain) is None and weather_method(plain) == ""
+    write_report([plain.machine], tmp_path)
+    assert not (tmp_path / "tables" / "turns.csv").exists()
+    assert not (tmp_path / "tables" / "unflagged.csv").exists()
+
+
+def test_contests_without_a_record_are_counted(plain: Findings) -> None:
+    findings = with_turns(plain, nobody)
+    findings.machine.records.contests[0].turns = []
+    assert "In 1 contest it was not recorded." in weather(findings)
+
+
+def test_quiet_turns(plain: Findings) -> None:
+    findings = with_turns(plain, nobody)
+    assert weather(findings) == (
+        "None of 224 turns was flagged. Over all turns the host took 0 % of the time from the "
+        "contenders' cores, others worked on these for 1.5 % and anybody on the other cores for "
+        "0 %."
+    )
+    assert weather_table(findings) is None
+    assert findings.unflagged == with_ratio(plain)
+
+
+def test_nothing_could_be_read(plain: Findings) -> None:
+    nothing = dict.fromkeys(set(QUIET) - {"cores", "switches"})
+    assert weather(with_turns(plain, lambda *_: nothing)) == (
+        "The weather of the turns could not be read on this system, but for involuntary "
+        "switches, which flag none of 224 turns. Not readable here: steal time, waiting for a "
+        "core, other load and frequency."
+    )
+
+
+def test_verdicts_that_survive(plain: Findings) -> None:
+    findings = with_turns(plain, now_and_then)
+    text = weather(findings)
+    flagged = sum(bool(turn.flags) for turn in findings.turns if turn.round)
+    assert text.startswith(f"{flagged} of 224 turns were flagged (other load {flagged}); the ")
+    assert "Without them every verdict stays the same, and ratios move by at most " in text
+    # nothing is taken from the main estimates, and something from the others
+    assert findings.comparisons == plain.comparisons
+    assert findings.unflagged != with_ratio(findings)
+    assert not [n for n in notices(findings) if n.heading == "Weather"]
+
+
+def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
+    """Most turns of one contender take 2.5 times as long: its ratio is wrong, and right without."""
+
+    def hit(name: str, replicate: int, number: int) -> Mapping[str, Any]:
+        return BUSY if name == DEFAULT and 0 < number < 6 else {}
+
+    (truth,) = [row for row in with_ratio(plain) if row.variant == "default"]
+    findings = slowed(plain, hit, 2.5)
+    (main, calm), *others = findings.weathered
+    assert main.variant == "default" and main.ratio and calm.ratio and truth.ratio
+    assert main.ratio == pytest.approx(2.5 * truth.ratio, rel=0.05)
+    assert calm.ratio == pytest.approx(truth.ratio, rel=0.05)
+    assert main.verdict == "slower" and calm.verdict == truth.verdict == "faster"
+    for one, other in others:
+        assert one == other
+    change = "mnist-cnn, TensorFlow, default, CPU, 1 thread (slower becomes faster)."
+    assert f"Without them these verdicts change: {change}" in weather(findings)
+    assert any(text.endswith(change) for text in weaknesses(findings, 2))
+    (notice,) = [n for n in notices(findings) if n.heading == "Weather"]
+    assert notice.text.endswith(change)
+
+
+def test_a_side_without_any_turn_left(plain: Findings) -> None:
+    findings = with_turns(plain, lambda name, *_: BUSY if name == TENSORFLOW else {})
+    (row,) = [row for row in findings.unflagged if row.variant == "tuned"]
+    assert row.ratio is None and "no replicate is left" in row.reason
+    assert "becomes nothing left to compare" in weather(findings)
+    assert len(findings.unflagged) == len(with_ratio(findings))
+
+
+def test_the_reference_without_any_turn_left(plain: Findings) -> None:
+    findings = with_turns(plain, lambda name, *_: BUSY if "pytorch" in name else {})
+    assert {row.ratio for row in findings.unflagged} == {None}
+
+
+def test_a_replicate_less(plain: Findings) -> None:
+    findings = with_turns(plain, lambda name, replicate, _: BUSY if replicate == 3 else {})
+    assert {row.replicates for row in with_ratio(findings)} == {7}
+    assert {row.replicates for row in findings.unflagged} == {6}
+
+
+def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
+    findings = with_turns(plain, now_and_then)
+    write_report([findings.machine], tmp_path)
+    markdown = (tmp_path / "report.md").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert weather(findings) in markdown
+    assert "**Without the flagged turns**" in markdown and "Without the flagged turns" in page
+    assert "Crosses are turns flagged" in markdown
+    assert weather_method(findings) in markdown
+    with (tmp_path / "tables" / "turns.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert set(KEYS) < set(rows[0])
+    assert len(rows) == len(findings.turns)
+    assert [row["flags"] for row in rows] == [turn.flags for turn in findings.turns]
+    with (tmp_path / "tables" / "unflagged.csv").open() as file:
+        assert [row["verdict"] for row in csv.DictReader(file)] == [
+            row.verdict for row in findings.unflagged
+        ]
+
+
+def test_turns_survive_being_written_and_read(plain: Findings) -> None:
+    records = with_turns(plain, now_and_then).machine.records
+    again = type(records).model_validate_json(records.model_dump_json())
+    assert again == records
