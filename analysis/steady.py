@@ -10,7 +10,7 @@ from analysis.processes import COLUMNS
 from analysis.study import Machine, Seat
 from analysis.traces import traces
 from analysis.warmup import KINDS, detect
-from analysis.words import alike, count, decimal, listing
+from analysis.words import alike, decimal, listing
 
 INCONSISTENT = "inconsistent"
 NONE = "no steady state"
@@ -19,9 +19,9 @@ NONE = "no steady state"
 @dataclass(frozen=True)
 class SteadyLine:
     """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
-    all, or `inconsistent`. `start` is the first steady mini-batch of a process, from 0, and
-    `discarded` how many were dealt before it was found so or marked as warm-up, over all
-    processes. `steady` is no where most processes have no steady state."""
+    all, or `inconsistent`. `start_median` and `start_worst` are over those with a steady state:
+    the step of its first mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
+    medians. `steady` is no where most processes have no steady state."""
 
     machine: str
     workload: str
@@ -50,9 +50,8 @@ class SteadyLine:
             return ""
         ends = " to ".join(dict.fromkeys(alike(self.fastest_ms, self.slowest_ms)))
         return (
-            f"{self.none} of {count(self.processes, 'process').replace('processs', 'processes')} "
-            f"of {self.framework}/{self.variant}/{self.device}/{self.threads} reached no steady "
-            f"state; their medians are {ends} ms"
+            f"{self.none} of {self.processes} processes of {seat_of(self).contender} reached no "
+            f"steady state; their medians are {ends} ms"
         )
 
 
@@ -68,6 +67,11 @@ class Found:
     def unsteady(self) -> dict[Seat, str]:
         """Contenders without a steady state, and why they are thought so."""
         return {seat_of(line): line.reason for line in self.lines if not line.steady}
+
+    def later(self, batches: pd.DataFrame) -> list[tuple[Seat, int]]:
+        """Processes whose steady state starts after the warm-up that was dealt."""
+        dealt = batches[~batches["warmup"]].groupby([*COLUMNS, "replicate"])["step"].min()
+        return [key for key, step in self.starts.items() if step > dealt[(*key[0], key[1])]]
 
 
 def seat_of(line: SteadyLine) -> Seat:
@@ -94,7 +98,7 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
         rows = medians.get_group(tuple(seat))
         middle = rows.groupby(steady.loc[rows.index, "replicate"]).median()
         kinds = Counter(verdict.kind for verdict in verdicts.values())
-        places = [verdict.start for verdict in verdicts.values() if verdict.kind != NONE]
+        places = list(own.values())
         lines.append(
             SteadyLine(
                 machine=machine.name,
