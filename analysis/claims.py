@@ -77,7 +77,11 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
             groups.setdefault((row.framework, row.reference, row.variant), []).append(row)
         sentences = [tally(found, machine) for found in groups.values()]
         sentences.append(sameness(held, machine))
-    for verdict, what in (("refused", "refused"), ("missing", "not possible")):
+    for verdict, what in (
+        ("refused", "refused"),
+        ("no steady state", "without a steady state"),
+        ("missing", "not possible"),
+    ):
         reasons: dict[str, list[Comparison]] = {}
         for row in rows:
             if row.verdict == verdict:

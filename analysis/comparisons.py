@@ -50,7 +50,9 @@ def comparisons(
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
     trajectories: Trajectories,
+    unsteady: dict[Seat, str],
 ) -> list[Comparison]:
+    """`unsteady`: contenders without a steady state, and why."""
     if machine.alone:
         return []
     certificates = Certificates(machine)
@@ -59,7 +61,8 @@ def comparisons(
     for seat in roster:
         if seat.framework != references[seat.workload] and not machine.apart(seat):
             base = seat._replace(framework=references[seat.workload])
-            pairs.append(compare(machine, seat, base, certificates, trajectories, roster, measured))
+            row, ratios = compare(machine, seat, base, certificates, trajectories, roster, measured)
+            pairs.append(held_back(row, ratios, unsteady, seat, base))
     family = sum(len(ratios) > 1 for _, ratios in pairs)
     rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in pairs]
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)
@@ -97,6 +100,16 @@ def compare(
     if not ratios:
         row = replace(row, reason="there is no replicate in which both were measured")
     return row, ratios
+
+
+def held_back(
+    row: Comparison, ratios: list[float], unsteady: dict[Seat, str], *sides: Seat
+) -> tuple[Comparison, list[float]]:
+    """Without its ratio, where a side has no one time that a ratio could be of."""
+    reasons = [unsteady[side] for side in sides if side in unsteady]
+    if not ratios or not reasons:
+        return row, ratios
+    return replace(row, verdict="no steady state", reason="; ".join(reasons)), []
 
 
 def blank(

@@ -1,7 +1,7 @@
 """What each contender took, whoever else there was."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,8 @@ class ContenderLine:
     """A row of contenders.csv. Times are transfer and step of one mini-batch.
 
     `median_ms` is the geometric mean of the replicates' medians over steady state, with
-    Student's interval; the quartiles are geometric means of the replicates' quartiles, and
+    Student's interval; without a steady state it is empty, and the reason says from where to
+    where the replicates' medians go. The quartiles are geometric means of the replicates' quartiles, and
     `first_batch_ms` of each process's very first mini-batch. `batches` (steady state) and
     `warmup_batches` count over all replicates.
     """
@@ -47,11 +48,32 @@ class ContenderLine:
 
 
 def contender_lines(
-    machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
+    machine: Machine,
+    roster: dict[Seat, Attendance],
+    measured: dict[Seat, pd.DataFrame],
+    unsteady: dict[Seat, str],
 ) -> list[ContenderLine]:
     return [
-        line(machine, seat, attendance, measured.get(seat)) for seat, attendance in roster.items()
+        without_median(found, unsteady[seat]) if seat in unsteady else found
+        for seat, attendance in roster.items()
+        for found in [line(machine, seat, attendance, measured.get(seat))]
     ]
+
+
+def without_median(line: ContenderLine, reason: str) -> ContenderLine:
+    """There is no one time to be told."""
+    told = f"{reason}; {line.reason}" if line.reason else reason
+    return replace(
+        line,
+        median_ms=None,
+        low_ms=None,
+        high_ms=None,
+        q25_ms=None,
+        q75_ms=None,
+        samples_per_s=None,
+        status="no steady state",
+        reason=told,
+    )
 
 
 def line(

@@ -63,6 +63,7 @@ def control_lines(
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
     trajectories: Trajectories,
+    unsteady: dict[Seat, str],
 ) -> list[ControlLine]:
     controls = {seat: control for seat in roster if (control := machine.control(seat))}
     if not controls:
@@ -70,8 +71,9 @@ def control_lines(
     pairs = {seat: seat._replace(variant=control.of) for seat, control in controls.items()}
     truths = {seat: 1 + control.spin for seat, control in controls.items()}
     slowed = {seat: base for seat, base in pairs.items() if controls[seat].spin}
-    errors = timed(pairs, machine, roster, measured, truths)
-    seen = dict(zip(slowed, timed(slowed, machine, roster, measured), strict=True))
+    errors = timed(pairs, machine, roster, measured, unsteady, truths)
+    told = timed(slowed, machine, roster, measured, unsteady)
+    seen = dict(zip(slowed, told, strict=True))
     lines = []
     for (seat, control), error in zip(controls.items(), errors, strict=True):
         as_told = seen.get(seat, error)

@@ -36,13 +36,16 @@ class SpeedUp:
 
 
 def speed_ups(
-    machine: Machine, roster: dict[Seat, Attendance], measured: dict[Seat, pd.DataFrame]
+    machine: Machine,
+    roster: dict[Seat, Attendance],
+    measured: dict[Seat, pd.DataFrame],
+    unsteady: dict[Seat, str],
 ) -> list[SpeedUp]:
     rows = []
     for seat in roster:
         base = baseline(seat, roster)
         if base != seat and not machine.apart(seat):
-            rows.append(speed_up(machine, seat, base, roster, measured))
+            rows.append(speed_up(machine, seat, base, roster, measured, unsteady))
     return rows
 
 
@@ -59,9 +62,12 @@ def speed_up(
     base: Seat,
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
+    unsteady: dict[Seat, str],
 ) -> SpeedUp:
     n, speedup, low, high, reason = 0, None, None, None, ""
-    if seat in measured and base in measured:
+    if restless := [unsteady[side] for side in (seat, base) if side in unsteady]:
+        reason = "; ".join(restless)
+    elif seat in measured and base in measured:
         gains = (logs(measured[base]) - logs(measured[seat])).dropna().tolist()
         n = len(gains)
         reason = "" if n else "there is no replicate in which both were measured"

@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.certificates import components
 from analysis.ledger import entries
+from analysis.steady import classes, start
 from analysis.study import Seat
 from analysis.tables import Findings
 from analysis.words import alike, crossed, listing, percent, probability, sentence, three, title
@@ -85,6 +86,28 @@ def contender_table(findings: Findings) -> Display:
             lambda row: f"{row.status}. {sentence(row.reason)}",
         ),
         "contenders.csv",
+    )  # fmt: skip
+
+
+def steady_table(findings: Findings) -> Display:
+    return Display(
+        "Steady state: processes by class, and their first steady mini-batch, counted from 0",
+        [
+            ("workload", False), ("on", False), ("contender", False), ("class", False),
+            ("processes", False), ("steady from, median", True), ("worst", True),
+        ],
+        [
+            [
+                row.workload, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}",
+                row.kind if row.steady else "no steady state",
+                classes(row), start(row),
+                "" if row.start_worst is None else str(row.start_worst),
+            ]
+            for row in findings.machine.without_traps(findings.steady)
+        ],
+        [],
+        "steady.csv",
     )  # fmt: skip
 
 

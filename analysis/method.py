@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 from analysis.certificates import Certificates, furthest
 from analysis.control_claims import control_method
+from analysis.segments import AUTOCORRELATION, PENALTY
 from analysis.study import Machine
 from analysis.tables import Findings
+from analysis.warmup import TAIL
 from analysis.weather_claims import weather_method
 from analysis.words import count, listing, percent, scientific, short, title
 from workflows.agreement import FLOAT32_LOSS
@@ -31,6 +33,7 @@ def method(findings: Findings) -> Described:
             "and step; data is the harness's own work, equal for all, and shown apart. "
             + transfer(findings),
         ),
+        ("Steady state", steady_state(findings)),
         ("Estimates", estimates(findings)),
         ("Precision", precision(findings)),
         ("Controls", control_method(findings)),
@@ -103,7 +106,7 @@ def moment(started: str) -> str:
 
 
 def turns(findings: Findings) -> str:
-    batches = findings.batches
+    batches = findings.dealt
     keys = ["workload", "replicate", "contender", "round"]
     turn = batches[batches["round"] > 0].groupby(keys)["warmup"].agg(["size", "sum"])
     warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
@@ -114,6 +117,26 @@ def turns(findings: Findings) -> str:
         "an order drawn at random and balanced over the rounds. Each turn starts from the initial "
         "weights and each round has mini-batches of its own, the same for all. Of a turn the "
         f"first mini-batches ({span(turn['sum'])}) are kept and marked, but are not steady state."
+    )
+
+
+def steady_state(findings: Findings) -> str:
+    processes = sum(line.processes for line in findings.steady)
+    if not processes:
+        return "There was no process to search."
+    late = len(findings.found.later(findings.dealt))
+    none = sum(line.none for line in findings.steady)
+    return (
+        "In each process found by changepoint detection (PELT on mean and variance of logarithms, "
+        f"penalty {PENALTY:g} log n for each change, raised for a lag-1 autocorrelation of "
+        f"{AUTOCORRELATION:g}), on all mini-batches of the warm-up and those that each turn "
+        "counts, after the weather that the others of the contest had in the same round was taken "
+        f"out. Levels within {percent(findings.machine.study.margin)} are the same; the last "
+        f"{percent(TAIL)} must be on one level, without a trend. {late or 'None'} of "
+        f"{count(processes, 'process', 'processes')} reached it after the fixed warm-up, so that "
+        f"more is left out of {'it' if late == 1 else 'them'}; {none or 'none'} did not reach it. "
+        "Where most of a contender's did not, it has no time and no ratio; else such a process "
+        "counts as it was dealt."
     )
 
 

@@ -11,7 +11,8 @@ from analysis.words import crossed, listing, sentence
 
 @dataclass(frozen=True)
 class MissingLine:
-    """A row of missing.csv. `status`: missing, failed, or refused (measured, not compared).
+    """A row of missing.csv. `status`: missing, failed, or refused and no steady state
+    (measured, not compared).
     `replicates` are the affected ones, or "all"."""
 
     machine: str
@@ -54,13 +55,13 @@ def missing_lines(
             variant=pair.variant,
             device=pair.device,
             threads=pair.threads,
-            status="refused",
+            status=pair.verdict,
             replicates="all",
             dataset=pair.dataset,
             reason=f"not compared with {pair.reference}: {pair.reason}",
         )
         for pair in pairs
-        if pair.verdict == "refused"
+        if pair.verdict in ("refused", "no steady state")
     ]
 
 

@@ -56,6 +56,16 @@ def notices(findings: Findings) -> list[Notice]:
                 f"given but not compared: {crossed(keys)}.",
             )
         )
+    restless = [line for line in findings.steady if not line.steady]
+    if restless:
+        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in restless]
+        found.append(
+            Notice(
+                "No steady state",
+                f"{count(len(restless), 'contender')} whose times went on changing in most "
+                f"processes, so they are given as a range and not compared: {crossed(keys)}.",
+            )
+        )
     for setting, where in mismatches(findings.compared_settings):
         found.append(
             Notice("Mismatched", f"{setting} should be equal and is not: {where}. See the ledger.")

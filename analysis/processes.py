@@ -22,11 +22,11 @@ def sound(machine: Machine) -> pd.DataFrame:
     return machine.batches[keys.isin(ok)]
 
 
-def processes(machine: Machine) -> pd.DataFrame:
+def processes(batches: pd.DataFrame) -> pd.DataFrame:
     """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
     and `q75` of transfer and step, medians of each part, the number of
     `batches`; of warm-up their number and the very `first` mini-batch."""
-    batches = sound(machine).sort_values([*COLUMNS, "replicate", "step"])
+    batches = batches.sort_values([*COLUMNS, "replicate", "step"])
     keys = [*COLUMNS, "replicate"]
     steady = batches[~batches["warmup"]].groupby(keys)
     everything = batches.groupby(keys)

@@ -19,6 +19,7 @@ from analysis.displays import (
     device_table,
     environment_table,
     setting_table,
+    steady_table,
 )
 from analysis.figures import Figure, figures
 from analysis.figures.style import Look
@@ -89,6 +90,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
             "controls": control_table(findings),
             "weather": weather_table(findings),
             "contenders": contender_table(findings),
+            "steady": steady_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),
             "optimisers": optimiser_table(findings),

@@ -22,6 +22,7 @@ from analysis.precision import PrecisionLine, precision_lines
 from analysis.processes import by_seat, processes, sound
 from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
+from analysis.steady import Found, SteadyLine, find, marked
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
 from analysis.traps import TrapLine, trap_lines
@@ -30,6 +31,7 @@ from analysis.weather import TurnLine, side_by_side, turn_lines, without_flagged
 OPTIONAL = ("traps", "controls", "turns", "unflagged")  # not written where no study has any
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
+    "steady": SteadyLine,
     "comparisons": Comparison,
     "precision": PrecisionLine,
     "unflagged": Comparison,
@@ -53,12 +55,26 @@ class Findings:
     machine: Machine
 
     @cached_property
-    def batches(self) -> pd.DataFrame:
+    def dealt(self) -> pd.DataFrame:
+        """Warm-up as the contests marked it."""
         return sound(self.machine)
 
     @cached_property
+    def found(self) -> Found:
+        return find(self.machine, self.dealt)
+
+    @property
+    def steady(self) -> list[SteadyLine]:
+        return self.found.lines
+
+    @cached_property
+    def batches(self) -> pd.DataFrame:
+        """Warm-up as marked, and what came before steady state was found."""
+        return marked(self.dealt, self.found.starts)
+
+    @cached_property
     def measured(self) -> dict[Seat, pd.DataFrame]:
-        found = by_seat(processes(self.machine))
+        found = by_seat(processes(self.batches))
         return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
 
     @cached_property
@@ -77,11 +93,13 @@ class Findings:
 
     @cached_property
     def contenders(self) -> list[ContenderLine]:
-        return contender_lines(self.machine, self.roster, self.measured)
+        return contender_lines(self.machine, self.roster, self.measured, self.found.unsteady)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        return comparisons(self.machine, self.roster, self.measured, self.trajectories)
+        return comparisons(
+            self.machine, self.roster, self.measured, self.trajectories, self.found.unsteady
+        )
 
     @cached_property
     def precision(self) -> list[PrecisionLine]:
@@ -97,8 +115,9 @@ class Findings:
         calm = without_flagged(self.machine, self.turns)
         again = self.comparisons
         if calm is not self.machine:
-            measured = by_seat(processes(calm))
-            again = comparisons(calm, self.roster, measured, self.trajectories)
+            steady = marked(sound(calm), self.found.starts)
+            measured = by_seat(processes(steady))
+            again = comparisons(calm, self.roster, measured, self.trajectories, self.found.unsteady)
         return side_by_side(self.comparisons, again)
 
     @property
@@ -107,7 +126,7 @@ class Findings:
 
     @cached_property
     def devices(self) -> list[SpeedUp]:
-        return speed_ups(self.machine, self.roster, self.measured)
+        return speed_ups(self.machine, self.roster, self.measured, self.found.unsteady)
 
     @cached_property
     def certificate(self) -> list[CertificateLine]:
@@ -123,11 +142,15 @@ class Findings:
 
     @cached_property
     def traps(self) -> list[TrapLine]:
-        return trap_lines(self.machine, self.roster, self.measured, self.batches)
+        return trap_lines(
+            self.machine, self.roster, self.measured, self.batches, self.found.unsteady
+        )
 
     @cached_property
     def controls(self) -> list[ControlLine]:
-        return control_lines(self.machine, self.roster, self.measured, self.trajectories)
+        return control_lines(
+            self.machine, self.roster, self.measured, self.trajectories, self.found.unsteady
+        )
 
     @cached_property
     def settings(self) -> list[SettingLine]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.certificates import Certificates
-from analysis.comparisons import Comparison, blank, estimated, judged, pairwise_logs, why
+from analysis.comparisons import Comparison, blank, estimated, held_back, judged, pairwise_logs, why
 from analysis.roster import Attendance
 from analysis.statistics import Verdict
 from analysis.study import Machine, Seat
@@ -72,13 +72,14 @@ def trap_lines(
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
     batches: pd.DataFrame,
+    unsteady: dict[Seat, str],
 ) -> list[TrapLine]:
     """By framework and workload, what costs most first; what was not measured last."""
     seats = {seat: trap for seat in roster if (trap := machine.trap(seat))}
     if not seats:
         return []
     times = timed({s: s._replace(variant=t.beside) for s, t in seats.items()},
-                  machine, roster, measured)  # fmt: skip
+                  machine, roster, measured, unsteady)  # fmt: skip
     ends, certificates = end_losses(batches), Certificates(machine)
     lines = []
     for (seat, trap), row in zip(seats.items(), times, strict=True):
@@ -117,6 +118,7 @@ def timed(
     machine: Machine,
     roster: dict[Seat, Attendance],
     measured: dict[Seat, pd.DataFrame],
+    unsteady: dict[Seat, str],
     truths: Mapping[Seat, float] = MappingProxyType({}),
 ) -> Sequence[Comparison]:
     """Each seat's time against its partner's, times the true ratio where that is known;
@@ -130,7 +132,8 @@ def timed(
             reason = "there is no replicate in which both were measured"
         known = math.log(truths.get(seat, 1.0))
         ratios = [ratio - known for ratio in ratios]
-        found.append((blank(machine, seat, base, reason=reason), ratios))
+        row = blank(machine, seat, base, reason=reason)
+        found.append(held_back(row, ratios, unsteady, seat, base))
     family = sum(len(ratios) > 1 for _, ratios in found)
     rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in found]
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)

@@ -176,6 +176,22 @@ def scatter(findings: Findings) -> Iterator[str]:
         )
 
 
+def restless(findings: Findings) -> Iterator[str]:
+    few = [line for line in findings.steady if line.none and line.steady]
+    none = [line for line in findings.steady if not line.steady]
+    if none:
+        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in none]
+        yield f"No steady state in most processes of {crossed(keys)}: their times are not compared."
+    if few:
+        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in few]
+        number = sum(line.none for line in few)
+        yield (
+            f"{count(number, 'process', 'processes')} of {sum(line.processes for line in few)} "
+            f"without a steady state count all the same, in {crossed(keys)}: a noisy machine makes "
+            "some of them, and to leave out the worst would be to choose."
+        )
+
+
 def unsteady(findings: Findings) -> Iterator[str]:
     machine = findings.machine
     found = [
@@ -244,6 +260,6 @@ def losses(findings: Findings) -> Iterator[str]:
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
     uncertified, other_optimisers, unequal,
-    losses, weather, scatter, unsteady, starved, switched, virtual_machine, frequency, code,
-    versions,
+    losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, frequency,
+    code, versions,
 )  # fmt: skip

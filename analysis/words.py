@@ -15,9 +15,9 @@ def device(name: str) -> str:
     return DEVICES.get(name, name)
 
 
-def count(number: int, noun: str) -> str:
-    """`1 thread`, `2 threads`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, several: str = "") -> str:
+    """`1 thread`, `2 threads`; `2 processes` where more than a letter is added."""
+    return f"{number} {noun if number == 1 else several or noun + 's'}"
 
 
 def listing(items: Iterable[object], last: str = "and") -> str:

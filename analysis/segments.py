@@ -1,0 +1,104 @@
+"""Where a series of times changes its level: PELT on mean and variance, as `ruptures` has it."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import ruptures
+from ruptures.base import BaseCost
+from statsmodels.robust.scale import qn_scale
+
+Series = npt.NDArray[np.float64]
+
+AUTOCORRELATION = 0.36  # of neighbouring mini-batches, measured: docs of the noise model
+INFLATION = (1 + AUTOCORRELATION) / (1 - AUTOCORRELATION)  # of the variance of a long mean
+SHORTEST = 3  # mini-batches of a segment
+PENALTY = 2.5  # times the logarithm of the length, times the inflation, for each change
+WEIGHT = 300.0  # mini-batches that the scatter of the whole series counts for in a segment's
+SPIKE = 3.0  # standard deviations from the median of five, beyond which one alone is cut off
+
+
+class Scatter(NamedTuple):
+    """Of one mini-batch around its level, on logarithms: standard deviation, and by how much
+    autocorrelation raises the variance of a mean over what `sd` alone says."""
+
+    sd: float
+    inflation: float = INFLATION
+
+    @property
+    def lasting(self) -> float:
+        """Standard deviation of a mean of n mini-batches, times the root of n."""
+        return self.sd * math.sqrt(self.inflation)
+
+
+class MeanAndVariance(BaseCost):  # type: ignore[misc]
+    """Twice the negative log-likelihood of a normal segment with its own mean and variance.
+
+    The variance is shrunk to that of the whole series, as by `WEIGHT` mini-batches more:
+    without, three that happen to be close together are likelier than anything, and a level
+    that goes up and down is one segment with a large variance.
+    """
+
+    model = "mean and variance, shrunk"
+    min_size = 1
+
+    def __init__(self, sd: float) -> None:
+        self.variance = sd**2
+
+    def fit(self, signal: Series) -> "MeanAndVariance":
+        self.signal = signal
+        values = np.asarray(signal, float).ravel()
+        self.sums = np.concatenate([[0.0], np.cumsum(values)])
+        self.squares = np.concatenate([[0.0], np.cumsum(values**2)])
+        return self
+
+    def error(self, start: int, end: int) -> float:
+        n, total = end - start, float(self.sums[end] - self.sums[start])
+        return self.of(float(self.squares[end] - self.squares[start]) - total**2 / n, n)
+
+    def of(self, squares: float, n: int) -> float:
+        """The same from a sum of squared residuals."""
+        squares = max(squares, 0.0) / self.variance
+        return (n + WEIGHT) * math.log((squares + WEIGHT) / (n + WEIGHT))
+
+
+def scatter(differences: Series, sd_of_turns: float = 0.0, turn: int = 1) -> Scatter:
+    """From differences of neighbouring mini-batches, by Rousseeuw and Croux's (1993) Qn, which
+    a few changes of level do not disturb. Where whole turns of `turn` mini-batches differ by
+    more than autocorrelation makes them, `sd_of_turns` says by how much."""
+    sd = float(qn_scale(differences)) / math.sqrt(2 * (1 - AUTOCORRELATION))
+    sd = max(sd, 1e-6)  # a clock that always says the same
+    return Scatter(sd, max(INFLATION, turn * (sd_of_turns / sd) ** 2))
+
+
+def without_spikes(series: Series, sd: float) -> Series:
+    """Single values far from the median of the five around them, cut off."""
+    padded = np.pad(series, 2, mode="edge")
+    padded[:2], padded[-2:] = np.nan, np.nan
+    middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
+    return np.clip(series, middle - SPIKE * sd, middle + SPIKE * sd)
+
+
+class Segments(NamedTuple):
+    """`bounds` from 0 to the length; `cost` without and `penalty` for each change."""
+
+    bounds: list[int]
+    costs: list[float]
+    penalty: float
+    cost: MeanAndVariance
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        return list(zip(self.bounds[:-1], self.bounds[1:], strict=True))
+
+
+def segments(series: Series, noise: Scatter) -> Segments:
+    """Of logarithms without spikes. Autocorrelation makes chance changes look likelier by its
+    inflation, and so raises the penalty (Lavielle and Moulines 2000)."""
+    cost = MeanAndVariance(noise.sd)
+    penalty = PENALTY * noise.inflation * math.log(len(series))
+    search = ruptures.Pelt(custom_cost=cost, min_size=SHORTEST, jump=1)
+    bounds = [0, *search.fit(series.reshape(-1, 1)).predict(pen=penalty)]
+    spans = zip(bounds[:-1], bounds[1:], strict=True)
+    return Segments(bounds, [cost.error(a, b) for a, b in spans], penalty, cost)

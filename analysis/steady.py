@@ -1,0 +1,144 @@
+"""Where each contender's steady state starts, process by process, and who has none."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.processes import COLUMNS
+from analysis.study import Machine, Seat
+from analysis.traces import traces
+from analysis.warmup import KINDS, detect
+from analysis.words import alike, decimal, listing
+
+INCONSISTENT = "inconsistent"
+NONE = "no steady state"
+
+
+@dataclass(frozen=True)
+class SteadyLine:
+    """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
+    all, or `inconsistent`. `start_median` and `start_worst` are over those with a steady state:
+    the step of its first mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
+    medians. `steady` is no where most processes have no steady state."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    processes: int
+    flat: int
+    warmup: int
+    slowdown: int
+    none: int
+    too_short: int
+    kind: str
+    start_median: float | None
+    start_worst: int | None
+    fastest_ms: float
+    slowest_ms: float
+    steady: bool
+    dataset: str
+
+    @property
+    def reason(self) -> str:
+        """ "" for those with a steady state."""
+        if self.steady:
+            return ""
+        ends = " to ".join(dict.fromkeys(alike(self.fastest_ms, self.slowest_ms)))
+        return (
+            f"{self.none} of {self.processes} processes of {seat_of(self).contender} reached no "
+            f"steady state; their medians are {ends} ms"
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """`starts`: the step from which each process is steady, by seat and replicate; processes
+    without a steady state are not in it."""
+
+    lines: list[SteadyLine]
+    starts: dict[tuple[Seat, int], int]
+
+    @property
+    def unsteady(self) -> dict[Seat, str]:
+        """Contenders without a steady state, and why they are thought so."""
+        return {seat_of(line): line.reason for line in self.lines if not line.steady}
+
+    def later(self, batches: pd.DataFrame) -> list[tuple[Seat, int]]:
+        """Processes whose steady state starts after the warm-up that was dealt."""
+        dealt = batches[~batches["warmup"]].groupby([*COLUMNS, "replicate"])["step"].min()
+        return [key for key, step in self.starts.items() if step > dealt[(*key[0], key[1])]]
+
+
+def seat_of(line: SteadyLine) -> Seat:
+    return Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+
+
+def find(machine: Machine, batches: pd.DataFrame) -> Found:
+    """Search every process. `batches` are those of processes that lived, as they were dealt."""
+    lines: list[SteadyLine] = []
+    starts: dict[tuple[Seat, int], int] = {}
+    steady = batches[~batches["warmup"]]
+    medians = steady.groupby(COLUMNS)["ms"]
+    for seat, found, noise in traces(batches):
+        if not any((trace.rounds > 0).any() for trace in found.values()):
+            continue
+        verdicts = {r: detect(trace.series, machine.study.margin, noise)
+                    for r, trace in found.items()}  # fmt: skip
+        own = {
+            (seat, r): int(found[r].steps[verdict.start])
+            for r, verdict in verdicts.items()
+            if verdict.kind != NONE
+        }
+        starts |= own
+        rows = medians.get_group(tuple(seat))
+        middle = rows.groupby(steady.loc[rows.index, "replicate"]).median()
+        kinds = Counter(verdict.kind for verdict in verdicts.values())
+        places = list(own.values())
+        lines.append(
+            SteadyLine(
+                machine=machine.name,
+                **seat._asdict(),
+                processes=len(verdicts),
+                **{name: kinds[kind] for name, kind in zip(COUNTS, KINDS, strict=True)},
+                kind=next(iter(kinds)) if len(kinds) == 1 else INCONSISTENT,
+                start_median=float(np.median(places)) if places else None,
+                start_worst=max(places, default=None),
+                fastest_ms=float(middle.min()),
+                slowest_ms=float(middle.max()),
+                steady=2 * kinds[NONE] <= len(verdicts),
+                dataset=machine.dataset(seat.workload),
+            )
+        )
+    return Found(sorted(lines, key=lambda line: machine.order(seat_of(line))), starts)
+
+
+COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
+
+
+def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.DataFrame:
+    """With `warmup` true for what came before steady state was found, too."""
+    if batches.empty or not starts:
+        return batches
+    keys = pd.MultiIndex.from_frame(batches[[*COLUMNS, "replicate"]])
+    table = {(*seat, replicate): step for (seat, replicate), step in starts.items()}
+    first = pd.Series(keys.map(lambda key: table.get(key, 0)), index=batches.index)
+    return batches.assign(warmup=batches["warmup"] | (batches["step"] < first))
+
+
+def classes(line: SteadyLine) -> str:
+    """`warm-up 6, no steady state 1`."""
+    told = [
+        f"{kind} {getattr(line, name)}"
+        for name, kind in zip(COUNTS, KINDS, strict=True)
+        if getattr(line, name)
+    ]
+    return listing(told)
+
+
+def start(line: SteadyLine) -> str:
+    return "" if line.start_median is None else decimal(line.start_median, 1).removesuffix(".0")
