@@ -104,7 +104,7 @@ def steady_table(findings: Findings) -> Display:
                 classes(row), start(row),
                 "" if row.start_worst is None else str(row.start_worst),
             ]
-            for row in findings.machine.without_traps(findings.steady)
+            for row in findings.machine.matched_rows(findings.steady)
         ],
         [],
         "steady.csv",
