@@ -169,11 +169,12 @@ def control_method(findings: Findings) -> str:
         return "None."
     judged = sum(row.p is not None for row in rows)
     text = (
-        "A control is a contender once more, in a process of its own that takes its turns like "
-        "all others: a twin as it is, the others slowed by the harness, which goes on watching "
-        "its clock after the step, inside the timed region, until transfer and step have taken "
-        "longer by a known share. The ratio of each to its contender is held against what it "
-        "should be, by the rule of all other pairs and with Holm's correction over "
+        "A control is a contender once more, in another process, with turns like all others: a "
+        "twin as it is, the others slowed by the harness, which goes on watching its clock after "
+        "the step, inside the timed region, until transfer and step have taken longer by a known "
+        "share. The controls of one contender share a process, as starting it costs most. The "
+        "ratio of each to its contender is held against what it should be, by the rule of all "
+        "other pairs and with Holm's correction over "
         f"{count(judged, 'control')}: where nothing is wrong, at most "
         f"{percent(1 - machine.study.confidence)} of studies find a wrong one. A slowed one that "
         "is not told from its contender shows what the study can see, and is not wrong."

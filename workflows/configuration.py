@@ -125,7 +125,7 @@ def told_apart(shares: list[float]) -> list[float]:
 
 
 class ControlsEntry(Section):
-    """A contender once more, in processes of their own, so that the study tests itself.
+    """A contender once more, in a process of its own, so that the study tests itself.
 
     `twin` is the contender against itself, and must come out the same; each of `handicaps` is
     the same again, slowed by the harness by that share of its time, and must come out as that.

@@ -6,7 +6,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from workflows.outlook import Outlook
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.progress import Progress
-from workflows.records import Contender, ContenderRecord, ContestRecord, TurnRecord
+from workflows.records import Contender, ContenderRecord, ContestRecord, Entrant, TurnRecord
 from workflows.storage import RecordError, write_batches, write_json
 from workflows.turns import orders
 from workflows.weather import between, look
@@ -55,6 +55,8 @@ class Contest:
             )
             for contender in self.entrants
         ]
+        self.hosts = hosts(self.entrants)
+        self.built: set[int] = set()
         self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
         self.workers: dict[int, WorkerProcess] = {}
         self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
@@ -93,7 +95,7 @@ class Contest:
     def start(self, stack: ExitStack, report: Report) -> None:
         """All processes, in random order; they import side by side, since that is not timed."""
         begin = time.monotonic()
-        started = self.shuffled()
+        started = [index for index in self.shuffled() if self.hosts[index] == index]
         for index in started:
             contender = self.entrants[index]
             log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
@@ -110,11 +112,16 @@ class Contest:
                 self.records[index].versions = answer["versions"]
                 self.ask(index, "pin", cores=cores_for(self.records[index], self.cores))
                 self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
-        self.share_out(time.monotonic() - begin)
+        self.share_out(started, time.monotonic() - begin)
+        for index in self.running:
+            record, host = self.records[index], self.records[self.hosts[index]]
+            record.status, record.reason, record.versions = host.status, host.reason, host.versions
+            if host.status == "ok":
+                self.workers[index] = self.workers[self.hosts[index]]
 
-    def share_out(self, seconds: float) -> None:
+    def share_out(self, started: list[int], seconds: float) -> None:
         """The common start, in which all run at once, by the processor time of each."""
-        spent = {index: self.workers[index].cpu_s() for index in self.still(self.running)}
+        spent = {index: self.workers[index].cpu_s() for index in self.still(started)}
         for index, cpu_s in spent.items():
             self.records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
 
@@ -128,23 +135,23 @@ class Contest:
             report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
             begin = time.monotonic()
             with self.failing(index):
-                if number == 0:
+                rebuild: bool | None = framework(record.framework).variants[record.built].rebuilds
+                if self.hosts[index] not in self.built:
                     answer = self.ask(
-                        index,
-                        "build",
-                        variant=record.built,
-                        offset_ns=self.offset_ns,
-                        spin=record.spin,
+                        index, "build", variant=record.built, offset_ns=self.offset_ns
                     )
-                    record.build_s = answer["build_s"]
-                    first, count, rebuild, settle = 0, self.deal.warmup, None, self.deal.warmup
+                    self.built.add(self.hosts[index])
+                    record.build_s, rebuild = answer["build_s"], None
+                if number == 0:
+                    first, count, settle = 0, self.deal.warmup, self.deal.warmup
                 else:
                     first = self.deal.warmup + (number - 1) * self.deal.turn
                     count, settle = self.deal.turn, self.deal.settle
-                    rebuild = framework(record.framework).variants[record.built].rebuilds
                 pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
                 before = look(pid, cores)
-                rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild)
+                rows = self.ask(
+                    index, "turn", first=first, count=count, rebuild=rebuild, spin=record.spin
+                )
                 after = look(pid, cores)
                 self.columns.add(record, number, position, settle, rows)
                 self.dealt.append(
@@ -214,6 +221,14 @@ class Contest:
             contenders=self.records,
             turns=self.dealt,
         )
+
+
+def hosts(entrants: Sequence[Entrant]) -> list[int]:
+    """In whose process each runs: its own, but that the controls of one contender share one,
+    since starting them would cost more than all their mini-batches."""
+    first: dict[tuple[Any, ...], int] = {}
+    keys = [(e.framework, e.built, e.device, e.threads, bool(e.runs)) for e in entrants]
+    return [first.setdefault(key, index) for index, key in enumerate(keys)]
 
 
 def contest_seed(study_seed: int, workload: str, replicate: int) -> int:

@@ -28,7 +28,7 @@ BATCHES = pa.schema(
         ("round", pa.int16()),  # 0: warm-up before the rounds
         ("position", pa.int16()),  # in the order of its round, from 0
         ("batch", pa.int32()),  # index of the mini-batch in the data set
-        ("step", pa.int32()),  # of this process, from 0
+        ("step", pa.int32()),  # of this contender in this process, from 0
         ("warmup", pa.bool_()),  # round 0, and the first batches of each turn
         ("start_ns", pa.int64()),  # Unix time, from one monotonic clock per contest
         ("data_ns", pa.int64()),  # out of the memory map into host arrays
@@ -67,7 +67,8 @@ class Contender(Record):
 
 
 class Entrant(Contender):
-    """A contender, or a control of one: a contender once more, in a process of its own.
+    """A contender, or a control of one: a contender once more, in a process that it shares with
+    its other controls.
 
     A control `runs` the variant of that name, while its own `variant` says what it is for
     (`tuned+twin`, `tuned+5%`); the harness makes its mini-batches longer by `spin`, a share.
@@ -86,8 +87,8 @@ class ContenderRecord(Entrant):
     """What became of one contender in one contest.
 
     `cores` are those its process was pinned to; `build_s` is what building the network
-    cost, once, before the first mini-batch. `took_s` is the time of the contest that was
-    spent on it: its turns, and its part of the common start by processor time.
+    cost, once, before the first mini-batch of its process. `took_s` is the time of the contest
+    that was spent on it: its turns, and its part of the common start by processor time.
     """
 
     status: Status

@@ -1,6 +1,7 @@
 """What a worker is asked that nobody times: to load a workload, and to train for certificates."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Untimed:
             self.initial = {name: stored[name] for name in self.workload.parameter_shapes}
         self.host_inputs = np.empty_like(self.inputs[0])
         self.host_targets = np.empty_like(self.targets[0])
-        self.steps = 0
+        self.steps: Counter[float] = Counter()  # controls in one process count apart
         return {}
 
     def behaviour(self, variant: str) -> dict[str, Any]:

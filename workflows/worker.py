@@ -31,7 +31,6 @@ class Worker(Untimed):
     """What a coordinator may ask for, one method each."""
 
     trainer: Trainer
-    spin = 0.0
 
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions, or say why that cannot be."""
@@ -54,19 +53,22 @@ class Worker(Untimed):
                 os.sched_setaffinity(thread, cores)
         return {}
 
-    def build(self, variant: str, offset_ns: int = 0, spin: float = 0.0) -> dict[str, Any]:
+    def build(self, variant: str, offset_ns: int = 0) -> dict[str, Any]:
         """Build the network from the initial weights; `offset_ns` turns this machine's
-        monotonic clock into Unix time, the same for all workers of a contest. A control is
-        slowed by `spin`, a share of its time."""
-        self.variant, self.offset_ns, self.spin = variant, offset_ns, spin
+        monotonic clock into Unix time, the same for all workers of a contest."""
+        self.variant, self.offset_ns = variant, offset_ns
         begin = clock()
         self.trainer = self.adapter.trainer(self.workload, self.initial, variant)
         self.trainer.synchronise()
         return {"build_s": (clock() - begin) / 1e9}
 
-    def turn(self, first: int, count: int, rebuild: bool | None) -> dict[str, Any]:
+    def turn(
+        self, first: int, count: int, rebuild: bool | None, spin: float = 0.0
+    ) -> dict[str, Any]:
         """Train on mini-batches `first` to `first + count - 1`, from the initial weights:
-        on a freshly built model, in the same model restored, or (None) as it is."""
+        on a freshly built model, in the same model restored, or (None) as it is. A control is
+        slowed by `spin`, a share of its time."""
+        self.spin = spin
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
@@ -98,10 +100,10 @@ class Worker(Untimed):
                 stepped = clock()
         cpu = time.process_time_ns() - cpu
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-        self.steps += 1
+        self.steps[self.spin] += 1
         return {
             "batch": index,
-            "step": self.steps - 1,
+            "step": self.steps[self.spin] - 1,
             "start_ns": start + self.offset_ns,
             "data_ns": fetched - start,
             "transfer_ns": transferred - fetched,

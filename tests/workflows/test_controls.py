@@ -63,12 +63,14 @@ def test_controls_are_measured_with_the_others_and_certified_with_nobody(small, 
 
 
 def test_a_contest_with_controls(study, tmp_path, monkeypatch):
-    built = []
+    built, slowed = [], set()
     ask = Contest.ask
 
     def watched(self, index, do, **arguments):
         if do == "build":
-            built.append((self.records[index].variant, arguments["variant"], arguments["spin"]))
+            built.append((arguments["variant"], self.workers[index].process.pid))
+        if do == "turn":
+            slowed.add((self.records[index].variant, arguments["spin"]))
         return ask(self, index, do, **arguments)
 
     monkeypatch.setattr(Contest, "ask", watched)
@@ -76,10 +78,9 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     made = study(contenders=BOTH, replicates=2, contest=contest, controls=FEW)
     record, rows = made.contest()
     made.contest(replicate=2)
-    assert sorted(built[:4]) == [
-        ("default", "default", 0.0), ("kept", "kept", 0.0), ("kept+200%", "kept", 2.0),
-        ("kept+twin", "kept", 0.0),
-    ]  # fmt: skip
+    assert sorted(variant for variant, _ in built[:3]) == ["default", "kept", "kept"]
+    assert len({pid for _, pid in built[:3]}) == 3  # one for each contender, one for controls
+    assert slowed == {("default", 0), ("kept", 0), ("kept+twin", 0), ("kept+200%", 2)}
     assert {c.variant: (c.status, c.runs, c.spin) for c in record.contenders} == {
         "default": ("ok", "", 0.0), "kept": ("ok", "", 0.0),
         "kept+twin": ("ok", "kept", 0.0), "kept+200%": ("ok", "kept", 2.0),
@@ -88,7 +89,8 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     assert sum(c.took_s for c in record.contenders) < record.duration_s
     # Side by side in all rounds, on the same mini-batches, with the same losses.
     assert all(len(order) == 4 for order in record.order)
-    assert rows.groupby("contender").size().nunique() == 1
+    for _, own in rows.groupby("contender"):
+        assert list(own.step) == list(range(2 + 6 * 6))
     assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
     probed = {c.variant for c in record.contenders if "effective_epsilon" in c.settings}
     assert probed == {"default", "kept"}
@@ -103,7 +105,30 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     found = {row.variant: row for row in findings.controls}
     assert set(found) == {"kept+twin", "kept+200%"}
     assert {row.of for row in found.values()} == {"kept"}
-    slowed, twin = found["kept+200%"].ratio, found["kept+twin"].ratio
-    assert slowed and twin and 2 < slowed / twin < 4.5  # of two replicates, on a busy machine
+    more, twin = found["kept+200%"].ratio, found["kept+twin"].ratio
+    assert more and twin and 2 < more / twin < 4.5  # of two replicates, on a busy machine
     assert not findings.trajectories.faults
     assert {row.variant for row in findings.settings} == {"default", "kept"}
+
+
+@pytest.mark.parametrize("variant", ["raises", "killed"])
+def test_controls_fail_together_and_alone(study, variant):
+    both = [{"framework": "abacus", "variants": ["default", variant]}]
+    made = study(contenders=both, controls={"variant": variant, "handicaps": [0.5]})
+    record, rows = made.contest()
+    found = {c.variant: c for c in record.contenders}
+    assert found["default"].status == "ok"
+    for name in (variant, f"{variant}+twin", f"{variant}+50%"):
+        assert found[name].status == "failed", name
+    assert (rows.contender == "abacus/default/cpu/1").sum() == 2 + 4 * 4
+
+
+def test_controls_of_what_cannot_start_are_rows_with_its_reason(study, monkeypatch):
+    made = study(controls=FEW)
+    for one in [*made.plan.contenders, *made.plan.controls]:
+        one.interpreter = "/no/such/python"
+    record, rows = made.contest()
+    assert rows.empty
+    assert {c.reason for c in record.contenders} == {
+        "cannot start /no/such/python: No such file or directory"
+    }

@@ -84,8 +84,7 @@ def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch
     monkeypatch.setattr(worker.trainer, "put", lambda *arrays: passed(4_000_000))
     monkeypatch.setattr(worker.trainer, "step", lambda batch: passed(next(steps)))
     monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
-    worker.spin = spin
-    rows = worker.turn(first=0, count=2, rebuild=None)
+    rows = worker.turn(first=0, count=2, rebuild=None, spin=spin)
     assert rows["transfer_ns"] == [4_000_100, 4_000_100]
     for transfer, step, own in zip(rows["transfer_ns"], rows["step_ns"], (6, 7), strict=True):
         wanted = (1 + spin) * (transfer + own * 1_000_000 + 100)
@@ -94,10 +93,10 @@ def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch
 
 def test_a_handicap_computes_the_same(worker):
     plain = worker.turn(first=0, count=4, rebuild=True)["loss"]
-    worker.build("default", spin=0.5)
-    assert worker.turn(first=0, count=4, rebuild=True)["loss"] == plain
-    assert worker.spin == 0.5
-    worker.build("default")
+    slowed = worker.turn(first=0, count=4, rebuild=True, spin=0.5)
+    assert slowed["loss"] == plain
+    assert slowed["step"] == [0, 1, 2, 3]  # it counts its own
+    worker.turn(first=0, count=4, rebuild=True)
     assert worker.spin == 0.0
 
 
