@@ -59,9 +59,7 @@ def comparisons(
     for seat in roster:
         if seat.framework != references[seat.workload] and not machine.trap(seat):
             base = seat._replace(framework=references[seat.workload])
-            row, ratios = compare(
-                machine, seat, base, certificates, trajectories, roster, measured
-            )
+            row, ratios = compare(machine, seat, base, certificates, trajectories, roster, measured)
             pairs.append(held_back(row, ratios, unsteady, seat, base))
     family = sum(len(ratios) > 1 for _, ratios in pairs)
     rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in pairs]

@@ -20,6 +20,7 @@ from analysis.missing import MissingLine, missing_lines
 from analysis.processes import by_seat, processes, sound
 from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
+from analysis.start import StartLine, start_lines
 from analysis.steady import Found, SteadyLine, find, marked
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
@@ -28,6 +29,7 @@ from analysis.traps import TrapLine, trap_lines
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "steady": SteadyLine,
+    "start": StartLine,
     "comparisons": Comparison,
     "devices": SpeedUp,
     "certificate": CertificateLine,
@@ -86,6 +88,10 @@ class Findings:
     @cached_property
     def contenders(self) -> list[ContenderLine]:
         return contender_lines(self.machine, self.roster, self.measured, self.found.unsteady)
+
+    @cached_property
+    def start(self) -> list[StartLine]:
+        return start_lines(self.machine, self.measured, self.dealt, self.found)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

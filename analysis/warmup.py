@@ -10,15 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from analysis.segments import (
-    SHORTEST,
-    Scatter,
-    Segments,
-    Series,
-    scatter,
-    segments,
-    without_spikes,
-)
+from analysis.segments import SHORTEST, Scatter, Segments, Series, scatter, segments, without_spikes
 
 Kind = Literal["flat", "warm-up", "slowdown", "no steady state", "too short"]
 KINDS: tuple[Kind, ...] = ("flat", "warm-up", "slowdown", "no steady state", "too short")

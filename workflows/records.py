@@ -69,7 +69,9 @@ class ContenderRecord(Contender):
     """What became of one contender in one contest.
 
     `cores` are those its process was pinned to; `build_s` is what building the network
-    cost, once, before the first mini-batch.
+    cost, once, before the first mini-batch. `import_s` is what importing the framework and
+    applying the conditions cost, without Python's and NumPy's own start; only of the first
+    process of each framework, which imports while no other does.
     """
 
     status: Status
@@ -78,6 +80,7 @@ class ContenderRecord(Contender):
     settings: dict[str, Setting] = {}
     cores: list[int] = []
     build_s: float | None = None
+    import_s: float | None = None
 
 
 class Code(Record):

@@ -122,7 +122,8 @@ def test_files(report: Path) -> None:
         for kind in ("png", "svg")
     ]
     names = (
-        "agreement certificate comparisons contenders devices gradients machine missing settings"
+        "agreement certificate comparisons contenders devices gradients machine missing settings "
+        "start steady"
     )
     listed = [
         *figures,

@@ -74,6 +74,12 @@ def test_contenders_are_pinned_to_the_same_cores(study):
     assert {c.settings["intra_threads"] for c in record.contenders} == {1}
 
 
+def test_the_first_of_each_framework_imports_alone_and_is_timed(study):
+    record, _ = study(contenders=several("default", "slow", "kept")).contest()
+    (imported,) = [c.import_s for c in record.contenders if c.import_s is not None]
+    assert 0 < imported < 60
+
+
 def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     record, _ = study().contest()
