@@ -18,9 +18,9 @@ class ContenderLine:
 
     `median_ms` is the geometric mean of the replicates' medians over steady state, with
     Student's interval; without a steady state it is empty, and the reason says from where to
-    where the replicates' medians go. The quartiles are geometric means of the replicates' quartiles, and
-    `first_batch_ms` of each process's very first mini-batch. `batches` (steady state) and
-    `warmup_batches` count over all replicates.
+    where the replicates' medians go. The quartiles are geometric means of the replicates'
+    quartiles, and `first_batch_ms` of each process's very first mini-batch. `batches` (steady
+    state) and `warmup_batches` count over all replicates.
     """
 
     machine: str

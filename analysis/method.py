@@ -34,6 +34,15 @@ def method(findings: Findings) -> Described:
             + transfer(findings),
         ),
         ("Steady state", steady_state(findings)),
+        (
+            "Start",
+            "Import is timed in the first process of each framework in a contest, which imports "
+            "while no other does, with its files in memory from before, and without Python's and "
+            "NumPy's own start. Lost by starting are import, building the network, and what the "
+            "first and all other mini-batches before steady state took beyond the steady median. "
+            "The number of mini-batches after which that has paid off has Fieller's interval over "
+            "replicates, which has no upper end where the steps may be equally fast.",
+        ),
         ("Estimates", estimates(findings)),
         ("Precision", precision(findings)),
         ("Controls", control_method(findings)),

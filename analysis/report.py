@@ -28,6 +28,7 @@ from analysis.method import Described, method
 from analysis.missing import grouped
 from analysis.notices import Notice, notices
 from analysis.proofs import certificate_table, deviation_table, optimiser_table, rounding_table
+from analysis.start_claims import start_summary, start_table
 from analysis.study import Machine
 from analysis.tables import Findings, tables
 from analysis.trap_claims import trap_claims, trap_summary, trap_table
@@ -55,6 +56,7 @@ class Chapter:
     trap_summary: str
     traps: list[Claim]
     weather: str
+    start: str
     figures: dict[str, Figure]
     tables: dict[str, Display | None]
     method: Described
@@ -83,6 +85,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
         trap_summary=trap_summary(findings.traps),
         traps=trap_claims(machine, findings.traps),
         weather=weather(findings),
+        start=start_summary(findings),
         figures={figure.name.removesuffix(suffix): figure for figure in drawn},
         tables={
             "traps": trap_table(findings),
@@ -91,6 +94,7 @@ def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
             "weather": weather_table(findings),
             "contenders": contender_table(findings),
             "steady": steady_table(findings),
+            "start": start_table(findings),
             "devices": device_table(findings),
             "certificate": certificate_table(findings),
             "optimisers": optimiser_table(findings),

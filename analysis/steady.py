@@ -9,11 +9,11 @@ import pandas as pd
 from analysis.processes import COLUMNS
 from analysis.study import Machine, Seat
 from analysis.traces import traces
-from analysis.warmup import KINDS, detect
+from analysis.warmup import KINDS, Kind, detect
 from analysis.words import alike, decimal, listing
 
 INCONSISTENT = "inconsistent"
-NONE = "no steady state"
+NONE: Kind = "no steady state"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,11 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
                 machine=machine.name,
                 **seat._asdict(),
                 processes=len(verdicts),
-                **{name: kinds[kind] for name, kind in zip(COUNTS, KINDS, strict=True)},
+                flat=kinds["flat"],
+                warmup=kinds["warm-up"],
+                slowdown=kinds["slowdown"],
+                none=kinds[NONE],
+                too_short=kinds["too short"],
                 kind=next(iter(kinds)) if len(kinds) == 1 else INCONSISTENT,
                 start_median=float(np.median(places)) if places else None,
                 start_worst=max(places, default=None),
@@ -124,9 +128,9 @@ def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.Dat
     """With `warmup` true for what came before steady state was found, too."""
     if batches.empty or not starts:
         return batches
+    table = pd.Series({(*seat, replicate): step for (seat, replicate), step in starts.items()})
     keys = pd.MultiIndex.from_frame(batches[[*COLUMNS, "replicate"]])
-    table = {(*seat, replicate): step for (seat, replicate), step in starts.items()}
-    first = pd.Series(keys.map(lambda key: table.get(key, 0)), index=batches.index)
+    first = table.reindex(keys).fillna(0).to_numpy()
     return batches.assign(warmup=batches["warmup"] | (batches["step"] < first))
 
 

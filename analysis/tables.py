@@ -22,6 +22,7 @@ from analysis.precision import PrecisionLine, precision_lines
 from analysis.processes import by_seat, processes, sound
 from analysis.roster import Attendance, roster
 from analysis.settings import SettingLine, setting_lines
+from analysis.start import StartLine, start_lines
 from analysis.steady import Found, SteadyLine, find, marked
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories, follow
@@ -32,6 +33,7 @@ OPTIONAL = ("traps", "controls", "turns", "unflagged")  # not written where no s
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
     "steady": SteadyLine,
+    "start": StartLine,
     "comparisons": Comparison,
     "precision": PrecisionLine,
     "unflagged": Comparison,
@@ -94,6 +96,10 @@ class Findings:
     @cached_property
     def contenders(self) -> list[ContenderLine]:
         return contender_lines(self.machine, self.roster, self.measured, self.found.unsteady)
+
+    @cached_property
+    def start(self) -> list[StartLine]:
+        return start_lines(self.machine, self.measured, self.dealt, self.found)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

@@ -18,6 +18,7 @@ FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
 DRIFT = 0.02  # of the time per mini-batch, between the halves of a turn
+ONE = 1  # process without a steady state may be a false alarm
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
 
 
@@ -177,7 +178,7 @@ def scatter(findings: Findings) -> Iterator[str]:
 
 
 def restless(findings: Findings) -> Iterator[str]:
-    few = [line for line in findings.steady if line.none and line.steady]
+    few = [line for line in findings.steady if line.none > ONE and line.steady]
     none = [line for line in findings.steady if not line.steady]
     if none:
         keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in none]

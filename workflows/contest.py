@@ -6,63 +6,39 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from frameworks.contract import Unavailable
 from frameworks.registry import framework
 from workflows.behaviour import UNSUPPORTED
 from workflows.code import code, content_hash
 from workflows.columns import Columns
+from workflows.company import Company, Report, cores_for
 from workflows.environment import environment
 from workflows.folders import Folders
 from workflows.lock import machine_lock
-from workflows.machine import available_cores
 from workflows.outlook import Outlook
-from workflows.plan import Plan, PlanError, PlannedContender, load_plan
-from workflows.process import WorkerDied, WorkerProcess
+from workflows.plan import Plan, PlanError, load_plan
+from workflows.process import WorkerDied
 from workflows.progress import Progress
-from workflows.records import Contender, ContenderRecord, ContestRecord, Entrant, TurnRecord
+from workflows.records import ContestRecord, TurnRecord
 from workflows.storage import RecordError, write_batches, write_json
 from workflows.turns import orders
 from workflows.weather import between, look
 
-Report = Callable[[int, str], None]
 
-
-class Contest:
+class Contest(Company):
     """Deals the turns and keeps what comes back, contender by contender."""
 
     def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
-        self.plan, self.workload, self.replicate, self.folders = plan, workload, replicate, folders
+        super().__init__(plan, workload, replicate, folders)
         self.deal = plan.study.contest
-        self.seed = contest_seed(plan.study.seed, workload, replicate)
-        self.random = np.random.default_rng(self.seed)
-        self.entrants = [*plan.contenders, *plan.controls]
-        self.records = [
-            ContenderRecord(
-                **contender.parts(),
-                runs=contender.runs,
-                spin=contender.spin,
-                status="missing" if contender.missing else "ok",
-                reason=contender.missing,
-                versions=contender.versions,
-            )
-            for contender in self.entrants
-        ]
-        self.hosts = hosts(self.entrants)
         self.built: set[int] = set()
-        self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
-        self.workers: dict[int, WorkerProcess] = {}
         self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
         self.orders: list[list[int]] = []
         self.dealt: list[TurnRecord] = []
-        self.cores = available_cores()
         # The monotonic clock is one for all processes of a machine; this makes it Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
 
@@ -91,39 +67,6 @@ class Contest:
                 self.probe_behaviour(report)
             for worker in self.workers.values():  # all at once; the stack then waits for each
                 worker.dismiss()
-
-    def start(self, stack: ExitStack, report: Report) -> None:
-        """All processes, in random order; they import side by side, since that is not timed."""
-        begin = time.monotonic()
-        started = [index for index in self.shuffled() if self.hosts[index] == index]
-        for index in started:
-            contender = self.entrants[index]
-            log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
-            with self.failing(index):
-                worker = WorkerProcess(contender.interpreter, contender, log)
-                self.workers[index] = stack.enter_context(worker)
-                worker.send_open(precision="float32", tf32=self.plan.study.tf32)
-        for index in self.still(started):
-            report(0, f"starting {self.records[index].name}")
-            with self.failing(index):
-                answer = self.workers[index].receive(self.deal.timeout_s)
-                if "missing" in answer:
-                    raise WorkerDied(answer["missing"])
-                self.records[index].versions = answer["versions"]
-                self.ask(index, "pin", cores=cores_for(self.records[index], self.cores))
-                self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
-        self.share_out(started, time.monotonic() - begin)
-        for index in self.running:
-            record, host = self.records[index], self.records[self.hosts[index]]
-            record.status, record.reason, record.versions = host.status, host.reason, host.versions
-            if host.status == "ok":
-                self.workers[index] = self.workers[self.hosts[index]]
-
-    def share_out(self, started: list[int], seconds: float) -> None:
-        """The common start, in which all run at once, by the processor time of each."""
-        spent = {index: self.workers[index].cpu_s() for index in self.still(started)}
-        for index, cpu_s in spent.items():
-            self.records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
         """One turn for each. Round 0 builds and warms up; the others start from the initial
@@ -185,26 +128,6 @@ class Contest:
     def stage(self, number: int) -> str:
         return f"round {number}/{self.deal.rounds}" if number else "warm-up"
 
-    def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
-        return self.workers[index].ask(do, self.deal.timeout_s, **arguments)
-
-    @contextmanager
-    def failing(self, index: int) -> Iterator[None]:
-        """What goes wrong with one contender becomes its record; the others play on."""
-        try:
-            yield
-        except WorkerDied as death:
-            self.records[index].status, self.records[index].reason = "failed", death.reason
-        except Unavailable as reason:
-            self.records[index].status, self.records[index].reason = "missing", str(reason)
-
-    def still(self, indices: list[int]) -> Iterator[int]:
-        """Those of them that have not failed, looked at one by one."""
-        return (index for index in indices if self.records[index].status == "ok")
-
-    def shuffled(self) -> list[int]:
-        return [self.running[place] for place in self.random.permutation(len(self.running))]
-
     def record(self, started: datetime, duration_s: float, around: dict[str, Any]) -> ContestRecord:
         return ContestRecord(
             study=self.plan.study.study,
@@ -221,30 +144,6 @@ class Contest:
             contenders=self.records,
             turns=self.dealt,
         )
-
-
-def hosts(entrants: Sequence[Entrant]) -> list[int]:
-    """In whose process each runs: its own, but that the controls of one contender share one,
-    since starting them would cost more than all their mini-batches."""
-    first: dict[tuple[Any, ...], int] = {}
-    keys = [(e.framework, e.built, e.device, e.threads, bool(e.runs)) for e in entrants]
-    return [first.setdefault(key, index) for index, key in enumerate(keys)]
-
-
-def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
-    """A seed of its own for each contest, the same on every machine."""
-    words = [study_seed, replicate, *workload.encode()]
-    return int(np.random.SeedSequence(words).generate_state(1)[0])
-
-
-def cores_for(contender: Contender, cores: list[int]) -> list[int]:
-    """Contenders with as many threads share the same cores: the last ones, since the first
-    serve most interrupts. What drives a GPU may use all."""
-    return cores[-contender.threads :] if contender.device == "cpu" else cores
-
-
-def log_name(contender: PlannedContender) -> str:
-    return contender.name.replace("/", "-") + ".log"
 
 
 def hold(

@@ -56,7 +56,8 @@ def open_once(contender: PlannedContender) -> Found:
     try:
         with WorkerProcess(contender.interpreter, contender) as worker:
             worker.send_open(precision="float32", tf32=False)
-            return Found(**worker.receive())
+            answer = worker.receive()
+            return Found(missing=answer.get("missing", ""), versions=answer.get("versions", {}))
     except WorkerDied as death:
         return Found(missing=death.reason)
 

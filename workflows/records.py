@@ -89,6 +89,9 @@ class ContenderRecord(Entrant):
     `cores` are those its process was pinned to; `build_s` is what building the network
     cost, once, before the first mini-batch of its process. `took_s` is the time of the contest
     that was spent on it: its turns, and its part of the common start by processor time.
+    `import_s` is what importing the framework and applying the conditions cost, without Python's
+    and NumPy's own start; only of the first process of each framework, which imports while no
+    other does.
     """
 
     status: Status
@@ -97,6 +100,7 @@ class ContenderRecord(Entrant):
     settings: dict[str, Setting] = {}
     cores: list[int] = []
     build_s: float | None = None
+    import_s: float | None = None
     took_s: float | None = None
 
 

@@ -39,11 +39,15 @@ class Worker(Untimed):
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
         self.conditions = Conditions(**conditions)
+        begin = clock()
         try:
             self.adapter = adapter_class(description)(self.conditions)
         except Unavailable as reason:
             return {"missing": str(reason), "versions": installed}
-        return {"versions": {**installed, "numpy": np.__version__, "python": python_version()}}
+        return {
+            "versions": {**installed, "numpy": np.__version__, "python": python_version()},
+            "import_s": (clock() - begin) / 1e9,
+        }
 
     def pin(self, cores: list[int]) -> dict[str, Any]:
         """Stay on these cores from now on, with every thread there is and those to come.

@@ -278,7 +278,15 @@ def make_contender(
         },
         cores=list(range(contender.threads)),
         build_s=0.2 if torch else 0.9,
+        import_s=import_s(recipe, contender, replicate),
     )
+
+
+def import_s(recipe: Recipe, contender: r.Contender, replicate: int) -> float | None:
+    """Of each framework's first."""
+    first = next(c for c in recipe.contenders if c.framework == contender.framework)
+    own = 2.0 if contender.framework == "pytorch" else 4.0
+    return own * (1 + 0.02 * replicate) if contender == first else None
 
 
 def make_behaviour(contender: r.Contender) -> dict[str, r.Setting]:

@@ -123,7 +123,7 @@ def test_files(report: Path) -> None:
     ]
     names = (
         "agreement certificate comparisons contenders devices gradients machine missing "
-        "precision settings"
+        "precision settings start steady"
     )
     listed = [
         *figures,

@@ -1,5 +1,5 @@
 from workflows.behaviour import QUESTIONS
-from workflows.contest import contest_seed
+from workflows.company import contest_seed
 from workflows.records import BATCHES
 
 
@@ -72,6 +72,12 @@ def test_contenders_are_pinned_to_the_same_cores(study):
     assert cores[0] == cores[1]
     assert len(cores[0]) in (0, 1)  # no pinning outside Linux
     assert {c.settings["intra_threads"] for c in record.contenders} == {1}
+
+
+def test_the_first_of_each_framework_imports_alone_and_is_timed(study):
+    record, _ = study(contenders=several("default", "slow", "kept")).contest()
+    (imported,) = [c.import_s for c in record.contenders if c.import_s is not None]
+    assert 0 < imported < 60
 
 
 def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch):

@@ -1,0 +1,62 @@
+"""After how many mini-batches a slower start has paid off."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+Outcome = Literal["at once", "never", "from", "until"]
+
+
+@dataclass(frozen=True)
+class PayOff:
+    """One contender beside another, from the start of both: ahead `at once`, `never`, `from`
+    so many mini-batches (it starts slower and steps faster), or `until` (the other way
+    round). A `high` of None: no number is too large for what was seen, so it may be never.
+
+    With `at once` and `never`, which have no `steps`, a number says that they are not sure:
+    `low`, that the steps may be the other way round, with an effect from there on at the
+    earliest; `high`, that the starts may be, with an effect until there at the latest."""
+
+    outcome: Outcome
+    steps: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def pay_off(starts: Sequence[float], steps: Sequence[float], confidence: float) -> PayOff:
+    """`starts`: by replicate, how much longer the one took than the other until it was in step
+    (seconds); `steps`: how much longer it takes for a mini-batch (seconds)."""
+    start, step = float(np.mean(starts)), float(np.mean(steps))
+    low, high = fieller([-value for value in starts], steps, confidence)
+    if start * step < 0:
+        return PayOff("from" if step < 0 else "until", -start / step, low, high)
+    outcome: Outcome = "at once" if start + step < 0 else "never"
+    return PayOff(outcome, None, low, None) if high is None else PayOff(outcome, high=high or None)
+
+
+def fieller(
+    above: Sequence[float], below: Sequence[float], confidence: float
+) -> tuple[float | None, float | None]:
+    """Fieller's (1954) interval of the ratio of two paired means, as far as it is positive.
+
+    It holds where the lower mean may be zero, in which case the ratio has no upper bound
+    (None); the delta method and the bootstrap give one all the same. Both None where there is
+    one pair alone.
+    """
+    n = len(above)
+    if n < 2:
+        return None, None
+    one, two = float(np.mean(above)), float(np.mean(below))
+    spread = np.cov(above, below) * stats.t.ppf((1 + confidence) / 2, n - 1) ** 2 / n
+    # ratios r for which one - r * two is within its own interval of zero
+    a, b, c = two**2 - spread[1, 1], one * two - spread[0, 1], one**2 - spread[0, 0]
+    root = math.sqrt(max(b**2 - a * c, 0.0))
+    if a > 0:
+        return max((b - root) / a, 0.0), max((b + root) / a, 0.0)
+    if a < 0 < c:
+        return (b - root) / a, None
+    return 0.0, None

@@ -1,0 +1,87 @@
+"""What a start costs and when it has paid off."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.payoff import fieller, pay_off
+from analysis.start_claims import ahead, start_summary, start_table
+from analysis.tables import Findings
+
+
+def test_outcomes() -> None:
+    def outcome(start: float, step: float) -> str:
+        return pay_off([start] * 3, [step] * 3, 0.95).outcome
+
+    assert outcome(-1, -1) == "at once" and outcome(1, 1) == "never"
+    assert outcome(1, -1) == "from" and outcome(-1, 1) == "until"
+
+
+def test_the_number_of_mini_batches() -> None:
+    found = pay_off([3.0, 3.1, 2.9], [-0.01, -0.0101, -0.0099], 0.95)
+    assert found.steps == pytest.approx(300)
+    assert found.low and found.high and 280 < found.low < 300 < found.high < 330
+
+
+def test_steps_that_may_be_equally_fast_give_no_upper_end() -> None:
+    found = pay_off([3.0, 3.1, 2.9], [-0.02, 0.015, -0.01], 0.95)
+    assert found.outcome == "from" and found.high is None
+    assert found.low and found.low < 600
+
+
+def test_never_is_not_sure_where_the_steps_may_be_faster() -> None:
+    found = pay_off([3.0, 3.1, 2.9], [0.02, -0.015, 0.01], 0.95)
+    assert found.outcome == "never" and found.low and found.low > 50
+    sure = pay_off([3.0, 3.1, 2.9], [0.02, 0.021, 0.02], 0.95)
+    assert (sure.low, sure.high) == (None, None)
+
+
+def test_one_replicate_has_no_interval() -> None:
+    found = pay_off([3.0], [-0.01], 0.95)
+    assert (found.outcome, found.low, found.high) == ("from", None, None)
+    assert found.steps == pytest.approx(300)
+
+
+@pytest.mark.parametrize("sd", [0.002, 0.01])
+def test_fiellers_interval_covers(sd: float) -> None:
+    """Also where the differences of steps are hardly known (sd as large as the mean)."""
+    random, hits, times = np.random.default_rng(1), 0, 1000
+    for _ in range(times):
+        low, high = fieller(random.normal(3, 0.4, 7), random.normal(0.01, sd, 7), 0.95)
+        hits += (low or 0) <= 300 <= (float("inf") if high is None else high)
+    assert hits / times == pytest.approx(0.95, abs=0.021)
+
+
+def test_every_part_of_a_start(findings: Findings) -> None:
+    for line in findings.start:
+        assert line.import_s == pytest.approx(2.16 if line.framework == "pytorch" else 4.32)
+        parts = (line.import_s, line.build_s, line.compile_s, line.excess_s)
+        assert line.total_s == pytest.approx(sum(part or 0 for part in parts))
+        assert line.first_s and line.compile_s and line.first_s > line.compile_s > 0
+        assert line.total_low_s and line.total_high_s
+        assert line.total_low_s < line.total_s < line.total_high_s
+    (row,) = (
+        line
+        for line in findings.start
+        if (line.workload, line.framework, line.variant, line.threads)
+        == ("mlp", "tensorflow", "default", 1)
+    )
+    assert row.ahead == "from" and row.steps_low and row.steps and row.steps_high
+    # import 2.16 s more, build .7, first step 39 times 77 ms against 5 times 110
+    assert row.steps == pytest.approx((2.16 + 0.7 + 39 * 0.077 - 5 * 0.11) / 0.033, rel=0.15)
+    assert ahead(row).startswith("of PyTorch from ")
+
+
+def test_records_without_import_times_have_no_total(findings: Findings) -> None:
+    records = findings.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        for contender in contest.contenders:
+            contender.import_s = None
+    old = Findings(replace(findings.machine, records=records))
+    assert {line.total_s for line in old.start} == {None}
+    assert {line.ahead for line in old.start} == {""}
+    assert all(line.build_s and line.first_s for line in old.start)
+    assert start_summary(old) == ""
+    assert start_table(old).notes[0][0] == "import"
+    assert "Counting the start, TensorFlow is" in start_summary(findings)

@@ -1,0 +1,120 @@
+"""What follows from a steady state that is late or missing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.claims import summary
+from analysis.displays import contender_table, steady_table
+from analysis.notices import notices
+from analysis.tables import Findings
+from analysis.traces import weather
+from analysis.weaknesses import weaknesses
+from tests.analysis.synthetic import Recipe
+
+SMALL = Recipe(workloads=("mlp",), threads=(1,))
+WHO = "tensorflow/tuned/cpu/1"
+Change = Callable[[pd.DataFrame], "pd.Series[float]"]
+
+
+def changed(findings: Findings, who: str, factor: Change) -> Findings:
+    """With the times of one contender multiplied."""
+    batches = findings.machine.batches.copy()
+    mine = batches["contender"] == who
+    batches.loc[mine, "ms"] *= factor(batches[mine])
+    return Findings(replace(findings.machine, batches=batches))
+
+
+@pytest.fixture
+def quiet(found: Callable[[Recipe], Findings]) -> Findings:
+    return found(SMALL)
+
+
+def line_of(findings: Findings, who: str = WHO):  # type: ignore[no-untyped-def]
+    framework, variant, _, _ = who.split("/")
+    return next(
+        line for line in findings.steady if (line.framework, line.variant) == (framework, variant)
+    )
+
+
+def test_a_quiet_study_is_steady_after_its_warm_up(quiet: Findings) -> None:
+    for line in quiet.steady:
+        assert line.steady and line.processes == 7 and line.none <= 1
+        assert line.start_median is not None and line.start_median <= 5
+    assert "warm-up" in steady_table(quiet).rows[0][4]
+
+
+def test_a_late_start_takes_its_mini_batches_out(quiet: Findings) -> None:
+    late = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 3))
+    assert line_of(late).start_median == pytest.approx(5 + 3 * 6 + 2, abs=1)
+    marked = late.batches[(late.batches["contender"] == WHO) & (late.batches["round"] <= 3)]
+    assert marked["warmup"].mean() > 0.98
+    before, after = (
+        next(row.ratio for row in found.comparisons if row.variant == "tuned" and row.ratio)
+        for found in (quiet, late)
+    )
+    assert after == pytest.approx(before, rel=0.01)
+    assert len(late.found.later(late.dealt)) >= 7
+
+
+def test_a_contender_without_a_steady_state_has_no_ratio(quiet: Findings) -> None:
+    restless = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] >= 8))
+    line = line_of(restless)
+    assert not line.steady and line.none == 7 and line.kind == "no steady state"
+    row = next(row for row in restless.comparisons if row.variant == "tuned")
+    assert (row.verdict, row.ratio, row.p_adjusted) == ("no steady state", None, None)
+    assert row.reason.startswith(f"7 of 7 processes of {WHO} reached no steady state")
+    (own,) = (c for c in restless.contenders if c.status == "no steady state")
+    assert own.median_ms is None and "their medians are" in own.reason
+    assert any(text.startswith("no steady state. 7 of 7") for _, text in
+               contender_table(restless).notes)  # fmt: skip
+    assert any("was without a steady state" in text
+               for text in summary(restless.machine, restless.comparisons))  # fmt: skip
+    assert "No steady state" in [notice.heading for notice in notices(restless)]
+    assert any(text.startswith("No steady state in most") for text in weaknesses(restless, 1))
+    assert "no steady state" in [line.status for line in restless.missing]
+    # the others are compared as before
+    assert next(r for r in restless.comparisons if r.variant == "default").ratio
+
+
+def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
+    some = changed(
+        quiet, WHO, lambda rows: 1 + 0.5 * ((rows["round"] >= 8) & (rows["replicate"] <= 3))
+    )
+    line = line_of(some)
+    assert line.steady and line.kind == "inconsistent" and line.none >= 3
+    assert next(r for r in some.comparisons if r.variant == "tuned").replicates == 7
+    assert any("count all the same" in text for text in weaknesses(some, 1))
+
+
+def test_weather_is_what_the_others_had(quiet: Findings) -> None:
+    batches = quiet.dealt.copy()
+    stormy = (batches["round"] == 4) & (batches["replicate"] == 2)
+    batches.loc[stormy, "ms"] *= 1.5
+    change = weather(batches) - weather(quiet.dealt)
+    assert change[stormy].to_numpy() == pytest.approx(np.log(1.5), abs=0.05)
+    assert change[~stormy].abs().max() < 0.05
+
+
+def test_weather_has_nothing_of_the_contender_itself(quiet: Findings) -> None:
+    batches = quiet.dealt.copy()
+    mine = batches["contender"] == WHO
+    batches.loc[mine & (batches["round"] == 4), "ms"] *= 3
+    pd.testing.assert_series_equal(weather(batches)[mine], weather(quiet.dealt)[mine])
+
+
+def test_two_contenders_have_no_weather(found: Callable[[Recipe], Findings]) -> None:
+    two = found(replace(SMALL, variants=("tuned",)))
+    assert (weather(two.dealt) == 0).all()
+    assert all(line.steady for line in two.steady)
+
+
+def test_a_smoke_run_and_turns_of_one(found: Callable[[Recipe], Findings]) -> None:
+    tiny = found(replace(SMALL, warmup=3, rounds=4, turn=5, replicates=3))
+    assert [line.processes for line in tiny.steady] == [3] * 4
+    shortest = found(replace(SMALL, machine="other", rounds=2, turn=3, warmup=1, replicates=1))
+    assert {line.kind for line in shortest.steady} == {"too short"}
+    assert all(row.ratio for row in shortest.comparisons if row.device == "cpu")
