@@ -131,7 +131,7 @@ def together(held: Contests, keep: float, staying: float) -> dict[str, Noise]:
             turn=turn,
             turn_tails=tails(centred(means)),
             shift=shift,
-            shifts=1 - staying ** (1 / length(rows)),
+            shifts=1 - staying ** (1 / length(rows)) if shift else 0.0,
             batch=batch,
             batch_tails=tails(differences(own.logs, 1)),
             autocorrelation=keep,

@@ -51,11 +51,14 @@ def judge(ratios: Floats) -> Judgement:
     return Judgement(*(part.reshape(studies, rows) for part in students(flat, CONFIDENCE)))
 
 
-def verdicts(judged: Judgement) -> NDArray[np.str_]:
-    """After Holm's correction over the rows of each study."""
+def verdicts(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
+    """Verdicts and p-values after Holm's correction over the rows of each study."""
     said: list[list[Verdict]] = []
+    corrected: list[list[float]] = []
     parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
     for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
-        rows = zip(ratio, low, high, holm(p), strict=True)
-        said.append([verdict(r, a, b, q, MARGIN, ALPHA) for r, a, b, q in rows])
-    return np.array(said)
+        adjusted = holm(p)
+        rows = zip(ratio, low, high, adjusted, strict=True)
+        said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
+        corrected.append(adjusted)
+    return np.array(said), np.array(corrected)

@@ -22,6 +22,8 @@ def rate(hits: Bools) -> Rate:
     """`hits` are (studies,) or (studies, rows). The interval is Clopper and Pearson's (1934)
     with the effective number of rows of Korn and Graubard (1998), since rows of one study may
     err together: the number over the design effect, one at least."""
+    if not hits.size:
+        return Rate(0.0, 0.0, 1.0, 0)
     hits = hits.reshape(len(hits), -1)
     share, count = float(hits.mean()), hits.size
     alone = share * (1 - share) / count
@@ -34,4 +36,5 @@ def rate(hits: Bools) -> Rate:
 
 
 def joined(parts: list[Bools]) -> Rate:
+    """Of studies in several portions."""
     return rate(np.concatenate(parts))
