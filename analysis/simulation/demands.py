@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analysis.simulation.naive import METHODS
 from analysis.simulation.rates import Rate
+from analysis.simulation.scenarios import SCENARIOS
 from analysis.simulation.validation import Outcome, Validation
 
 ALLOWED, AT_MOST = 0.05, 0.06
@@ -30,7 +31,8 @@ def demands(validation: Validation) -> list[Demand]:
 
 def of(outcome: Outcome) -> Iterator[Demand]:
     where = f"{outcome.scenario}, {outcome.replicates} replicates"
-    yield covered(where, outcome.coverage)
+    if SCENARIOS[outcome.scenario].demanded:
+        yield covered(where, outcome.coverage)
     if len(outcome.by_ratio) > 1:
         for ratio, rate in outcome.by_ratio.items():
             yield covered(f"{where}, true ratio {ratio:g}", rate)

@@ -45,15 +45,19 @@ def draw(
     deal: Deal,
     contests: int,
     random: np.random.Generator,
+    order: NDArray[np.int64] | None = None,
 ) -> Array:
     """Logarithms of the times of all mini-batches, (contests, contenders, mini-batches).
 
-    `times` are the contenders' own times without any noise, in the unit in which `spike` is.
+    `times` are the contenders' own times without any noise, in the unit in which `spike` is;
+    `order` is what `positions` returns, and is drawn unless it is given.
     """
+    if order is None:
+        order = positions(len(noises), deal.rounds, contests, random)
     noise = stacked(list(noises))
     shape = (contests, len(noises), len(deal.round))
     logs = batches(noise, shape, random)
-    logs += turns(noise, deal, contests, random)[..., deal.round]
+    logs += turns(noise, order, random)[..., deal.round]
     logs += levels(noise, shape, random)
     logs += processes(noise, contests, random)
     beginnings(logs, noise, deal)
@@ -78,20 +82,21 @@ def student(random: np.random.Generator, shape: tuple[int, ...], freedom: Array)
 
 def processes(noise: Parameters, contests: int, random: np.random.Generator) -> Array:
     count = len(noise["process"])
-    own = student(random, (contests, count, 1), noise["process_tails"])
-    return noise["process"] * own + noise["contest"] * normal(random, (contests, 1, 1))
+    own = noise["process"] * student(random, (contests, count, 1), noise["process_tails"])
+    slow = random.random((contests, count, 1), dtype=np.float32) < noise["slow"]
+    own += np.where(slow, noise["slowed"], np.float32(0))
+    return own + noise["contest"] * normal(random, (contests, 1, 1))
 
 
-def turns(noise: Parameters, deal: Deal, contests: int, random: np.random.Generator) -> Array:
+def turns(noise: Parameters, order: NDArray[np.int64], random: np.random.Generator) -> Array:
     """What a whole turn shares, (contests, contenders, rounds and warm-up): its own effect, and
     the weather at its time, a random walk along all turns of the contest."""
-    count = len(noise["turn"])
-    shape = (contests, count, deal.rounds + 1)
-    own = noise["turn"] * student(random, shape, noise["turn_tails"])
-    weather = np.cumsum(normal(random, (contests, shape[2] * count)), axis=1)
-    when = positions(count, deal.rounds, contests, random) + count * np.arange(shape[2])
+    contests, count, rounds = order.shape
+    own = noise["turn"] * student(random, order.shape, noise["turn_tails"])
+    weather = np.cumsum(normal(random, (contests, rounds * count)), axis=1)
+    when = order + count * np.arange(rounds)
     passed = np.take_along_axis(weather, when.reshape(contests, -1), axis=1)
-    return own + noise["drift"] * passed.reshape(shape)
+    return own + noise["drift"] * passed.reshape(order.shape)
 
 
 def positions(

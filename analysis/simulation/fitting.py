@@ -63,9 +63,8 @@ class Contests:
 
     @cached_property
     def alone(self) -> Floats:
-        """Means without the weather, the median over contenders of what a turn is above the
-        usual of its process."""
-        return self.means - np.median(centred(self.means), axis=0)
+        """Means without the weather."""
+        return parted(centred(self.means))[0]
 
     @property
     def replicates(self) -> int:
@@ -111,22 +110,19 @@ def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
 
 def together(held: Contests, keep: float, staying: float) -> dict[str, Noise]:
     """Contenders of the same contests: what they share is estimated from all of them."""
-    count = len(held.rows)
     levels = np.array([own.levels for own in held.turns])
-    levels -= levels.mean(axis=1, keepdims=True)
-    shared = np.median(levels, axis=0)  # of each contest
+    alone, shared = parted(levels - levels.mean(axis=1, keepdims=True))
     walk = drift(held.means, np.array([slot(own) for own in held.rows.values()]))
     noises = {}
     for (name, rows), own, means, level in zip(
-        held.rows.items(), held.turns, held.alone, levels, strict=True
+        held.rows.items(), held.turns, held.alone, alone, strict=True
     ):
         batch = root(own.near / (1 - keep))
         turn, shift = lasting(means, staying, batch, keep, own.logs.shape[2])
-        alone = float(np.var(level - shared, ddof=1)) * count / (count - 1) if count > 2 else 0.0
-        spread = alone or float(np.var(level, ddof=1))
+        spread = float(np.var(level, ddof=1))
         noises[name] = Noise(
             process=root(spread - settled(turn, shift, staying, means.shape[1])),
-            contest=float(np.std(shared, ddof=1)) if count > 2 else 0.0,
+            contest=float(np.std(shared, ddof=1)),
             drift=walk,
             turn=turn,
             turn_tails=tails(centred(means)),
@@ -144,6 +140,19 @@ def together(held: Contests, keep: float, staying: float) -> dict[str, Noise]:
 
 def scale(values: Floats) -> float:
     return 1.4826 * float(np.nanmedian(np.abs(values)))
+
+
+def parted(values: Floats) -> tuple[Floats, Floats]:
+    """What is each contender's own, and what all share: the median over contenders (axis 0), if
+    there are three. Own parts have the shared one's error in them and have lent it theirs, so
+    they are scaled back: of `n` normal values the median's variance is about
+    `m = pi / (2 n + pi - 2)`, and that of a value without the median `1 + m - 2 / n`."""
+    count = len(values)
+    if count < 3:
+        return values, np.zeros(values.shape[1:])
+    shared = np.median(values, axis=0)
+    error = np.pi / (2 * count + np.pi - 2)
+    return (values - shared) / np.sqrt(1 + error - 2 / count), shared
 
 
 def root(square: float) -> float:
@@ -258,14 +267,14 @@ def lasting(
 ) -> tuple[float, float]:
     """Scales of turn and shift. A turn's mean has the noise of its mini-batches in it."""
     (turn, shift), _ = split(semivariances(means), staying)
-    apart = np.abs(np.subtract.outer(np.arange(places), np.arange(places)))
-    return root(turn - batch**2 * float((keep**apart).mean())), root(shift)
+    between = np.abs(np.subtract.outer(np.arange(places), np.arange(places)))
+    return root(turn - batch**2 * float((keep**between).mean())), root(shift)
 
 
 def settled(turn: float, shift: float, staying: float, rounds: int) -> float:
     """Variance that turns and shifts leave in the mean of a process."""
-    apart = np.abs(np.subtract.outer(np.arange(rounds), np.arange(rounds)))
-    return turn**2 / rounds + shift**2 * float((staying**apart).mean())
+    between = np.abs(np.subtract.outer(np.arange(rounds), np.arange(rounds)))
+    return turn**2 / rounds + shift**2 * float((staying**between).mean())
 
 
 def beginnings(rows: pd.DataFrame) -> dict[str, Any]:

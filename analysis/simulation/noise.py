@@ -20,11 +20,14 @@ class Noise:
     exponential of the sum of these, but for spikes, which are added.
 
     Sizes are scales of natural logarithms, so 0.01 is about 1 %: standard deviations, or, where
-    a distribution has `tails`, the scale of Student's t with so many degrees of freedom.
+    a distribution has `tails`, the scale of Student's t with so many degrees of freedom. Tails
+    of processes and slow ones are for scenarios: records have too few processes to tell.
     """
 
     process: float = 0.0  # one draw a process: memory placement and the like
     process_tails: float = NORMAL
+    slow: float = 0.0  # probability that a process is slow from its start to its end,
+    slowed: float = 0.0  # and by how much
     contest: float = 0.0  # one draw a contest, shared by all its processes
     drift: float = 0.0  # step of a random walk from turn to turn, shared by all who take turns
     turn: float = 0.0  # one draw a turn, of this contender alone

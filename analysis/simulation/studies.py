@@ -29,6 +29,6 @@ def studies(
             times = medians(logs, deal).reshape(here, replicates, -1)
             one, other = np.array(setup.pairs).T
             ratios.append(times[..., one] - times[..., other])
-            own = np.log(setup.times)
+            own = np.log(setup.times) + [noise.slow * noise.slowed for noise in setup.noises]
             truths.append(own[one] - own[other])
         yield np.concatenate(ratios, axis=2), np.concatenate(truths)
