@@ -45,8 +45,8 @@ def fit(options: argparse.Namespace) -> int:
     from analysis.loading import load
     from analysis.simulation import fitting
     from analysis.simulation.checking import checks
-    from analysis.simulation.document import noise
     from analysis.simulation.noise import Fits
+    from analysis.simulation.sections import noise
 
     machines = [load([folder])[0] for folder in options.folders]
     fits = [each for machine in machines for each in fitting.fit(machine)]

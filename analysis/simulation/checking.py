@@ -5,8 +5,9 @@ from itertools import combinations
 
 import numpy as np
 
+from analysis.simulation.contests import Contests, contests, steady
 from analysis.simulation.drawing import Deal, draw
-from analysis.simulation.fitting import Contests, Floats, contests, steady
+from analysis.simulation.moments import Floats
 from analysis.simulation.noise import Check, Fit
 from analysis.study import Machine
 

@@ -1,5 +1,6 @@
 """From simulated mini-batches to verdicts, by the code that the report uses."""
 
+import gc
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +16,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def medians(logs: Array, deal: Deal) -> Floats:
+def medians(logs: Array | Floats, deal: Deal) -> Floats:
     """Logarithm of the median steady-state time of each process, as `processes` and `logs` of
     analysis/processes.py: (..., mini-batches) to (...)."""
     steady = np.sort(logs[..., deal.steady], axis=-1)
     middle = steady.shape[-1] // 2
-    if steady.shape[-1] % 2:
-        return steady[..., middle].astype(float)
-    low, high = (steady[..., middle - 1 + place].astype(float) for place in (0, 1))
-    return np.logaddexp(low, high) - np.log(2)
+    low: Floats = steady[..., middle - 1 + steady.shape[-1] % 2].astype(float)
+    found: Floats = np.logaddexp(low, steady[..., middle].astype(float)) - np.log(2)
+    return found
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,13 @@ def verdicts(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
     said: list[list[Verdict]] = []
     corrected: list[list[float]] = []
     parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
-    for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
-        adjusted = holm(p)
-        rows = zip(ratio, low, high, adjusted, strict=True)
-        said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
-        corrected.append(adjusted)
+    gc.freeze()  # statsmodels collects garbage at every correction, and there is none to find
+    try:
+        for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
+            adjusted = holm(p)
+            rows = zip(ratio, low, high, adjusted, strict=True)
+            said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
+            corrected.append(adjusted)
+    finally:
+        gc.unfreeze()
     return np.array(said), np.array(corrected)

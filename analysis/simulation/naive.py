@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
+from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal, draw
 from analysis.simulation.judging import ALPHA, Bools, Floats, medians
 from analysis.simulation.rates import Rate, rate
-from analysis.simulation.scenarios import facts
 from analysis.simulation.studies import SEED
 
 LONG = Deal(warmup=0, rounds=1, turn=300, settle=0)

@@ -27,7 +27,7 @@ def rate(hits: Bools) -> Rate:
     hits = hits.reshape(len(hits), -1)
     share, count = float(hits.mean()), hits.size
     alone = share * (1 - share) / count
-    together = float(hits.mean(axis=1).var(ddof=1)) / len(hits) if len(hits) > 1 else alone
+    together = float(hits.mean(axis=1).var()) / len(hits)
     effective = count / max(1.0, together / alone if alone else 1.0)
     seen = share * effective
     low = float(stats.beta.ppf(0.025, seen, effective - seen + 1)) if seen else 0.0

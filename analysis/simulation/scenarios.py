@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from analysis.simulation.conditions import HARSH, HEAVY, SHARED, WILD, device, facts
 from analysis.simulation.noise import Noise
 
 WORKLOADS, PAIRS = 2, 4  # of the default study: eight contenders in each workload
@@ -36,33 +37,6 @@ def side_by_side(sides: Sequence[tuple[Noise, Noise, float]]) -> Setup:
     times = [time for *_, ratio in sides for time in (ratio, 1.0)]
     pairs = [(2 * row, 2 * row + 1) for row in range(len(sides))]
     return Setup(tuple(noises), tuple(times), tuple(pairs))
-
-
-def facts(cv: float, icc: float = 0.2, lag1: float = 0.36, shifting: float = 0.15) -> Noise:
-    """Noise with the figures of a benchmark of PyTorch against itself on a cloud machine: `cv`
-    of processes, intraclass correlation, lag-1 autocorrelation within a process. `shifting` is
-    the share of the variance within a process that level shifts have, one in 100 mini-batches;
-    they are persistent, so mini-batches themselves need less autocorrelation."""
-    within = cv * ((1 - icc) / icc) ** 0.5
-    return Noise(
-        process=cv,
-        contest=cv,
-        drift=0.02,
-        shift=within * shifting**0.5,
-        shifts=0.01,
-        batch=within * (1 - shifting) ** 0.5,
-        autocorrelation=(lag1 - 0.99 * shifting) / (1 - shifting),
-        cold=(0.06, 0.02),
-        warmup=(2.0, 0.3, 0.1, 0.05, 0.02),
-    )
-
-
-HARSH = facts(0.17)
-HEAVY = replace(
-    facts(0.05), batch_tails=2.0, turn=0.05, turn_tails=2.0, process_tails=4.0, spikes=0.05, spike=2.0
-)  # fmt: skip
-WILD = replace(facts(0.03), process_tails=1.5)
-SHARED = replace(facts(0.05), contest=0.25)
 
 
 def fitted(fits: Sequence[Noise], number: int) -> Setup:
@@ -101,23 +75,6 @@ def slow(_fits: Sequence[Noise], _number: int) -> Setup:
     """One side has, in one of ten, processes that are slow from start to end."""
     steady = facts(0.03)
     return side_by_side([(replace(steady, slow=0.1, slowed=0.3), steady, 1.0)] * PAIRS)
-
-
-def device(noise: Noise) -> Noise:
-    """Made up, since no GPU has been measured: steadier than the processor that drives it, but
-    for interruptions and slow first mini-batches, which last as long and so weigh more."""
-    return replace(
-        noise,
-        process=noise.process / 4,
-        turn=noise.turn / 4,
-        shift=noise.shift / 4,
-        batch=noise.batch / 4,
-        drift=noise.drift / 4,
-        contest=noise.contest / 4,
-        spikes=max(noise.spikes, 0.02),
-        spike=max(noise.spike, 0.1),
-        cold=tuple(3 * excess for excess in noise.cold),
-    )
 
 
 def devices(fits: Sequence[Noise], number: int) -> Setup:
@@ -163,7 +120,9 @@ SCENARIOS = {
             "processes of one side differ by 17 %, of the other by 1 %; true ratios 0.8, 1.05, 2",
             harshly_different,
         ),
-        Scenario("devices", "a GPU, eight times as fast, with other noise than its processor", devices),
+        Scenario(
+            "devices", "a GPU, eight times as fast, with other noise than its processor", devices
+        ),
         Scenario(
             "slow processes",
             "one process in ten of one side is 35 % slower from start to end, where others differ "
@@ -172,8 +131,10 @@ SCENARIOS = {
             demanded=False,
         ),
     )
-}  # fmt: skip
+}
 MIDDLING = Scenario(
-    "middling", "processes differ by 2 %, so that about seven replicates are enough", always(facts(0.02))
-)  # fmt: skip
+    "middling",
+    "processes differ by 2 %, so that about seven replicates are enough",
+    always(facts(0.02)),
+)
 NO_DIFFERENCE = ("fitted", "harsh", "heavy tails", "shared", "wild processes")

@@ -1,13 +1,14 @@
 """Draws have the moments that were asked for."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal, draw, positions
 from analysis.simulation.noise import Noise
-from analysis.simulation.scenarios import facts
 
 LONG = Deal(warmup=0, rounds=1, turn=40, settle=0)
 
@@ -107,6 +108,6 @@ def test_orders_are_balanced_as_in_a_contest() -> None:
     assert (np.sort(order, axis=2) == everybody).all()  # each contender is everywhere once
     for contest in order:
         turns = np.argsort(contest, axis=0).T
-        followed = {(a, b) for turn in turns for a, b in zip(turn, turn[1:], strict=False)}
+        followed = {(a, b) for turn in turns for a, b in pairwise(turn)}
         assert len(followed) == 8 * 7  # and follows each other one once
     assert not (order[0] == order[1]).all()

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from analysis.simulation.checking import checks
-from analysis.simulation.fitting import fit, tails
+from analysis.simulation.fitting import fit
+from analysis.simulation.moments import tails
 from analysis.simulation.noise import NORMAL, Fit, Noise
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated

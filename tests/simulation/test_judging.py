@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.processes import by_seat, logs, processes
+from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal
 from analysis.simulation.judging import judge, medians, verdicts
-from analysis.simulation.scenarios import facts
 from analysis.statistics import student, students
 from analysis.study import Seat
 from analysis.tables import Findings
