@@ -54,8 +54,8 @@ def covered(where: str, rate: Rate) -> Demand:
 
 def seldom(where: str, what: str, rate: Rate) -> Demand:
     """A right method's true rate is 5 % or just below, so half of all simulations see a little
-    more: what is refused is more than chance explains, or a bound above 6 %."""
-    met = rate.low <= ALLOWED and rate.high <= AT_MOST
+    more: what is refused is more than one chance in 1,000 explains, or a bound above 6 %."""
+    met = rate.least <= ALLOWED and rate.high <= AT_MOST
     return Demand(where, f"{what} at most 5 %, 95 % upper bound at most 6 %", met, rate)
 
 

@@ -24,14 +24,15 @@ Noise is drawn from a model ([noise.py](../analysis/simulation/noise.py)): what 
 its start to its end, what all processes of a contest share, drift that all who take turns share,
 turns, level shifts, autocorrelated mini-batches, interruptions, slow first mini-batches of a
 turn and of a process, with tails as heavy as in the records. It is fitted to records by
-[fitting.py](../analysis/simulation/fitting.py), where every formula is.
+[fitting.py](../analysis/simulation/fitting.py), with the formulas in
+[moments.py](../analysis/simulation/moments.py).
 
 ```sh
 {fit}
 python -m analysis.simulation validate
 ```
 
-The first command fits the model anew, the second writes this page, in five to ten minutes on one
+The first command fits the model anew, the second writes this page, in a few minutes of one
 core, and ends with an error if a demand is not met. Seeds are fixed, so that the page is the same
 every time. Brackets are 95 % intervals (Clopper and Pearson's, with rows of one study counted as
 less where they err together).
@@ -68,8 +69,9 @@ def demanded(validation: Validation) -> str:
     text = (
         "## What was demanded\n\n"
         "Of equal contenders: false positives at most 5 % and, after Holm's correction, at most "
-        "5 % of studies with any, by no more than chance explains and with a 95 % upper bound of "
-        "at most 6 %. Everywhere but where it says otherwise: coverage of the 95 % interval "
+        "5 % of studies with any: a right method is at 5 % or just below, so a little more is "
+        "allowed, as far as one chance in 1,000 explains it, with a 95 % upper bound of at most "
+        "6 %. Everywhere but where it says otherwise: coverage of the 95 % interval "
         "between 94 and 96 %, its own interval included. At the edge of the margin: *equivalent* "
         "in at most 5 %. Of methods that count mini-batches: that the noise finds them out.\n\n"
     )

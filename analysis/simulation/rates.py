@@ -10,11 +10,13 @@ from analysis.simulation.judging import Bools
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of `of` rows in all studies, with its 95 % interval."""
+    """A share of `of` rows in all studies, with its 95 % interval; `least` is what the true one
+    is above but for one chance in 1,000."""
 
     share: float
     low: float
     high: float
+    least: float
     of: int
 
 
@@ -23,16 +25,19 @@ def rate(hits: Bools) -> Rate:
     with the effective number of rows of Korn and Graubard (1998), since rows of one study may
     err together: the number over the design effect, one at least."""
     if not hits.size:
-        return Rate(0.0, 0.0, 1.0, 0)
+        return Rate(0.0, 0.0, 1.0, 0.0, 0)
     hits = hits.reshape(len(hits), -1)
     share, count = float(hits.mean()), hits.size
     alone = share * (1 - share) / count
     together = float(hits.mean(axis=1).var()) / len(hits)
     effective = count / max(1.0, together / alone if alone else 1.0)
     seen = share * effective
-    low = float(stats.beta.ppf(0.025, seen, effective - seen + 1)) if seen else 0.0
+    low, least = (
+        float(stats.beta.ppf(chance, seen, effective - seen + 1)) if seen else 0.0
+        for chance in (0.025, 0.001)
+    )
     high = float(stats.beta.ppf(0.975, seen + 1, effective - seen)) if seen < effective else 1.0
-    return Rate(share, low, high, count)
+    return Rate(share, low, high, least, count)
 
 
 def joined(parts: list[Bools]) -> Rate:
