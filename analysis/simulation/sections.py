@@ -43,7 +43,8 @@ def unequal(outcomes: Iterable[Outcome]) -> str:
         "\nWhere processes of one side alone are slow now and then, the interval covers less than "
         "it says: most studies of few replicates have seen too few of the slow ones, or none, and "
         "no interval knows of what was not seen. Records show no sign of it, as the kurtosis of "
-        "log-ratios, below, is that of normal ones, but they have few processes of each contender.\n"
+        "log-ratios, below, is that of normal ones, but they have few processes of each "
+        "contender.\n"
     )  # fmt: skip
 
 
