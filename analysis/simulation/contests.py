@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.processes import sound
 from analysis.simulation.moments import Floats, centred, differences, parted, scale
 from analysis.study import Machine
+from workflows.storage import RecordError
 
 SPIKED = 5.0  # standard deviations of a difference by which a spike sticks out of its turn
 
@@ -68,10 +69,23 @@ def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
     for key, rows in batches.groupby(["workload", "device", "threads"], sort=False):
         counts = rows.groupby("contender")["replicate"].nunique()
         if counts.max() > 1:
+            check(machine, rows)
             names = sorted(counts.index[counts == counts.max()])
             held = Contests({name: rows[rows["contender"] == name] for name in names})
             found[cast("tuple[str, str, int]", key)] = held
     return found
+
+
+def check(machine: Machine, rows: pd.DataFrame) -> None:
+    """Refuse what does not fit into arrays: turns or rounds that differ in number or length."""
+    sizes = rows[~rows["warmup"]].groupby(["contender", "replicate", "round"]).size()
+    rounds = sizes.groupby(["contender", "replicate"]).size()
+    for what, found in (("steady mini-batches in a turn", sizes), ("rounds", rounds)):
+        if found.nunique() > 1:
+            raise RecordError(
+                f"{machine.name}: contests of {rows['workload'].iloc[0]} have {found.min()} to "
+                f"{found.max()} {what}; noise is fitted to contests that were dealt alike"
+            )
 
 
 def turns(rows: pd.DataFrame) -> Turns:

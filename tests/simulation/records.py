@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from analysis.loading import load
 from analysis.simulation.drawing import Deal, draw
@@ -42,6 +41,6 @@ def simulated(
             1e6 * MS * np.exp(logs.astype(float)).ravel() - own["transfer_ns"]
         )
         drawn[workload] = logs
-    assert isinstance(rows, pd.DataFrame) and (rows["step_ns"] > 0).all()
+    assert (rows["step_ns"] > 0).all()
     write_batches(path, {name: rows[name].to_numpy() for name in rows.columns})
     return load([folder])[0], drawn

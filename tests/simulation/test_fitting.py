@@ -107,3 +107,11 @@ def test_what_was_fitted_looks_like_what_it_was_fitted_to(tmp_path: Path) -> Non
 def test_one_replicate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="no contender has two replicates"):
         fitted(tmp_path, BASE, replace(RECIPE, replicates=1))
+
+
+def test_contests_that_were_dealt_differently_are_refused(tmp_path: Path) -> None:
+    machine, _ = simulated(tmp_path, replace(RECIPE, replicates=3), [BASE] * 4)
+    rows = machine.batches
+    shorter = rows[(rows["replicate"] != 2) | (rows["round"] < 12)]
+    with pytest.raises(RecordError, match="mnist-cnn have 11 to 12 rounds"):
+        fit(replace(machine, batches=shorter))
