@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 from statsmodels.stats.multitest import multipletests
 
@@ -37,15 +38,23 @@ class Estimate:
 def student(logs: Sequence[float], confidence: float) -> Estimate:
     """Student's one-sample t: interval of the mean, and two-sided p that it is zero."""
     values = np.asarray(logs, dtype=float)
-    mean = float(values.mean())
     if len(values) < 2:
-        return Estimate(len(values), mean)
-    if np.ptp(values) < SAME:
-        return Estimate(len(values), mean, 0.0, mean, mean, float(abs(mean) < SAME))
-    test = stats.ttest_1samp(values, 0.0)
-    low, high = test.confidence_interval(confidence)
-    sd = float(values.std(ddof=1))
-    return Estimate(len(values), mean, sd, float(low), float(high), float(test.pvalue))
+        return Estimate(len(values), float(values.mean()))
+    return Estimate(len(values), *(float(part[0]) for part in students(values[None], confidence)))
+
+
+def students(logs: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], ...]:
+    """`student` of every row of `logs` (rows, replicates), two replicates at least: means,
+    standard deviations, lower and upper ends, p-values."""
+    low = logs.mean(axis=1)
+    mean, high, p = low.copy(), low.copy(), (np.abs(low) < SAME).astype(float)
+    spread = np.ptp(logs, axis=1) >= SAME
+    sd = np.where(spread, logs.std(axis=1, ddof=1), 0.0)
+    if spread.any():
+        test = stats.ttest_1samp(logs[spread], 0.0, axis=1)
+        low[spread], high[spread] = test.confidence_interval(confidence)
+        p[spread] = test.pvalue
+    return mean, sd, low, high, p
 
 
 def holm(p: Sequence[float]) -> list[float]:

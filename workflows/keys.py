@@ -48,6 +48,7 @@ CERTIFYING = (
 MEASURING = (
     *TASK,
     "workflows/columns.py",
+    "workflows/company.py",
     "workflows/contest.py",
     "workflows/turns.py",
     "workflows/weather.py",

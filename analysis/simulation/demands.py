@@ -1,0 +1,72 @@
+"""What a right method must show, and whether it did."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.simulation.naive import METHODS
+from analysis.simulation.rates import Rate
+from analysis.simulation.scenarios import SCENARIOS
+from analysis.simulation.validation import Outcome, Validation
+
+ALLOWED, AT_MOST = 0.05, 0.06
+COVERED = (0.94, 0.96)
+EQUIVALENT = 0.05
+NAIVE = 0.8  # what counting mini-batches gets wrong on noisy machines, at least
+
+
+@dataclass(frozen=True)
+class Demand:
+    where: str
+    what: str
+    met: bool
+    seen: Rate
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; seen {interval(self.seen)}"
+
+
+def demands(validation: Validation) -> list[Demand]:
+    return [*(d for outcome in validation.outcomes for d in of(outcome)), *naive(validation)]
+
+
+def of(outcome: Outcome) -> Iterator[Demand]:
+    where = f"{outcome.scenario}, {outcome.replicates} replicates"
+    if SCENARIOS[outcome.scenario].demanded:
+        yield covered(where, outcome.coverage)
+    if len(outcome.by_ratio) > 1:
+        for ratio, rate in outcome.by_ratio.items():
+            yield covered(f"{where}, true ratio {ratio:g}", rate)
+    if outcome.false:
+        yield seldom(where, "false positives", outcome.false)
+    if outcome.familywise:
+        yield seldom(where, "family-wise errors after Holm", outcome.familywise)
+    if outcome.outside:
+        met = outcome.outside.high <= EQUIVALENT
+        yield Demand(where, "wrongly equivalent at most 5 %", met, outcome.outside)
+
+
+def covered(where: str, rate: Rate) -> Demand:
+    """The whole interval of the coverage must lie within what is demanded, so that too few
+    studies show nothing."""
+    met = COVERED[0] <= rate.low and rate.high <= COVERED[1]
+    return Demand(where, "coverage between 94 and 96 %", met, rate)
+
+
+def seldom(where: str, what: str, rate: Rate) -> Demand:
+    """A right method's true rate is 5 % or just below, so half of all simulations see a little
+    more: what is refused is more than one chance in 1,000 explains, or a bound above 6 %."""
+    met = rate.least <= ALLOWED and rate.high <= AT_MOST
+    return Demand(where, f"{what} at most 5 %, 95 % upper bound at most 6 %", met, rate)
+
+
+def naive(validation: Validation) -> Iterator[Demand]:
+    """The noise must be such that a wrong unit is found out."""
+    *wrong, right = METHODS
+    for name in wrong:
+        rate = validation.naive[name]
+        yield Demand(name, "false positives over 80 %, as measured", rate.low > NAIVE, rate)
+    yield seldom(right, "false positives", validation.naive[right])
+
+
+def interval(rate: Rate) -> str:
+    return f"{100 * rate.share:.2f} % [{100 * rate.low:.2f}, {100 * rate.high:.2f}]"

@@ -1,0 +1,68 @@
+"""From simulated mini-batches to verdicts, by the code that the report uses."""
+
+import gc
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.simulation.drawing import Array, Deal
+from analysis.statistics import Verdict, holm, students, verdict
+
+CONFIDENCE, MARGIN = 0.95, 0.03  # of the default study
+ALPHA = 1 - CONFIDENCE
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def medians(logs: Array | Floats, deal: Deal) -> Floats:
+    """Logarithm of the median steady-state time of each process, as `processes` and `logs` of
+    analysis/processes.py: (..., mini-batches) to (...)."""
+    steady = np.sort(logs[..., deal.steady], axis=-1)
+    middle = steady.shape[-1] // 2
+    low: Floats = steady[..., middle - 1 + steady.shape[-1] % 2].astype(float)
+    found: Floats = np.logaddexp(low, steady[..., middle].astype(float)) - np.log(2)
+    return found
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the report would say, every entry (studies, rows of the comparison table)."""
+
+    mean: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+
+    def covers(self, truth: Floats | float) -> Bools:
+        return (self.low <= truth) & (truth <= self.high)
+
+    @property
+    def half_width(self) -> Floats:
+        return (self.high - self.low) / 2
+
+
+def judge(ratios: Floats) -> Judgement:
+    """`ratios` are logarithms, (studies, replicates, rows)."""
+    studies, replicates, rows = ratios.shape
+    flat = ratios.transpose(0, 2, 1).reshape(-1, replicates)
+    return Judgement(*(part.reshape(studies, rows) for part in students(flat, CONFIDENCE)))
+
+
+def verdicts(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
+    """Verdicts and p-values after Holm's correction over the rows of each study."""
+    said: list[list[Verdict]] = []
+    corrected: list[list[float]] = []
+    parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
+    gc.freeze()  # statsmodels collects garbage at every correction, and there is none to find
+    try:
+        for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
+            adjusted = holm(p)
+            rows = zip(ratio, low, high, adjusted, strict=True)
+            said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
+            corrected.append(adjusted)
+    finally:
+        gc.unfreeze()
+    return np.array(said), np.array(corrected)

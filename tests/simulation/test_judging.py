@@ -1,0 +1,65 @@
+"""What judges simulated studies is what judges real ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.processes import by_seat, logs, processes
+from analysis.simulation.conditions import facts
+from analysis.simulation.drawing import Deal
+from analysis.simulation.judging import judge, medians, verdicts
+from analysis.statistics import student, students
+from analysis.study import Seat
+from analysis.tables import Findings
+from tests.analysis.synthetic import Recipe
+from tests.simulation.records import MS, simulated
+
+
+def test_students_is_student_of_every_row() -> None:
+    rows = np.random.default_rng(1).normal(0.1, 0.2, (20, 5))
+    rows[3], rows[4] = 0.0, 0.1 + 0.2
+    for place, row in enumerate(rows):
+        one = student(row.tolist(), 0.95)
+        wanted = (one.mean, one.sd, one.low, one.high, one.p)
+        assert tuple(part[place] for part in students(rows, 0.95)) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("turn", [6, 7])  # an even and an odd number of steady mini-batches
+def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
+    recipe = Recipe(turn=turn, rounds=7, replicates=3)
+    machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
+    found = by_seat(processes(machine))
+    for workload, own in drawn.items():
+        mine = medians(own, Deal(rounds=7, turn=turn)) + np.log(MS)
+        for place, contender in enumerate(recipe.contenders):
+            theirs = logs(found[Seat.of(workload, contender)])
+            assert mine[:, place] == pytest.approx(theirs.to_numpy(), abs=2e-6)
+
+
+@pytest.mark.parametrize("cv", [0.003, 0.03])
+def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
+    """Ratio, interval, p, Holm's p and verdict of every row of a whole study, with the rows in
+    the order of the report."""
+    recipe = Recipe(replicates=5)
+    machine, drawn = simulated(tmp_path, recipe, [facts(cv)] * 8, seed=7)
+    rows = [row for row in Findings(machine).comparisons if row.ratio]
+    assert len(rows) == 8
+    names = [contender.name for contender in recipe.contenders]
+    ratios = []
+    for row in rows:
+        own = medians(drawn[row.workload], Deal())
+        one, other = (
+            names.index(f"{framework}/{row.variant}/{row.device}/{row.threads}")
+            for framework in (row.framework, row.reference)
+        )
+        ratios.append(own[:, one] - own[:, other])
+    mine = judge(np.array(ratios).T[None])
+    said, adjusted = verdicts(mine)
+    for place, row in enumerate(rows):
+        assert np.exp(mine.mean[0, place]) == pytest.approx(row.ratio, rel=1e-5)
+        assert np.exp(mine.low[0, place]) == pytest.approx(row.ratio_low, rel=1e-5)
+        assert np.exp(mine.high[0, place]) == pytest.approx(row.ratio_high, rel=1e-5)
+        assert mine.p[0, place] == pytest.approx(row.p, rel=1e-3)
+        assert adjusted[0, place] == pytest.approx(row.p_adjusted, rel=1e-3)
+        assert said[0, place] == row.verdict
