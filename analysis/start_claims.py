@@ -23,7 +23,7 @@ def start_table(findings: Findings) -> Display:
                 three(row.excess_s), *estimate(row.total_s, row.total_low_s, row.total_high_s),
                 ahead(row),
             ]
-            for row in findings.machine.without_traps(findings.start)
+            for row in findings.machine.matched_rows(findings.start)
         ],
         [] if any(row.import_s is not None for row in findings.start) else [
             ("import", "was not timed in these records, so no total is told.")
@@ -66,7 +66,7 @@ def between(row: StartLine) -> str:
 def start_summary(findings: Findings) -> str:
     """One sentence, for each pair of frameworks; "" where no start was timed."""
     pairs: dict[tuple[str, str], list[StartLine]] = {}
-    for row in findings.machine.without_traps(findings.start):
+    for row in findings.machine.matched_rows(findings.start):
         if row.ahead:
             pairs.setdefault((row.framework, row.reference), []).append(row)
     return " ".join(told(*names, rows) for names, rows in pairs.items())
