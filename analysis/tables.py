@@ -119,12 +119,8 @@ class Findings:
     def weathered(self) -> list[tuple[Comparison, Comparison]]:
         """Each comparison that has a ratio, and the same without the flagged turns."""
         calm = without_flagged(self.machine, self.turns)
-        again = self.comparisons
-        if calm is not self.machine:
-            steady = marked(sound(calm), self.found.starts)
-            measured = by_seat(processes(steady))
-            again = comparisons(calm, self.roster, measured, self.trajectories, self.found.unsteady)
-        return side_by_side(self.comparisons, again)
+        again = self if calm is self.machine else Findings(calm)
+        return side_by_side(self.comparisons, again.comparisons)
 
     @property
     def unflagged(self) -> list[Comparison]:

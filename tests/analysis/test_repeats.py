@@ -97,7 +97,7 @@ def test_what_only_some_runs_measured_is_not_shown(run: Make) -> None:
     (row,) = held(*folders)
     assert row.verdicts == "not in all runs" and row.found[1] is None and row.p is None
     assert main([str(folder) for folder in folders]) == 1
-    (row,) = held(run(3, replicates=1), run(4, replicates=1))
+    (row,) = held(run(5, replicates=1), run(6, replicates=1))
     assert row.verdicts == "agree" and not row.sound  # without intervals nothing overlaps
 
 

@@ -19,7 +19,7 @@ from analysis.proofs import certificate_table, deviation_table, optimiser_table,
 from analysis.settings import agree
 from analysis.statistics import detectable, replicates_needed
 from analysis.study import Seat
-from analysis.tables import KINDS, Findings, tables
+from analysis.tables import KINDS, OPTIONAL, Findings, tables
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 
 Found = Callable[[Recipe], Findings]
@@ -349,7 +349,7 @@ def test_columns(findings: Findings) -> None:
         "ratio_high p p_adjusted verdict detectable replicates_needed certificate",
     }
     written = {name: pd.read_csv(io.StringIO(t)) for name, t in tables([findings]).items()}
-    assert set(written) == set(KINDS) - {"traps", "controls"}  # which this study has not
+    assert set(written) == set(KINDS) - set(OPTIONAL)  # which this study has not
     for name, columns in wanted.items():
         assert set(columns.split()) <= set(written[name].columns)
     assert all("machine" in table.columns for table in written.values())
