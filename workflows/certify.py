@@ -6,8 +6,12 @@
 import argparse
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from frameworks.contract import Unavailable
 from frameworks.workloads import narrowed
@@ -16,11 +20,12 @@ from workflows.diagnosis import examine
 from workflows.examination import FAILED, Examination
 from workflows.folders import Folders
 from workflows.lock import machine_lock
+from workflows.machine import available_cores
 from workflows.parts import others
 from workflows.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.process import WorkerDied
 from workflows.progress import Progress
-from workflows.records import CertificateRecord
+from workflows.records import CertificateRecord, CertificateRow
 from workflows.storage import RecordError, write_json
 from workflows.tracing import Reference, Tracing
 
@@ -31,13 +36,23 @@ def certify(
     """Certificates of one framework's contenders on one workload, against the reference's
     traces, which `make_reference` has left."""
     study, reference = plan.study, plan.reference
-    rows = []
     own = [contender for contender in plan.contenders if contender.framework == name]
-    with Tracing(plan, workload, folders) as tracing:
-        for number, contender in enumerate(own):
-            say = partial(say_part, progress, number, contender)
-            traces = Reference(folders.traces(workload))
-            rows.append(Examination(tracing, contender, traces, say).row())
+    rows: dict[str, CertificateRow] = {}
+    with ExitStack() as stack:
+        found = list(side_by_side(own, len(available_cores())))
+        tracings = [stack.enter_context(Tracing(plan, workload, folders))
+                    for _ in range(max(map(len, found)))]  # fmt: skip
+        tracing, pool = tracings[0], stack.enter_context(ThreadPoolExecutor())
+        for group in found:
+            say = partial(say_part, progress, len(rows), Lock())
+            examined = pool.map(
+                lambda contender, tracing, say=say: Examination(
+                    tracing, contender, Reference(folders.traces(workload)), partial(say, contender)
+                ).row(),
+                group,
+                tracings,
+            )
+            rows |= {row.name: row for row in examined}
     return CertificateRecord(
         study=study.study,
         machine=plan.machine,
@@ -51,12 +66,30 @@ def certify(
         narrowed=tracing.narrow,
         parameters=tracing.workload.parameters,
         parameters_long=narrowed(tracing.workload).parameters,
-        rows=rows,
+        rows=[rows[contender.name] for contender in own],
     )
 
 
-def say_part(progress: Progress, number: int, contender: PlannedContender, text: str) -> None:
-    progress.update(number, f"{contender.name}, {text}", None)
+def side_by_side(
+    contenders: Sequence[PlannedContender], cores: int
+) -> Iterator[list[PlannedContender]]:
+    """Groups that are examined at once, since nothing is timed: as many as there are cores for,
+    those that use few first; whoever uses a GPU, alone."""
+    group: list[PlannedContender] = []
+    for contender in sorted(contenders, key=lambda c: (c.device != "cpu", c.threads)):
+        threads = sum(one.threads for one in [*group, contender])
+        if group and (threads > cores or contender.device != "cpu"):
+            yield group
+            group = []
+        group.append(contender)
+    yield group
+
+
+def say_part(
+    progress: Progress, number: int, lock: Lock, contender: PlannedContender, text: str
+) -> None:
+    with lock:
+        progress.update(number, f"{contender.name}, {text}", None)
 
 
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:

@@ -59,6 +59,8 @@ class Contest(Company):
             for number, order in enumerate(self.orders, 1):
                 self.deal_round(number, order, report)
             for index in self.still(self.running):
+                if self.records[index].runs:  # a control's are those of its contender
+                    continue
                 with self.failing(index):
                     answer = self.ask(index, "settings")
                     self.records[index].settings = answer["settings"]
@@ -69,8 +71,7 @@ class Contest(Company):
                 worker.dismiss()
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
-        """One turn for each. Round 0 builds and warms up; the others start from the initial
-        weights again, all on the same mini-batches."""
+        """One turn for each, in this order; round 0 is warm-up."""
         for position, index in enumerate(order):
             record = self.records[index]
             if record.status != "ok":  # its position stays empty, the balance of others holds
@@ -78,37 +79,45 @@ class Contest(Company):
             report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
             begin = time.monotonic()
             with self.failing(index):
-                rebuild: bool | None = framework(record.framework).variants[record.built].rebuilds
-                if self.hosts[index] not in self.built:
-                    answer = self.ask(
-                        index, "build", variant=record.built, offset_ns=self.offset_ns
-                    )
-                    self.built.add(self.hosts[index])
-                    record.build_s, rebuild = answer["build_s"], None
-                if number == 0:
-                    first, count, settle = 0, self.deal.warmup, self.deal.warmup
-                else:
-                    first = self.deal.warmup + (number - 1) * self.deal.turn
-                    count, settle = self.deal.turn, self.deal.settle
-                pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
-                before = look(pid, cores)
-                rows = self.ask(
-                    index, "turn", first=first, count=count, rebuild=rebuild, spin=record.spin
-                )
-                after = look(pid, cores)
-                self.columns.add(record, number, position, settle, rows)
-                self.dealt.append(
-                    TurnRecord(
-                        round=number,
-                        position=position,
-                        contender=record.name,
-                        start_ns=before.now_ns + self.offset_ns,
-                        cores=len(cores),
-                        switches=sum(rows["switches"]),
-                        **between(before, after),
-                    )
-                )
+                rebuild = framework(record.framework).variants[record.built].rebuilds
+                built = self.build(index)
+                self.turn(index, number, position, None if built else rebuild)
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
+
+    def build(self, index: int) -> bool:
+        """Build the network, where its process has none yet; whether that was so."""
+        if self.hosts[index] in self.built:
+            return False
+        record = self.records[index]
+        answer = self.ask(index, "build", variant=record.built, offset_ns=self.offset_ns)
+        self.built.add(self.hosts[index])
+        record.build_s = answer["build_s"]
+        return True
+
+    def turn(self, index: int, number: int, position: int, rebuild: bool | None) -> None:
+        """One turn, with a look at the weather around it. All but the first of a process start
+        from the initial weights again, all of a round on the same mini-batches."""
+        record = self.records[index]
+        first, count, settle = 0, self.deal.warmup, self.deal.warmup
+        if number:
+            first = self.deal.warmup + (number - 1) * self.deal.turn
+            count, settle = self.deal.turn, self.deal.settle
+        pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
+        before = look(pid, cores)
+        rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild, spin=record.spin)
+        after = look(pid, cores)
+        self.columns.add(record, number, position, settle, rows)
+        self.dealt.append(
+            TurnRecord(
+                round=number,
+                position=position,
+                contender=record.name,
+                start_ns=before.now_ns + self.offset_ns,
+                cores=len(cores),
+                switches=sum(rows["switches"]),
+                **between(before, after),
+            )
+        )
 
     def probe_behaviour(self, report: Report) -> None:
         """What each contender really computes, after all timing. A probe that it does not

@@ -70,7 +70,8 @@ class Examination:
             if not self.trap:
                 self.gradients(worker, file)
         if not self.trap:
-            self.other_optimisers(scratch)
+            if self.contender.threads == self.tracing.fewest(self.contender):
+                self.other_optimisers(scratch)
             with self.tracing.process(self.contender, "float32") as worker:
                 self.as_timed(worker, file)
         judge(self.result, self.asked, self.deviations)
@@ -110,7 +111,7 @@ class Examination:
 
     def other_optimisers(self, scratch: Path) -> None:
         """An optimiser that a contender has not, or has wrong, is no reason to refuse a
-        workload without it."""
+        workload without it. A matter of formulas, so on the fewest threads alone."""
         for kind in others(self.tracing.parts):
             deviations = declared(self.contender, kind)
             try:

@@ -41,7 +41,7 @@ class Tracing:
     their processes."""
 
     def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
-        self.study = plan.study
+        self.plan, self.study = plan, plan.study
         self.workload = self.study.workload(workload)
         self.kind = self.workload.optimiser.kind
         self.narrow = narrowed(self.workload) != self.workload
@@ -57,6 +57,15 @@ class Tracing:
     def __exit__(self, *failure: object) -> None:
         self.open.close()
 
+    def fewest(self, contender: PlannedContender) -> int:
+        """Threads of the contender like this one that has fewest, of those that can run."""
+        alike = [
+            c.threads for c in self.plan.runnable
+            if (c.framework, c.variant, c.device)
+            == (contender.framework, contender.variant, contender.device)
+        ]  # fmt: skip
+        return min(alike)
+
     @contextmanager
     def process(
         self, contender: PlannedContender, precision: str = "float64"
@@ -64,7 +73,7 @@ class Tracing:
         """A process under the contender's conditions; variants share one until it fails."""
         key = (contender.framework, contender.device, contender.threads)
         if key not in self.workers:
-            log = self.logs / f"{'-'.join(map(str, key))}.log"
+            log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
             self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)
             self.open.enter_context(self.workers[key])
         worker = self.workers[key]

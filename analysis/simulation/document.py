@@ -5,7 +5,16 @@ from collections.abc import Iterable, Sequence
 from analysis.simulation.demands import demands
 from analysis.simulation.noise import Fits
 from analysis.simulation.scenarios import NO_DIFFERENCE, SCENARIOS
-from analysis.simulation.sections import beginning, equal, naive, noise, power, staged, unequal
+from analysis.simulation.sections import (
+    beginning,
+    equal,
+    naive,
+    noise,
+    power,
+    searched,
+    staged,
+    unequal,
+)
 from analysis.simulation.validation import Outcome, Validation
 
 INTRODUCTION = """\
@@ -14,7 +23,7 @@ INTRODUCTION = """\
 Real studies cannot tell whether their intervals are right, as nobody knows the true ratio. So
 {studies:,} studies are simulated for every scenario below, mini-batch by mini-batch, with a true
 ratio that is known: the default study's eight contenders in two workloads, five mini-batches of
-warm-up, eight rounds of turns of six, of which two settle. What comes out goes through the code
+warm-up, six rounds of turns of six, of which two settle. What comes out goes through the code
 of the report: a median per process, Student's interval over replicates, Holm's correction,
 verdicts. A method that is right says *faster* or *slower* of equal contenders in one row of
 twenty before correction, in one study of twenty after it, and its 95 % intervals cover the true
@@ -53,6 +62,7 @@ def document(fits: Fits, validation: Validation, first: Sequence[Outcome]) -> st
         power(validation.outcomes),
         naive(validation),
         staged(validation),
+        searched(validation),
         noise(fits),
         beginning(first),
     ]

@@ -10,7 +10,14 @@ from analysis.simulation.noise import Fits, Noise
 from analysis.simulation.scenarios import NO_DIFFERENCE
 from analysis.simulation.staged import MOST
 from analysis.simulation.studies import PORTION
-from analysis.simulation.validation import DIFFERENCES, FITTED, JUST_OUTSIDE, Outcome, Validation
+from analysis.simulation.validation import (
+    DIFFERENCES,
+    FEWEST,
+    FITTED,
+    JUST_OUTSIDE,
+    Outcome,
+    Validation,
+)
 from analysis.words import three
 
 
@@ -100,6 +107,23 @@ def staged(validation: Validation) -> str:
             ],
         )  # fmt: skip
     return text
+
+
+def searched(validation: Validation) -> str:
+    one = validation.searched
+    return (
+        "## With steady state searched for\n\nThe report looks for each process's steady state "
+        "before it takes a median, and gives a contender without one no ratio. Searching takes "
+        f"far longer than all else, so this is of {-(-validation.studies // FEWEST):,} studies of "
+        "equal contenders under the fitted noise, in which every process is steady after the "
+        "warm-up as dealt.\n\n"
+        + table(
+            ("replicates", "false positives", "coverage", "contenders without steady state",
+             "processes found to start late", "processes found never to be steady"),
+            [(one.replicates, told(one.false), told(one.coverage), told(one.withheld),
+              told(one.later), told(one.never))],
+        )
+    )  # fmt: skip
 
 
 def noise(fits: Fits) -> str:

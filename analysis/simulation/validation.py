@@ -11,6 +11,7 @@ from analysis.simulation.naive import false_positives
 from analysis.simulation.noise import Noise
 from analysis.simulation.rates import Rate, joined
 from analysis.simulation.scenarios import MIDDLING, NO_DIFFERENCE, SCENARIOS, Scenario
+from analysis.simulation.searched import Searched, searched
 from analysis.simulation.staged import MOST, Staged, staged
 from analysis.simulation.studies import studies
 
@@ -19,6 +20,7 @@ JUST_OUTSIDE = 1 + MARGIN + 0.001
 DIFFERENCES = (1.03, 1.05, 1.10)  # of which the power is told
 STAGES = (3, 5, 8)
 FEWER = 5  # staged studies have many replicates, so fewer of them are drawn
+FEWEST = 20  # searching takes longest
 
 Report = Callable[[float, str], None]
 
@@ -49,6 +51,7 @@ class Validation:
     outcomes: list[Outcome]
     naive: dict[str, Rate]
     staged: dict[str, list[Staged]]
+    searched: Searched
 
 
 def validate(
@@ -63,7 +66,15 @@ def validate(
     for scenario in (SCENARIOS[FITTED], MIDDLING):
         portions = list(studies(scenario, fits, Deal(), -(-count // FEWER), MOST))
         grown[scenario.what] = [staged(portions, first) for first in STAGES]
-    return Validation(count, outcomes, naive, grown)
+    few = -(-count // FEWEST)
+    search = searched(
+        fits,
+        few,
+        lambda done: report(
+            len(SCENARIOS) + 2 + done / few, f"steady state, {done:,} of {few:,} studies"
+        ),
+    )
+    return Validation(count, outcomes, naive, grown, search)
 
 
 def scenarios(
@@ -82,7 +93,7 @@ def scenarios(
 
 def steps() -> int:
     """How far `report` counts."""
-    return len(SCENARIOS) + 2
+    return len(SCENARIOS) + 3
 
 
 def watched(

@@ -48,7 +48,7 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
     names = [contender.name for contender in recipe.contenders]
     ratios = []
     for row in rows:
-        own = medians(drawn[row.workload], Deal())
+        own = medians(drawn[row.workload], Deal(rounds=recipe.rounds))
         one, other = (
             names.index(f"{framework}/{row.variant}/{row.device}/{row.threads}")
             for framework in (row.framework, row.reference)

@@ -19,6 +19,7 @@ from analysis.simulation.naive import METHODS, false_positives
 from analysis.simulation.noise import COMMITTED, Fits, Noise
 from analysis.simulation.rates import Rate, rate
 from analysis.simulation.scenarios import NO_DIFFERENCE, SCENARIOS
+from analysis.simulation.searched import Searched
 from analysis.simulation.staged import MOST, staged, wanted
 from analysis.simulation.studies import studies
 from analysis.simulation.validation import Outcome, Validation, scenarios
@@ -168,7 +169,8 @@ def validation(**changes: Rate) -> Validation:
         zip(METHODS, [Rate(0.85, 0.84, 0.86, 0.83, 10000)] * 2 + [good["false"]], strict=True)
     )
     outcome = Outcome("harsh", 5, by_ratio={}, half_width=0.4, **{**good, **changes})
-    return Validation(10000, [outcome], naive, {})
+    search = Searched(5, good["false"], good["coverage"], *[Rate(0.03, 0.02, 0.04, 0.02, 4000)] * 3)
+    return Validation(10000, [outcome], naive, {}, search)
 
 
 def failed(found: Iterable[Demand]) -> list[str]:
