@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from analysis.certificates import Certificates
-from analysis.processes import logs
+from analysis.processes import paired
 from analysis.roster import Attendance
 from analysis.statistics import Verdict, detectable, holm, replicates_needed, student, verdict
 from analysis.study import Machine, Seat
@@ -138,7 +138,7 @@ def blank(
 
 def pairwise_logs(one: pd.DataFrame, other: pd.DataFrame) -> list[float]:
     """Logarithms of the ratios of the replicates in which both were measured."""
-    return (logs(one) - logs(other)).dropna().tolist()
+    return paired(one, other).tolist()
 
 
 def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:

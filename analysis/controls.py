@@ -14,18 +14,20 @@ from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories
 from analysis.traps import timed
 
-Outcome = Literal["right", "wrong", "not resolved", "not judged"]
+Outcome = Literal["right", "wrong", "not resolved", "not judged", "measured"]
 DIFFERENT = ("faster", "slower")
 
 
 @dataclass(frozen=True)
 class ControlLine:
-    """A row of controls.csv: `ratio` is the control's time over that of the contender `of`
-    which it is one, `truth` what it should be.
+    """A row of controls.csv: `ratio` is the control's time over that of the variant `against`,
+    `truth` what it should be. A twin is held against the contender `of` which it is one; so is
+    the one that only pauses, for which nobody knows the truth: its ratio says what pauses cost.
+    Slowed ones are held against that one, as they spin for as long, but partly on the clock.
 
     `p` is two-sided, that the ratio is the truth; `p_adjusted` Holm's over all controls of the
-    machine. `verdict` is what the study says of the pair, and `detectable` as in
-    comparisons.csv, both corrected over the slowed ones.
+    machine. `verdict` is what the study says of a control and the contender it is of, and
+    `detectable` as in comparisons.csv, both corrected over the slowed ones.
 
     A control is `wrong` where the study's own rule tells it from the truth, or calls a slowed
     one faster. A slowed one that is not told from its contender is `not resolved`.
@@ -36,11 +38,12 @@ class ControlLine:
     framework: str
     variant: str
     of: str
+    against: str
     device: str
     threads: int
     spin: float
     replicates: int
-    truth: float
+    truth: float | None
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
@@ -55,7 +58,16 @@ class ControlLine:
     @property
     def error(self) -> float:
         """How far the ratio is from the truth, either way: 0.05 for 1.05 and for 1 / 1.05."""
-        return math.expm1(abs(math.log(self.ratio / self.truth))) if self.ratio else 0.0
+        return (
+            math.expm1(abs(math.log(self.ratio / self.truth))) if self.ratio and self.truth else 0
+        )
+
+    @property
+    def furthest(self) -> float:
+        """The same of the end of its interval that is further off."""
+        if not (self.ratio_low and self.ratio_high and self.truth):
+            return self.error
+        return max(self.ratio_high / self.truth, self.truth / self.ratio_low) - 1
 
 
 def control_lines(
@@ -66,36 +78,52 @@ def control_lines(
     unsteady: dict[Seat, str],
 ) -> list[ControlLine]:
     controls = {seat: control for seat in roster if (control := machine.control(seat))}
-    if not controls:
-        return []
-    pairs = {seat: seat._replace(variant=control.of) for seat, control in controls.items()}
-    truths = {seat: 1 + control.spin for seat, control in controls.items()}
-    slowed = {seat: base for seat, base in pairs.items() if controls[seat].spin}
-    errors = timed(pairs, machine, roster, measured, unsteady, truths)
-    told = timed(slowed, machine, roster, measured, unsteady)
-    seen = dict(zip(slowed, told, strict=True))
+    originals = {seat: seat._replace(variant=control.of) for seat, control in controls.items()}
+    pausing = {originals[seat]: seat for seat, c in controls.items() if c.pause and not c.spin}
+    slowed = {seat: originals[seat] for seat, control in controls.items() if control.spin}
+    judging = {
+        seat: pausing.get(base, base) if seat in slowed else base
+        for seat, base in originals.items()
+        if seat not in pausing.values()
+    }
+    truths = {seat: 1 + controls[seat].spin for seat in judging}
+
+    def told(pairs: dict[Seat, Seat], truths: dict[Seat, float]) -> dict[Seat, Comparison]:
+        rows = timed(pairs, machine, roster, measured, unsteady, truths)
+        return dict(zip(pairs, rows, strict=True))
+
+    errors, seen = told(judging, truths), told(slowed, {})
+    costs = told({seat: base for base, seat in pausing.items()}, {})
     lines = []
-    for (seat, control), error in zip(controls.items(), errors, strict=True):
+    for seat, control in controls.items():
+        error = errors.get(seat) or costs[seat]
         as_told = seen.get(seat, error)
-        fault = trajectories.faults.get(seat, "")
+        ill = trajectories.faults.get(originals[seat], "")  # with nothing to hold it against
+        fault = "" if ill else trajectories.faults.get(seat, "")
+        outcome: Outcome = "measured"
+        if seat in judging or fault or ill:
+            outcome = judged(error, as_told, control.spin)
+            outcome = "wrong" if fault else "not judged" if ill else outcome
+        truth = truths.get(seat)
         lines.append(
             ControlLine(
                 machine=machine.name,
                 **seat._asdict(),
                 of=control.of,
+                against=judging.get(seat, originals[seat]).variant,
                 spin=control.spin,
                 replicates=error.replicates,
-                truth=truths[seat],
-                ratio=scaled(error.ratio, truths[seat]),
-                ratio_low=scaled(error.ratio_low, truths[seat]),
-                ratio_high=scaled(error.ratio_high, truths[seat]),
-                p=error.p,
-                p_adjusted=error.p_adjusted,
+                truth=truth,
+                ratio=scaled(error.ratio, truth or 1.0),
+                ratio_low=scaled(error.ratio_low, truth or 1.0),
+                ratio_high=scaled(error.ratio_high, truth or 1.0),
+                p=error.p if truth else None,
+                p_adjusted=error.p_adjusted if truth else None,
                 verdict=as_told.verdict,
                 detectable=as_told.detectable,
-                outcome="wrong" if fault else judged(error, as_told, control.spin),
+                outcome=outcome,
                 dataset=error.dataset,
-                reason=fault or error.reason,
+                reason=fault or ill or error.reason,
             )
         )
     return lines

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.processes import logs
+from analysis.processes import paired
 from analysis.roster import Attendance
 from analysis.statistics import student
 from analysis.study import Machine, Seat
@@ -68,7 +68,7 @@ def speed_up(
     if restless := [unsteady[side] for side in (seat, base) if side in unsteady]:
         reason = "; ".join(restless)
     elif seat in measured and base in measured:
-        gains = (logs(measured[base]) - logs(measured[seat])).dropna().tolist()
+        gains = paired(measured[base], measured[seat]).tolist()
         n = len(gains)
         reason = "" if n else "there is no replicate in which both were measured"
     else:

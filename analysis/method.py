@@ -123,9 +123,10 @@ def turns(findings: Findings) -> str:
     return (
         f"After {span(warm)} mini-batches of warm-up, {span(rounds)} rounds. In each round every "
         f"contender ran one turn of {span(turn['size'])} mini-batches while the others slept, in "
-        "an order drawn at random and balanced over the rounds. Each turn starts from the initial "
-        "weights and each round has mini-batches of its own, the same for all. Of a turn the "
-        f"first mini-batches ({span(turn['sum'])}) are kept and marked, but are not steady state."
+        "an order drawn at random, balanced as far as the number of rounds allows. Each turn "
+        "starts from the initial weights and each round has mini-batches of its own, the same for "
+        f"all. Of a turn the first mini-batches ({span(turn['sum'])}) are kept and marked, but are "
+        "not steady state."
     )
 
 

@@ -1,6 +1,6 @@
 """One row per process: what one contender showed in one replicate of one contest."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,8 @@ def sound(machine: Machine) -> pd.DataFrame:
 def processes(batches: pd.DataFrame) -> pd.DataFrame:
     """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
     and `q75` of transfer and step, medians of each part, the number of
-    `batches`; of warm-up their number and the very `first` mini-batch."""
+    `batches`; of warm-up their number and the very `first` mini-batch. `rounds` has the steady
+    times one by one, as a series with the round of each as its index."""
     batches = batches.sort_values([*COLUMNS, "replicate", "step"])
     keys = [*COLUMNS, "replicate"]
     steady = batches[~batches["warmup"]].groupby(keys)
@@ -41,6 +42,9 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
             "first": everything["ms"].first(),
         }
     )
+    table["rounds"] = pd.Series(
+        {key: rows.set_index("round")["ms"] for key, rows in steady}, dtype=object
+    ).reindex(table.index)
     return table[table["batches"].notna()].reset_index()
 
 
@@ -52,6 +56,19 @@ def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
         seat = Seat(workload, framework, variant, device, int(threads))
         found[seat] = rows.set_index("replicate").sort_index()
     return found
+
+
+def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
+    """Logarithms of the ratios of two seats' medians, by replicate, over the rounds in which
+    both were steady: weather that a round had is then on both sides or on neither."""
+    found = {}
+    for replicate in one.index.intersection(other.index):
+        sides: list[Any] = [rows.at[replicate, "rounds"] for rows in (one, other)]
+        shared = np.intersect1d(*(side.index for side in sides))
+        if len(shared):
+            medians = [float(side[side.index.isin(shared)].median()) for side in sides]
+            found[replicate] = np.log(medians[0] / medians[1])
+    return pd.Series(found, dtype=float)
 
 
 def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":

@@ -1,11 +1,12 @@
 """What it costs each contender to start, and when a slower start has paid off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.comparisons import reference
+from analysis.comparisons import Comparison
 from analysis.payoff import PayOff, pay_off
 from analysis.processes import COLUMNS
 from analysis.statistics import student
@@ -69,14 +70,28 @@ class StartLine:
 
 
 def start_lines(
-    machine: Machine, measured: dict[Seat, pd.DataFrame], dealt: pd.DataFrame, found: Found
+    machine: Machine,
+    measured: dict[Seat, pd.DataFrame],
+    dealt: pd.DataFrame,
+    found: Found,
+    comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
+    """Of all but controls; only who has a ratio of steps is held against anybody."""
     dealt = dealt[[*COLUMNS, "replicate", "round", "step", "warmup", "ms"]].sort_values("step")
-    costs = {seat: starting(machine, seat, rows, dealt, found) for seat, rows in measured.items()}
+    costs = {
+        seat: starting(machine, seat, rows, dealt, found)
+        for seat, rows in measured.items()
+        if not machine.control(seat)
+    }
+    bases = {
+        Seat(row.workload, row.framework, row.variant, row.device, row.threads): row.reference
+        for row in comparisons
+        if row.ratio is not None
+    }
     lines = []
     for seat, cost in costs.items():
-        base = seat._replace(framework=reference(machine, seat.workload, measured))
-        pair = compared(machine, seat, base, costs, found)
+        base = seat._replace(framework=bases.get(seat, seat.framework))
+        pair = compared(seat, base, costs, machine.study.confidence)
         ranges = {part: over(cost[part], machine.study.confidence) for part in PARTS}
         lines.append(
             StartLine(
@@ -110,7 +125,7 @@ def starting(
     for replicate, median in rows["median"].items():
         number = int(str(replicate))
         records = contests[number].contenders
-        same = [record for record in records if record.framework == seat.framework]
+        same = [r for r in records if (r.framework, r.device) == (seat.framework, seat.device)]
         mine = next(record for record in same if record.name == seat.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
         batches = own[own["replicate"] == number]
@@ -140,16 +155,11 @@ def over(values: "pd.Series[float]", confidence: float) -> Range:
 
 
 def compared(
-    machine: Machine, seat: Seat, base: Seat, costs: dict[Seat, pd.DataFrame], found: Found
+    seat: Seat, base: Seat, costs: dict[Seat, pd.DataFrame], confidence: float
 ) -> PayOff | None:
-    """None for what is not compared: the reference itself, traps, who has no steady state."""
-    if seat == base or base not in costs or machine.trap(seat):
-        return None
-    if {seat, base} & set(found.unsteady):
+    if seat == base:
         return None
     difference = (costs[seat] - costs[base])[["total", "step"]].dropna()
     if difference.empty:
         return None
-    return pay_off(
-        difference["total"].tolist(), difference["step"].tolist(), machine.study.confidence
-    )
+    return pay_off(difference["total"].tolist(), difference["step"].tolist(), confidence)

@@ -52,7 +52,7 @@ def doubt(row: StartLine) -> str:
     if row.steps_high is not None:
         high = f"{row.steps_high:,.0f}"
         return f", or until {high} at most" if never else f", or after {high} at most"
-    return ""
+    return " (one replicate, no interval)" if row.replicates < 2 else ""
 
 
 def between(row: StartLine) -> str:

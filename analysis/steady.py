@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.processes import COLUMNS
 from analysis.study import Machine, Seat
 from analysis.traces import traces
-from analysis.warmup import KINDS, Kind, detect
+from analysis.warmup import KINDS, MATTERS, Kind, detect
 from analysis.words import alike, decimal, listing
 
 INCONSISTENT = "inconsistent"
@@ -84,10 +84,10 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
     starts: dict[tuple[Seat, int], int] = {}
     steady = batches[~batches["warmup"]]
     medians = steady.groupby(COLUMNS)["ms"]
-    for seat, found, noise in traces(batches):
+    for seat, found, noise in traces(batches, machine.controls):
         if not any((trace.rounds > 0).any() for trace in found.values()):
             continue
-        verdicts = {r: detect(trace.series, machine.study.margin, noise)
+        verdicts = {r: detect(trace.series, MATTERS, noise)
                     for r, trace in found.items()}  # fmt: skip
         own = {
             (seat, r): int(found[r].steps[verdict.start])
@@ -125,12 +125,16 @@ COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
 
 
 def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.DataFrame:
-    """With `warmup` true for what came before steady state was found, too."""
+    """With `warmup` true for what came before steady state was found, too; in a process without
+    one, before the middle of where the contender's others found theirs."""
     if batches.empty or not starts:
         return batches
     table = pd.Series({(*seat, replicate): step for (seat, replicate), step in starts.items()})
     keys = pd.MultiIndex.from_frame(batches[[*COLUMNS, "replicate"]])
-    first = table.reindex(keys).fillna(0).to_numpy()
+    usual = table.groupby(level=list(range(len(COLUMNS)))).median()
+    others = usual.reindex(keys.droplevel(-1)).fillna(0).to_numpy()
+    own = table.reindex(keys).to_numpy()
+    first = np.where(np.isnan(own), others, own)
     return batches.assign(warmup=batches["warmup"] | (batches["step"] < first))
 
 

@@ -33,10 +33,12 @@ class Seat(NamedTuple):
 
 
 class Control(NamedTuple):
-    """A variant that is another once more, slowed by a share of its time: 0 for a twin."""
+    """A variant that is another once more, slowed by a share of its time: 0 for a twin. `pause`
+    is the share of its time for which it spins off the clock."""
 
     of: str
     spin: float
+    pause: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Machine:
     def controls(self) -> dict[tuple[str, str], Control]:
         """By framework and variant."""
         return {
-            (one.framework, one.variant): Control(one.runs, one.spin)
+            (one.framework, one.variant): Control(one.runs, one.spin, one.pause)
             for contest in self.records.contests
             for one in contest.contenders
             if one.runs
@@ -129,6 +131,7 @@ class Machine:
             *variant_order(control.of if control else seat.variant, "default"),
             *variant_order(seat.framework, self.study.reference),
             -1.0 if control is None else control.spin,
+            bool(control and control.pause),
         )
 
 

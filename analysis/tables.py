@@ -99,7 +99,7 @@ class Findings:
 
     @cached_property
     def start(self) -> list[StartLine]:
-        return start_lines(self.machine, self.measured, self.dealt, self.found)
+        return start_lines(self.machine, self.measured, self.dealt, self.found, self.comparisons)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

@@ -1,7 +1,7 @@
 """What the search for steady state looks at: each process's mini-batches in order, without the
 weather that it shared with the others of its contest."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -10,7 +10,7 @@ from statsmodels.robust.scale import qn_scale
 
 from analysis.processes import COLUMNS
 from analysis.segments import Scatter, Series, scatter
-from analysis.study import Seat
+from analysis.study import Seat, keyed
 
 OTHERS = 3  # fewer have no median that one of them could not move
 
@@ -24,11 +24,13 @@ class Trace(NamedTuple):
     rounds: Series
 
 
-def traces(batches: pd.DataFrame) -> Iterator[tuple[Seat, dict[int, Trace], Scatter | None]]:
+def traces(
+    batches: pd.DataFrame, controls: Collection[tuple[str, str]] = ()
+) -> Iterator[tuple[Seat, dict[int, Trace], Scatter | None]]:
     """The processes of each seat by replicate, and the scatter of their mini-batches; None
-    where there are too few to say."""
+    where there are too few to say. `controls` by framework and variant."""
     chosen = batches[~batches["warmup"] | (batches["round"] == 0)].sort_values("step")
-    chosen = chosen.assign(log=np.log(chosen["ms"]) - weather(batches))
+    chosen = chosen.assign(log=np.log(chosen["ms"]) - shared_by_others(batches, controls))
     for key, rows in chosen.groupby(COLUMNS):
         workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
         found = {
@@ -40,20 +42,24 @@ def traces(batches: pd.DataFrame) -> Iterator[tuple[Seat, dict[int, Trace], Scat
         yield Seat(workload, framework, variant, device, int(threads)), found, noise(found)
 
 
-def weather(batches: pd.DataFrame) -> "pd.Series[float]":
+def shared_by_others(
+    batches: pd.DataFrame, controls: Collection[tuple[str, str]]
+) -> "pd.Series[float]":
     """How much slower its round was than the contest as a whole, in logarithms: of each
-    mini-batch the median over the other contenders. A contender's own changes are not in it.
-    0 in the warm-up round, and where there are not enough others."""
-    contest = ["workload", "replicate"]
+    mini-batch the median over the other contenders with as many threads on the same device,
+    which share its cores. A contender's own changes are not in it, nor are controls, several of
+    which are one process. 0 in the warm-up round, and where there are not enough others."""
+    contest = ["workload", "replicate", "device", "threads"]
     steady = batches[~batches["warmup"] & (batches["round"] > 0)]
+    steady = steady[~keyed(steady).isin(list(controls))]
     logs = np.log(steady["ms"]).groupby([steady[k] for k in (*contest, "contender", "round")])
     rounds = logs.median().unstack("contender")
     levels = rounds.groupby(contest).transform("median")
     departures = rounds - levels
     factors = {
         name: others.median(axis=1).where(others.notna().sum(axis=1) >= OTHERS, 0.0)
-        for name in departures.columns
-        for others in [departures.drop(columns=name)]
+        for name in batches["contender"].unique()
+        for others in [departures.drop(columns=name, errors="ignore")]
     }
     keys = pd.MultiIndex.from_frame(batches[[*contest, "round", "contender"]])
     table = pd.DataFrame(factors).stack() if factors else pd.Series(dtype=float)

@@ -15,6 +15,7 @@ from analysis.segments import SHORTEST, Scatter, Segments, Series, scatter, segm
 Kind = Literal["flat", "warm-up", "slowdown", "no steady state", "too short"]
 KINDS: tuple[Kind, ...] = ("flat", "warm-up", "slowdown", "no steady state", "too short")
 
+MATTERS = 0.03  # relative difference of levels; the margin of verdicts is another question
 FEWEST = 12  # mini-batches; fewer have no level to speak of
 TAIL = 0.25  # of the series, at its end, must be steady; Barrett et al.: 500 of 2,000
 BURSTS = 0.25  # of what follows the start may leave the level and come back

@@ -141,18 +141,18 @@ def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
 def side_by_side(
     main: list[Comparison], again: list[Comparison]
 ) -> list[tuple[Comparison, Comparison]]:
-    """Each comparison with a ratio beside the one without the flagged turns, which has none
-    where no turn is left on one of its sides."""
+    """Each comparison with a ratio, or without a steady state, beside the one without the
+    flagged turns, which has none where no round is left in which both sides are calm."""
     found = {identity(row): row for row in again}
     pairs = []
     for row in main:
-        if row.ratio is not None:
+        if row.ratio is not None or row.verdict == "no steady state":
             other = found.get(identity(row))
-            if other is None or other.ratio is None:
+            if other is None or (other.ratio is None and other.verdict != "no steady state"):
                 other = replace(
                     row, replicates=0, ratio=None, ratio_low=None, ratio_high=None, p=None,
                     p_adjusted=None, verdict="missing", detectable=None, replicates_needed=None,
-                    reason="no replicate is left in which both have an unflagged turn",
+                    reason="no replicate is left with a round in which neither was flagged",
                 )  # fmt: skip
             pairs.append((row, other))
     return pairs

@@ -59,7 +59,8 @@ def shares(turns: list[TurnLine]) -> str:
     ):
         known = [turn for turn in turns if getattr(turn, name) is not None]
         if known:
-            share = sum(getattr(t, name) for t in known) / sum(t.duration_s for t in known)
+            cores_s = sum(turn.duration_s * turn.cores for turn in known)
+            share = sum(getattr(turn, name) for turn in known) / cores_s
             told.append(what.format(percent(max(share, 0.0))))
     return f" Over all turns {listing(told)}." if told else ""
 
@@ -79,7 +80,7 @@ def survival(pairs: list[Pair]) -> str:
         return "There is no comparison for them to change."
     if changed := changes(pairs):
         return f"Without them these verdicts change: {spoken(changed)}."
-    moved = max(abs((calm.ratio or 1) / (main.ratio or 1) - 1) for main, calm in pairs)
+    moved = max(abs((c.ratio or 1) / (m.ratio or 1) - 1) for m, c in pairs)
     return (
         "Without them every verdict stays the same, and "
         f"{f'ratios move by at most {percent(moved)}' if moved else 'no ratio moves'}."
@@ -90,7 +91,7 @@ def spoken(pairs: list[Pair]) -> str:
     """`mlp, TensorFlow, default, CPU, 1 thread (faster becomes cannot tell)`."""
     groups: dict[str, list[tuple[object, ...]]] = {}
     for main, calm in pairs:
-        left = calm.verdict if calm.ratio is not None else "nothing left to compare"
+        left = calm.verdict if calm.verdict != "missing" else "nothing left to compare"
         key = (main.workload, main.framework, main.variant, main.device, main.threads)
         groups.setdefault(f"{main.verdict} becomes {left}", []).append(key)
     return "; ".join(f"{crossed(keys)} ({what})" for what, keys in groups.items())
@@ -114,7 +115,7 @@ def weather_table(findings: Findings) -> Display | None:
                 f"{title(main.framework)} to {title(main.reference)}, {main.variant}",
                 *estimate(main.ratio, main.ratio_low, main.ratio_high), main.verdict,
                 *estimate(calm.ratio, calm.ratio_low, calm.ratio_high),
-                calm.verdict if calm.ratio is not None else "nothing left", str(calm.replicates),
+                calm.verdict if calm.verdict != "missing" else "nothing left", str(calm.replicates),
             ]
             for main, calm in findings.weathered
         ],

@@ -12,7 +12,7 @@ from workflows.folders import Folders
 from workflows.machine import available_cores
 from workflows.plan import Plan, PlannedContender
 from workflows.process import WorkerDied, WorkerProcess
-from workflows.records import Contender, ContenderRecord, Entrant
+from workflows.records import Contender, ContenderRecord, Entrant, Status
 
 Report = Callable[[int, str], None]
 
@@ -31,6 +31,7 @@ class Company:
                 **contender.parts(),
                 runs=contender.runs,
                 spin=contender.spin,
+                pause=contender.pause,
                 status="missing" if contender.missing else "ok",
                 reason=contender.missing,
                 versions=contender.versions,
@@ -42,18 +43,17 @@ class Company:
         self.workers: dict[int, WorkerProcess] = {}
 
     def start(self, stack: ExitStack, report: Report) -> None:
-        """All processes, in random order. The first of each framework imports alone, which is
-        timed; all others side by side, or starting would take as long as measuring."""
+        """All processes, in random order. The first of each framework on each device imports
+        alone, which is timed; all others side by side, or it would take as long as measuring."""
         order = [index for index in self.shuffled() if self.hosts[index] == index]
-        names = [self.records[index].framework for index in order]
+        names = [(self.records[index].framework, self.records[index].device) for index in order]
         first = [index for place, index in enumerate(order) if names.index(names[place]) == place]
         for index in first:
             self.open(stack, [index], report, alone=True)
         self.open(stack, [index for index in order if index not in first], report)
         for index in self.running:
-            record, host = self.records[index], self.records[self.hosts[index]]
-            record.status, record.reason, record.versions = host.status, host.reason, host.versions
-            if host.status == "ok":
+            self.records[index].versions = self.records[self.hosts[index]].versions
+            if self.records[index].status == "ok":
                 self.workers[index] = self.workers[self.hosts[index]]
 
     def open(
@@ -89,13 +89,19 @@ class Company:
 
     @contextmanager
     def failing(self, index: int) -> Iterator[None]:
-        """What goes wrong with one contender becomes its record; the others play on."""
+        """What goes wrong with one contender becomes its record, and that of all in its
+        process; the others play on."""
         try:
             yield
         except WorkerDied as death:
-            self.records[index].status, self.records[index].reason = "failed", death.reason
+            self.gone(index, "failed", death.reason)
         except Unavailable as reason:
-            self.records[index].status, self.records[index].reason = "missing", str(reason)
+            self.gone(index, "missing", str(reason))
+
+    def gone(self, index: int, status: Status, reason: str) -> None:
+        for record, host in zip(self.records, self.hosts, strict=True):
+            if host == self.hosts[index] and record.status == "ok":
+                record.status, record.reason = status, reason
 
     def still(self, indices: list[int]) -> Iterator[int]:
         """Those of them that have not failed, looked at one by one."""

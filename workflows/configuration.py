@@ -125,10 +125,13 @@ def told_apart(shares: list[float]) -> list[float]:
 
 
 class ControlsEntry(Section):
-    """A contender once more, in a process of its own, so that the study tests itself.
+    """A contender once more, in another process, so that the study tests itself.
 
     `twin` is the contender against itself, and must come out the same; each of `handicaps` is
     the same again, slowed by the harness by that share of its time, and must come out as that.
+    Spinning for a while makes the step after it slower as well, on processors whose caches
+    others use meanwhile. So with handicaps comes one that spins off the clock only, against
+    which they are held, and all spin for as long in all.
     `of` the reference framework (its `variant`, or the first it has), or `all` contenders.
     `alone`: an A/A study, in which no framework is compared with another.
     """
@@ -150,10 +153,13 @@ class ControlsEntry(Section):
         return self
 
     @property
-    def kinds(self) -> list[tuple[str, float]]:
-        """Each control's label, and the share by which it is slowed."""
-        slowed = [(percentage(share), share) for share in self.handicaps]
-        return [("twin", 0.0)] * self.twin + slowed
+    def kinds(self) -> list[tuple[str, float, float]]:
+        """Each control's label, the share by which it is slowed, and the share of its time for
+        which it spins off the clock."""
+        longest = max(self.handicaps, default=0.0)
+        slowed = [(percentage(share), share, longest - share) for share in self.handicaps]
+        paused = [("paused", 0.0, longest)] * bool(slowed)
+        return [("twin", 0.0, 0.0)] * self.twin + paused + slowed
 
 
 class Configuration(Section):

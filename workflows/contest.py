@@ -59,8 +59,6 @@ class Contest(Company):
             for number, order in enumerate(self.orders, 1):
                 self.deal_round(number, order, report)
             for index in self.still(self.running):
-                if self.records[index].runs:  # a control's are those of its contender
-                    continue
                 with self.failing(index):
                     answer = self.ask(index, "settings")
                     self.records[index].settings = answer["settings"]
@@ -104,7 +102,10 @@ class Contest(Company):
             count, settle = self.deal.turn, self.deal.settle
         pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
         before = look(pid, cores)
-        rows = self.ask(index, "turn", first=first, count=count, rebuild=rebuild, spin=record.spin)
+        rows = self.ask(
+            index, "turn", first=first, count=count, rebuild=rebuild,
+            spin=record.spin, pause=record.pause,
+        )  # fmt: skip
         after = look(pid, cores)
         self.columns.add(record, number, position, settle, rows)
         self.dealt.append(

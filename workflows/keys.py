@@ -118,6 +118,7 @@ def contest_key(study: Configuration, workload: str) -> str:
         {
             "workload": to_dict(study.workload(workload)),
             "contenders": asked,
+            "entrants": files_hash("workflows/plan.py"),  # it decides who the controls are of
             "frameworks": [framework_key(study, name) for name in names],
             "contest": study.contest.model_dump(),
             "controls": study.controls and study.controls.model_dump(exclude={"alone"}),

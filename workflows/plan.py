@@ -70,7 +70,10 @@ class Plan(Record):
     @property
     def measuring(self) -> dict[str, Any]:
         """The configuration as far as it can change what a contest measures."""
-        return {key: v for key, v in self.configuration.items() if key not in CONCLUDING}
+        found = {key: v for key, v in self.configuration.items() if key not in CONCLUDING}
+        if found.get("controls"):  # whether others are compared is a matter of the report
+            found["controls"] = {k: v for k, v in found["controls"].items() if k != "alone"}
+        return found
 
     @property
     def runnable(self) -> list[PlannedContender]:
@@ -140,9 +143,9 @@ def controls(
             )
         ]  # fmt: skip
     for contender in able:
-        for label, spin in asked.kinds:
+        for label, spin, pause in asked.kinds:
             name = f"{contender.variant}+{label}"
-            update = {"variant": name, "runs": contender.variant, "spin": spin}
+            update = {"variant": name, "runs": contender.variant, "spin": spin, "pause": pause}
             yield contender.model_copy(update=update)
 
 

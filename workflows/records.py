@@ -71,11 +71,13 @@ class Entrant(Contender):
     its other controls.
 
     A control `runs` the variant of that name, while its own `variant` says what it is for
-    (`tuned+twin`, `tuned+5%`); the harness makes its mini-batches longer by `spin`, a share.
+    (`tuned+twin`, `tuned+5%`); the harness makes its mini-batches longer by `spin`, a share, and
+    spins for `pause` between them, off the clock.
     """
 
     runs: str = ""
     spin: float = 0.0
+    pause: float = 0.0
 
     @property
     def built(self) -> str:

@@ -33,7 +33,7 @@ class Untimed:
             self.initial = {name: stored[name] for name in self.workload.parameter_shapes}
         self.host_inputs = np.empty_like(self.inputs[0])
         self.host_targets = np.empty_like(self.targets[0])
-        self.steps: Counter[float] = Counter()  # controls in one process count apart
+        self.steps: Counter[tuple[float, float]] = Counter()  # controls in one process count apart
         return {}
 
     def behaviour(self, variant: str) -> dict[str, Any]:

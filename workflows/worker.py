@@ -67,12 +67,12 @@ class Worker(Untimed):
         return {"build_s": (clock() - begin) / 1e9}
 
     def turn(
-        self, first: int, count: int, rebuild: bool | None, spin: float = 0.0
+        self, first: int, count: int, rebuild: bool | None, spin: float = 0.0, pause: float = 0.0
     ) -> dict[str, Any]:
         """Train on mini-batches `first` to `first + count - 1`, from the initial weights:
         on a freshly built model, in the same model restored, or (None) as it is. A control is
-        slowed by `spin`, a share of its time."""
-        self.spin = spin
+        slowed by `spin`, a share of its time, and waits for `pause`, another, off the clock."""
+        self.spin, self.pause = spin, pause
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
@@ -84,7 +84,8 @@ class Worker(Untimed):
 
     def measure(self, index: int) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each fenced by the device. The step of a
-        control lasts until transfer and step have taken `1 + spin` times as long."""
+        control lasts until transfer and step have taken `1 + spin` times as long; then it spins
+        for `pause` times as long once more, which is in no time."""
         trainer = self.trainer
         before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
         cpu = time.process_time_ns()
@@ -97,17 +98,17 @@ class Worker(Untimed):
         transferred = clock()
         trainer.step(batch)
         trainer.synchronise()
-        stepped = clock()
+        stepped = done = clock()
         if self.spin:
-            end = stepped + round(self.spin * (stepped - fetched))
-            while stepped < end:
-                stepped = clock()
+            stepped = spin_until(done + round(self.spin * (done - fetched)))
         cpu = time.process_time_ns() - cpu
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-        self.steps[self.spin] += 1
+        if self.pause:
+            spin_until(stepped + round(self.pause * (done - fetched)))
+        self.steps[self.spin, self.pause] += 1
         return {
             "batch": index,
-            "step": self.steps[self.spin] - 1,
+            "step": self.steps[self.spin, self.pause] - 1,
             "start_ns": start + self.offset_ns,
             "data_ns": fetched - start,
             "transfer_ns": transferred - fetched,
@@ -161,6 +162,13 @@ class Worker(Untimed):
 
 
 find = framework  # `open` has an argument of that name
+
+
+def spin_until(end: int) -> int:
+    """Do nothing but look at the clock; the time when it was over."""
+    while (now := clock()) < end:
+        pass
+    return now
 
 
 def threads() -> list[int]:

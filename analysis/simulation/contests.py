@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.processes import sound
 from analysis.simulation.moments import Floats, centred, differences, parted, scale
-from analysis.study import Machine
+from analysis.study import Machine, keyed
 from workflows.storage import RecordError
 
 SPIKED = 5.0  # standard deviations of a difference by which a spike sticks out of its turn
@@ -64,6 +64,7 @@ class Contests:
 def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
     """By workload, device and threads: those who share cores share the weather."""
     batches = sound(machine)
+    batches = batches[~keyed(batches).isin(list(machine.controls))]  # several are one process
     batches = batches.assign(log=np.log(batches["ms"])).sort_values("step")
     found = {}
     for key, rows in batches.groupby(["workload", "device", "threads"], sort=False):

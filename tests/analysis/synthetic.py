@@ -85,6 +85,7 @@ class Recipe:
     # of the reference's `controlled` with fewest threads: said to be slowed by, and true ratio
     controls: Sequence[tuple[float, float]] = ()
     controlled: str = "tuned"
+    paused: float = 0.0  # time of one that spins off the clock over that of its contender, if any
     alone: bool = False
     environment: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
 
@@ -112,6 +113,10 @@ class Recipe:
             )
             for spin, ratio in self.controls
         ]  # fmt: skip
+        if self.paused:
+            last = made[-1][0]
+            one = {"variant": f"{self.controlled}+paused", "spin": 0.0, "pause": last.spin}
+            made.append((last.model_copy(update=one), self.paused))
         return {control.name: (control, ratio) for control, ratio in made}
 
     def original(self, contender: r.Contender) -> r.Contender:
@@ -249,6 +254,7 @@ def make_contender(
         **contender.parts(),
         runs=control.runs if control else "",
         spin=control.spin if control else 0.0,
+        pause=control.pause if control else 0.0,
         took_s=3.0,
         status="ok",
         versions=VERSIONS.get(contender.framework, {}),

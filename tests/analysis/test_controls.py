@@ -69,7 +69,9 @@ def test_a_biased_twin_is_caught_and_heads_the_report(
     assert "instead of 1. So the harness or the machine sees differences that are" in notice.text
     (row,) = [row for row in findings.controls if not row.spin]
     assert row.error == pytest.approx(0.05, abs=0.015)
-    assert f"do not believe any difference of {100 * row.error:.2g} % or less in mlp" in notice.text
+    assert row.furthest > row.error
+    size = f"{100 * row.furthest:.2g}"
+    assert f"do not believe any difference of {size} % or less in mlp" in notice.text
     write_report([findings.machine], tmp_path / "out")
     for name in ("report.md", "report.html"):
         page = (tmp_path / "out" / name).read_text()
@@ -86,6 +88,27 @@ def test_a_handicap_that_was_not_applied_is_caught(found: Make) -> None:
     assert "slowed by 10 % took " in text(findings) and "instead of 1.1;" in text(findings)
     assert "gets differences wrong that are there" in text(findings)
     assert "not there" not in text(findings)
+
+
+def test_what_pauses_cost_is_taken_out_of_the_slowed_ones(found: Make) -> None:
+    """Spinning makes the next step 8 % slower here, on the clock or off it."""
+    after_pauses = [(0.0, 1.0), *((spin, 1.08 * (1 + spin)) for spin in (0.05, 0.1, 0.25))]
+    recipe = replace(RECIPE, controls=after_pauses, workloads=("mlp",))
+    blind = found(replace(recipe, machine="blind"))
+    assert [*outcomes(blind).values()].count("wrong") == 3
+    findings = found(replace(recipe, paused=1.08))
+    assert outcomes(findings) == {
+        "tuned+twin": "right", "tuned+paused": "measured",
+        "tuned+5%": "right", "tuned+10%": "right", "tuned+25%": "right",
+    }  # fmt: skip
+    against = {row.variant: row.against for row in findings.controls}
+    assert against["tuned+twin"] == against["tuned+paused"] == "tuned"
+    assert {against[f"tuned+{spin}%"] for spin in (5, 10, 25)} == {"tuned+paused"}
+    paused = next(row for row in findings.controls if row.outcome == "measured")
+    assert paused.truth is None and paused.p is None and paused.ratio == pytest.approx(1.08, 0.02)
+    summary = control_summary(findings)
+    assert "all 4 came out right" in summary
+    assert "Pauses between steps alone made them " in summary and text(findings) == ""
 
 
 def test_what_is_too_small_for_the_study_is_not_wrong_but_said(found: Make) -> None:

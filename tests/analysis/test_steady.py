@@ -11,7 +11,7 @@ from analysis.claims import summary
 from analysis.displays import contender_table, steady_table
 from analysis.notices import notices
 from analysis.tables import Findings
-from analysis.traces import weather
+from analysis.traces import shared_by_others
 from analysis.weaknesses import weaknesses
 from tests.analysis.synthetic import Recipe
 
@@ -94,7 +94,7 @@ def test_weather_is_what_the_others_had(quiet: Findings) -> None:
     batches = quiet.dealt.copy()
     stormy = (batches["round"] == 4) & (batches["replicate"] == 2)
     batches.loc[stormy, "ms"] *= 1.5
-    change = weather(batches) - weather(quiet.dealt)
+    change = shared_by_others(batches, ()) - shared_by_others(quiet.dealt, ())
     assert change[stormy].to_numpy() == pytest.approx(np.log(1.5), abs=0.05)
     assert change[~stormy].abs().max() < 0.05
 
@@ -103,12 +103,14 @@ def test_weather_has_nothing_of_the_contender_itself(quiet: Findings) -> None:
     batches = quiet.dealt.copy()
     mine = batches["contender"] == WHO
     batches.loc[mine & (batches["round"] == 4), "ms"] *= 3
-    pd.testing.assert_series_equal(weather(batches)[mine], weather(quiet.dealt)[mine])
+    pd.testing.assert_series_equal(
+        shared_by_others(batches, ())[mine], shared_by_others(quiet.dealt, ())[mine]
+    )
 
 
 def test_two_contenders_have_no_weather(found: Callable[[Recipe], Findings]) -> None:
     two = found(replace(SMALL, variants=("tuned",)))
-    assert (weather(two.dealt) == 0).all()
+    assert (shared_by_others(two.dealt, ()) == 0).all()
     assert all(line.steady for line in two.steady)
 
 
@@ -118,3 +120,40 @@ def test_a_smoke_run_and_turns_of_one(found: Callable[[Recipe], Findings]) -> No
     shortest = found(replace(SMALL, machine="other", rounds=2, turn=3, warmup=1, replicates=1))
     assert {line.kind for line in shortest.steady} == {"too short"}
     assert all(row.ratio for row in shortest.comparisons if row.device == "cpu")
+
+
+def test_weather_cancels_where_one_side_starts_late(quiet: Findings) -> None:
+    """The machine slows down for everybody when the slow start of one contender ends: over rounds
+    of its own, each side would be held against other weather."""
+    before = next(row for row in quiet.comparisons if row.variant == "tuned" and row.ratio)
+    names = set(quiet.machine.batches["contender"])
+    throttled = quiet
+    for who in names:
+        throttled = changed(throttled, who, lambda rows: 1 + 0.2 * (rows["round"] >= 5))
+    late = changed(throttled, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 4))
+    assert line_of(late).start_median == pytest.approx(5 + 4 * 6 + 2, abs=1)
+    after = next(row for row in late.comparisons if row.variant == "tuned" and row.ratio)
+    assert before.ratio and after.ratio == pytest.approx(before.ratio, rel=0.02)
+
+
+def test_an_unsteady_process_counts_from_where_its_like_are_steady(quiet: Findings) -> None:
+    """Else its warm-up would be in its median, and not in those of the others."""
+    late = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 3))
+    burst = changed(
+        late, WHO, lambda rows: 1 + 1.0 * ((rows["round"] >= 7) & (rows["replicate"] == 2))
+    )
+    assert line_of(burst).none >= 1
+    seat = next(seat for seat in burst.measured if seat.contender == WHO)
+    rounds = burst.measured[seat].at[2, "rounds"].index
+    assert rounds.min() >= 3
+
+
+def test_only_those_with_a_ratio_are_held_against_each_other_at_the_start(
+    found: Callable[[Recipe], Findings],
+) -> None:
+    findings = found(replace(SMALL, refused=(WHO,)))
+    refused = next(row for row in findings.comparisons if row.variant == "tuned" and not row.ratio)
+    assert refused.verdict == "refused"
+    lines = {(line.framework, line.variant): line for line in findings.start}
+    assert lines["tensorflow", "tuned"].ahead == lines["tensorflow", "tuned"].reference == ""
+    assert lines["tensorflow", "default"].reference == "pytorch"

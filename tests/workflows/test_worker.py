@@ -91,6 +91,23 @@ def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch
         assert 0 <= transfer + step - wanted < 200  # once past the end, the clock is read again
 
 
+def test_a_pause_is_off_the_clock(worker, monkeypatch):
+    now = [0]
+
+    def passed(ns):
+        now[0] += ns
+        return now[0]
+
+    monkeypatch.setattr("workflows.worker.clock", lambda: passed(100))
+    monkeypatch.setattr(worker.trainer, "step", lambda batch: passed(1_000_000))
+    monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
+    rows = worker.turn(first=0, count=2, rebuild=None, spin=0.1, pause=0.4)
+    first, second = rows["start_ns"]
+    own = rows["transfer_ns"][0] + rows["step_ns"][0]
+    assert own == pytest.approx(1.1e6, rel=0.01)
+    assert second - first == pytest.approx(1.5e6, rel=0.01)
+
+
 def test_a_handicap_computes_the_same(worker):
     plain = worker.turn(first=0, count=4, rebuild=True)["loss"]
     slowed = worker.turn(first=0, count=4, rebuild=True, spin=0.5)
