@@ -7,15 +7,16 @@ import numpy as np
 
 from analysis.segments import Scatter
 from analysis.simulation.drawing import Array, Deal, draw
-from analysis.simulation.judging import ALPHA, MARGIN, Bools, Floats, judge
+from analysis.simulation.judging import ALPHA, Bools, Floats, judge
 from analysis.simulation.noise import Noise
 from analysis.simulation.rates import Rate, joined
 from analysis.simulation.scenarios import SCENARIOS, WORKLOADS
-from analysis.traces import Trace, noise
-from analysis.warmup import detect
+from analysis.traces import OTHERS, Trace, noise
+from analysis.warmup import MATTERS, detect
 
 SEED = 5
 REPLICATES = 5
+CORES = ((0, 1, 2, 3), (4, 5, 6, 7))  # contenders on one thread, and on two
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,15 @@ def searched(fits: Sequence[Noise], studies: int, report: Callable[[int], None])
         for workload in range(WORKLOADS):
             setup = scenario.build(fits, WORKLOADS * study + workload)
             logs = draw(setup.noises, setup.times, deal, REPLICATES, random)
-            found, begun = levels(logs, deal)
+            steady, begun = search(logs, deal, CORES)
             starts.append(begun)
             unsteady = 2 * np.isnan(begun).sum(axis=0) > REPLICATES
             withheld.append(unsteady)
             pairs = [pair for pair in setup.pairs if not unsteady[list(pair)].any()]
-            one, other = np.array(pairs, int).reshape(-1, 2).T
-            judged = judge((found[:, one] - found[:, other])[None])
+            if not pairs:
+                continue
+            found = np.array([ratios(logs, steady, deal, one, other) for one, other in pairs])
+            judged = judge(found.T[None])
             covered.append(judged.covers(0.0)[0])
             false.append(judged.p[0] < ALPHA)
     begun = np.concatenate([s.ravel() for s in starts])
@@ -61,13 +64,14 @@ def searched(fits: Sequence[Noise], studies: int, report: Callable[[int], None])
     )  # fmt: skip
 
 
-def levels(logs: Array, deal: Deal) -> tuple[Floats, Floats]:
-    """Of contests (contests, contenders, mini-batches): the logarithm of each process's median
-    over what is steady, and the step at which that begins, NaN where it never does."""
-    calm = logs.astype(float) - weather(logs, deal)
+def search(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> tuple[Bools, Floats]:
+    """Of contests (contests, contenders, mini-batches): what counts as steady, as
+    `analysis.steady.marked` has it, and the step at which each process's steady state begins, NaN
+    where it never does. `cores` are the contenders that share cores."""
+    calm = logs.astype(float) - shared_by_others(logs, deal, cores)
     chosen = np.flatnonzero(deal.steady | (deal.round == 0))
     rounds = deal.round[chosen].astype(float)
-    medians, starts = np.empty(logs.shape[:2]), np.full(logs.shape[:2], np.nan)
+    starts = np.full(logs.shape[:2], np.nan)
     for contender in range(logs.shape[1]):
         traces = {
             contest: Trace(calm[contest, contender, chosen], chosen.astype(float), rounds)
@@ -75,25 +79,40 @@ def levels(logs: Array, deal: Deal) -> tuple[Floats, Floats]:
         }
         scatter: Scatter | None = noise(traces)
         for contest, trace in traces.items():
-            found = detect(trace.series, MARGIN, scatter)
-            steady = deal.steady
+            found = detect(trace.series, MATTERS, scatter)
             if found.start < len(chosen):
                 starts[contest, contender] = chosen[found.start]
-                steady = steady & (np.arange(logs.shape[2]) >= chosen[found.start])
-            medians[contest, contender] = np.median(np.exp(logs[contest, contender, steady]))
-    return np.log(medians), starts
+    known = ~np.isnan(starts)
+    usual = [np.median(own[own == own]) if any(own == own) else 0.0 for own in starts.T]
+    begun = np.where(known, starts, np.array(usual)[None])
+    return deal.steady & (np.arange(logs.shape[2]) >= begun[..., None]), starts
 
 
-def weather(logs: Array, deal: Deal) -> Floats:
-    """As `analysis.traces.weather`: the median over the other contenders of how far each round
-    was from the contest's own level."""
-    rounds = range(1, deal.rounds + 1)
+def ratios(logs: Array, steady: Bools, deal: Deal, one: int, other: int) -> Floats:
+    """As `analysis.processes.paired`: of each contest, over the rounds that both sides share."""
+    found = np.empty(len(logs))
+    for contest, (own, counts) in enumerate(zip(logs.astype(float), steady, strict=True)):
+        shared = np.intersect1d(deal.round[counts[one]], deal.round[counts[other]])
+        both = np.isin(deal.round, shared)
+        sides = [np.median(np.exp(own[side, counts[side] & both])) for side in (one, other)]
+        found[contest] = np.log(sides[0] / sides[1])
+    return found
+
+
+def shared_by_others(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> Floats:
+    """As `analysis.traces.shared_by_others`: the median over the other contenders on the same
+    cores of how far each round was from the contest's own level."""
     turns = np.stack(
-        [np.median(logs[..., deal.steady & (deal.round == r)], axis=-1) for r in rounds], axis=-1
-    )
+        [np.median(logs[..., deal.steady & (deal.round == number)], axis=-1)
+         for number in range(1, deal.rounds + 1)], axis=-1,
+    )  # fmt: skip
     departures = turns - np.median(turns, axis=-1, keepdims=True)
     found = np.zeros(logs.shape)
-    for contender in range(logs.shape[1]):
-        others = np.median(np.delete(departures, contender, axis=1), axis=1)
-        found[:, contender, deal.round > 0] = others[:, deal.round[deal.round > 0] - 1]
+    for group in cores:
+        for contender in group:
+            others = [one for one in group if one != contender]
+            if len(others) >= OTHERS:
+                median = np.median(departures[:, others], axis=1)
+                dealt = deal.round > 0
+                found[:, contender, dealt] = median[:, deal.round[dealt] - 1]
     return found

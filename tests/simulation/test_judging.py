@@ -5,15 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.processes import by_seat, logs, processes
+from analysis.processes import by_seat, logs, processes, sound
 from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal
 from analysis.simulation.judging import judge, medians, verdicts
+from analysis.simulation.searched import ratios as paired
+from analysis.simulation.searched import search
 from analysis.statistics import student, students
 from analysis.study import Seat
 from analysis.tables import Findings
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import MS, simulated
+from tests.simulation.test_searched import CORES
 
 
 def test_students_is_student_of_every_row() -> None:
@@ -29,7 +32,7 @@ def test_students_is_student_of_every_row() -> None:
 def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
     recipe = Recipe(turn=turn, rounds=7, replicates=3)
     machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
-    found = by_seat(processes(machine))
+    found = by_seat(processes(sound(machine)))
     for workload, own in drawn.items():
         mine = medians(own, Deal(rounds=7, turn=turn)) + np.log(MS)
         for place, contender in enumerate(recipe.contenders):
@@ -46,14 +49,14 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
     rows = [row for row in Findings(machine).comparisons if row.ratio]
     assert len(rows) == 8
     names = [contender.name for contender in recipe.contenders]
-    ratios = []
+    deal, ratios = Deal(rounds=recipe.rounds), []
     for row in rows:
-        own = medians(drawn[row.workload], Deal(rounds=recipe.rounds))
         one, other = (
             names.index(f"{framework}/{row.variant}/{row.device}/{row.threads}")
             for framework in (row.framework, row.reference)
         )
-        ratios.append(own[:, one] - own[:, other])
+        steady, _ = search(drawn[row.workload], deal, CORES)
+        ratios.append(paired(drawn[row.workload], steady, deal, one, other))
     mine = judge(np.array(ratios).T[None])
     said, adjusted = verdicts(mine)
     for place, row in enumerate(rows):

@@ -9,37 +9,42 @@ import pytest
 from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal, draw
 from analysis.simulation.noise import COMMITTED, Fits
-from analysis.simulation.searched import levels, searched
+from analysis.simulation.searched import ratios, search, searched
 from analysis.tables import Findings
 from tests.analysis.synthetic import Recipe
-from tests.simulation.records import MS, simulated
+from tests.simulation.records import simulated
 from workflows.storage import read_json
 
+CORES = ((0, 2, 4, 6), (1, 3, 5, 7))  # a recipe's contenders on one thread, and on two
 
-def test_medians_and_starts_are_those_of_the_report(tmp_path: Path) -> None:
+
+def test_ratios_and_starts_are_those_of_the_report(tmp_path: Path) -> None:
     recipe = Recipe(workloads=("mlp",), replicates=4)
     noise = replace(facts(0.05), warmup=(1.0, 0.5, 0.3, 0.2, 0.2))
     machine, drawn = simulated(tmp_path, recipe, [noise] * len(recipe.contenders))
-    found, starts = levels(drawn["mlp"], Deal(rounds=recipe.rounds))
+    deal, names = Deal(rounds=recipe.rounds), [one.name for one in recipe.contenders]
+    steady, starts = search(drawn["mlp"], deal, CORES)
     findings = Findings(machine)
-    seen = 0
-    for place, contender in enumerate(recipe.contenders):
-        for seat, rows in findings.measured.items():
-            if seat.contender == contender.name:
-                own = [findings.found.starts.get((seat, r), np.nan) for r in rows.index]
-                assert own == pytest.approx(starts[:, place].tolist(), nan_ok=True)
-                median = np.log(rows["median"].to_numpy() / MS)
-                assert median == pytest.approx(found[:, place], abs=1e-5)
-                seen += 1
-    assert seen == len(recipe.contenders)
+    for seat in findings.measured:
+        own = [findings.found.starts.get((seat, r), np.nan) for r in range(1, 5)]
+        mine = starts[:, names.index(seat.contender)]
+        assert own == pytest.approx(mine.tolist(), nan_ok=True)
+    rows = [row for row in findings.comparisons if row.ratio]
+    assert rows
+    for row in rows:
+        sides = [
+            f"{name}/{row.variant}/cpu/{row.threads}" for name in (row.framework, row.reference)
+        ]
+        found = ratios(drawn["mlp"], steady, deal, *(names.index(side) for side in sides))
+        assert np.exp(found.mean()) == pytest.approx(row.ratio, rel=1e-5)
     assert (starts > 0).mean() > 0.8  # the warm-up that was planted is found
 
 
 def test_a_late_change_is_no_steady_state() -> None:
     deal = Deal()
     logs = draw([facts(0.02)] * 4, [1.0] * 4, deal, 6, np.random.default_rng(1))
-    logs[:, 0, deal.round > 4] += 0.5
-    _, starts = levels(logs, deal)
+    logs[:, 0, deal.round > 5] += 0.5
+    _, starts = search(logs, deal, [range(4)])
     assert np.isnan(starts[:, 0]).mean() > 0.8 and np.isnan(starts[:, 1:]).mean() < 0.2
 
 

@@ -1,0 +1,118 @@
+"""Run one pair in turns, and each side alone, over and over; keep each estimate and its cost.
+
+`python -m benchmarks.efficiency.measure --data results/<machine>/<study>/data/mnist-cnn
+    --pair pytorch/default/cpu/1 tensorflow/default/cpu/1 --out estimates.csv`
+"""
+
+import argparse
+import math
+import random
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.noise.ways import WAYS
+from benchmarks.pairs import TIMEOUT_S, contender, run
+from workflows.company import cores_for
+from workflows.lock import machine_lock
+from workflows.machine import available_cores
+from workflows.plan import PlannedContender
+from workflows.process import WorkerProcess
+from workflows.progress import Progress
+
+WARMUP = 5
+LONG = 150  # mini-batches of a process that runs alone
+VALUES, VALUE_MS = 3, 100.0  # pyperf's: so many values a process, each of about 100 ms, and one
+# more before them, as warm-up (pyperf 2.6, `--values` and `--min-time`)
+
+
+def turns(
+    pair: tuple[PlannedContender, PlannedContender], data: Path, seed: int
+) -> dict[str, float]:
+    """One contest, as a study holds it."""
+    begin = time.monotonic()
+    rows = run(pair, WAYS["turns"], data, seed)
+    seconds = time.monotonic() - begin
+    medians = rows[(rows["round"] > 0) & (rows["place"] >= 2)].groupby("side")["ms"].median()
+    return {"log_ratio": math.log(medians[1] / medians[0]), "seconds": seconds}
+
+
+def alone(one: PlannedContender, data: Path, values: bool) -> dict[str, float]:
+    """One process from its start to its end: seconds of it all, and milliseconds of a
+    mini-batch; as `values`, few and their mean, else many and their median."""
+    begin = time.monotonic()
+    with WorkerProcess(one.interpreter, one) as worker:
+        worker.send_open(precision="float32", tf32=False)
+        worker.receive(TIMEOUT_S)
+        worker.ask("pin", TIMEOUT_S, cores=cores_for(one, available_cores()))
+        worker.ask("load", TIMEOUT_S, folder=str(data.resolve()))
+        worker.ask("build", TIMEOUT_S, variant=one.variant)
+        warm = times(worker.ask("turn", TIMEOUT_S, first=0, count=WARMUP, rebuild=None))
+        count = LONG
+        if values:
+            loops = max(1, round(VALUE_MS / warm.iloc[1:].median()))
+            count = (1 + VALUES) * loops
+        found = times(worker.ask("turn", TIMEOUT_S, first=WARMUP, count=count, rebuild=None))
+        ms = found.iloc[loops:].mean() if values else found.median()
+    return {"ms": float(ms), "seconds": time.monotonic() - begin}
+
+
+def times(answer: dict[str, list[int]]) -> "pd.Series[float]":
+    return (pd.Series(answer["transfer_ns"]) + pd.Series(answer["step_ns"])) / 1e6
+
+
+def cycle(
+    pair: tuple[PlannedContender, PlannedContender], data: Path, number: int
+) -> list[dict[str, object]]:
+    """One estimate by each method, the methods in random order and so are the sides, which
+    gives the others the benefit of alternating processes."""
+    chance, found = random.Random(number), []
+    for method in chance.sample(("turns", "long", "values"), 3):
+        if method == "turns":
+            swapped = chance.random() < 0.5
+            estimate = turns(pair[::-1] if swapped else pair, data, number)
+            estimate["log_ratio"] *= -1 if swapped else 1
+            found.append({"method": "contests in turns", **estimate})
+            continue
+        sides = {side: alone(pair[side], data, method == "values")
+                 for side in chance.sample((0, 1), 2)}  # fmt: skip
+        seconds = sides[0]["seconds"] + sides[1]["seconds"]
+        by_step = {"log_ratio": math.log(sides[1]["ms"] / sides[0]["ms"]), "seconds": seconds}
+        if method == "values":
+            found.append({"method": "process replication, no turns (as pyperf)", **by_step})
+            continue
+        found.append({"method": "one process after another", **by_step})
+        by_run = math.log(sides[1]["seconds"] / sides[0]["seconds"])
+        found.append({"method": "repeated whole runs (as hyperfine)", "log_ratio": by_run,
+                      "seconds": seconds})  # fmt: skip
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.efficiency.measure", description=__doc__
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a prepared workload's folder")
+    parser.add_argument("--pair", nargs=2, required=True, help="framework/variant/device/threads")
+    parser.add_argument("--cycles", type=int, default=24)
+    parser.add_argument("--out", type=Path, required=True, help="a CSV file, made or replaced")
+    arguments = parser.parse_args()
+    one, other = map(contender, arguments.pair)
+    rows: list[dict[str, object]] = []
+    with Progress(arguments.cycles, " and ".join(arguments.pair)) as progress:
+        for number in range(1, arguments.cycles + 1):
+            progress.update(number - 1, f"cycle {number}/{arguments.cycles}")
+            with machine_lock(progress.note):
+                rows += [
+                    {"cycle": number, **row} for row in cycle((one, other), arguments.data, number)
+                ]
+    table = pd.DataFrame(rows).assign(
+        workload=arguments.data.name, pair=" and ".join(arguments.pair)
+    )
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(arguments.out, index=False, float_format="%.6g")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The tables of docs/noise.md, from recorded pairs.
+
+`python -m benchmarks.noise benchmarks/noise/records/*.parquet`
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from scipy import stats
+
+from benchmarks.noise.scatter import STATISTICS, by_round, log_ratios, paired, scatter, steady
+from benchmarks.noise.ways import WAYS
+
+BASE = "turns"
+
+
+def ways_table(rows: pd.DataFrame) -> Iterator[str]:
+    """A row for each way; p is Brown and Forsythe's (1974), that it scatters as `turns` does."""
+    base = log_ratios(rows[rows["way"] == BASE], STATISTICS["median"])
+    usual = steady(rows[rows["way"] == BASE]).groupby("replicate")["ms"].median()
+    yield "| way | sd of the log-ratio | p | second over first | between, within | time |"
+    yield "|---|---|---|---|---|---|"
+    for way in sorted(set(rows["way"]), key=list(WAYS).index):
+        own = rows[rows["way"] == way]
+        logs = log_ratios(own, STATISTICS["median"])
+        times = steady(own).groupby("replicate")["ms"].median()
+        found = scatter(logs, paired(own), float((times / usual).median()))
+        p = "" if way == BASE else f"{stats.levene(logs, base, center='median').pvalue:.2g}"
+        yield (
+            f"| `{way}`: {WAYS[way].summary} "
+            f"| {found.sd:.3f} [{found.sd_low:.3f}, {found.sd_high:.3f}] | {p} "
+            f"| {percent(found.mean)} [{percent(found.mean_low)}, {percent(found.mean_high)}] "
+            f"| {found.between:.3f}, {found.within:.3f} | {found.time:.2f} |"
+        )
+
+
+def percent(log_ratio: float) -> str:
+    return f"{100 * log_ratio:+.1f} %"
+
+
+def statistics_table(rows: pd.DataFrame) -> Iterator[str]:
+    """The same pairs in turns, summarised otherwise."""
+    own = rows[rows["way"] == BASE]
+    turn = int(own["place"].max()) + 1
+    kept = [settle for settle in range(4) if settle < turn]
+    yield "| of a process | " + " | ".join(f"{n} set aside" for n in kept) + " |"
+    yield "|---" * (len(kept) + 1) + "|"
+    for name, statistic in STATISTICS.items():
+        sds = [log_ratios(own, statistic, settle).std(ddof=1) for settle in kept]
+        yield f"| {name} | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
+    sds = [by_round(own, settle).std(ddof=1) for settle in kept]
+    yield "| median of rounds, paired | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.noise", description=__doc__)
+    parser.add_argument("records", type=Path, nargs="+", help="as benchmarks.noise.measure left")
+    for path in parser.parse_args().records:
+        rows = pd.read_parquet(path)
+        print(f"\n### {rows['contender'].iloc[0]} on {rows['workload'].iloc[0]}\n")
+        print("\n".join(ways_table(rows)), end="\n\n")
+        if BASE in set(rows["way"]):
+            print("\n".join(statistics_table(rows)))
+
+
+if __name__ == "__main__":
+    main()

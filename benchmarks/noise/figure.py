@@ -1,0 +1,67 @@
+"""The figure of docs/noise.md: how far pairs come apart, by the way they were run.
+
+`python -m benchmarks.noise.figure benchmarks/noise/records/*.parquet --out docs/noise.svg`
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+from benchmarks.noise.scatter import STATISTICS, Scatter, log_ratios, paired, scatter
+from benchmarks.noise.ways import WAYS
+
+AIM = (0.01, 0.02)
+
+
+def scatters(rows: pd.DataFrame) -> dict[str, Scatter]:
+    found = {}
+    for way in WAYS:
+        own = rows[rows["way"] == way]
+        if len(own):
+            found[way] = scatter(log_ratios(own, STATISTICS["median"]), paired(own), 1.0)
+    return found
+
+
+def draw(records: list[Path], out: Path) -> None:
+    """One panel a file; a way's standard deviation with its 95 % interval."""
+    tables = [pd.read_parquet(path) for path in records]
+    panels = [scatters(rows) for rows in tables]
+    mpl.rcParams["svg.hashsalt"] = "samestep"
+    sns.set_theme(style="whitegrid", context="paper")
+    figure, axes = plt.subplots(
+        len(panels), 1, figsize=(7, 0.6 + 0.28 * sum(len(p) + 2 for p in panels)), sharex=True,
+        squeeze=False, height_ratios=[len(panel) + 1 for panel in panels],
+        layout="constrained",
+    )  # fmt: skip
+    for axis, rows, panel in zip(axes[:, 0], tables, panels, strict=True):
+        axis.axvspan(*AIM, color="0.9", zorder=0)
+        for place, one in enumerate(panel.values()):
+            axis.plot([one.sd_low, one.sd_high], [place, place], color="C0", lw=1.5)
+            axis.plot(one.sd, place, "o", color="C0", ms=5)
+        axis.set_yticks(range(len(panel)), list(panel))
+        axis.invert_yaxis()
+        axis.set_title(f"{rows['contender'].iloc[0]} on {rows['workload'].iloc[0]}", loc="left")
+        axis.set_xlim(left=0)
+        axis.grid(axis="y", visible=False)
+    axes[-1, 0].set_xlabel(
+        "standard deviation of a pair's log-ratio, with its 95 % interval; the band is the aim"
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.figure", description=__doc__)
+    parser.add_argument("records", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    draw(arguments.records, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

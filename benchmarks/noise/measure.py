@@ -1,0 +1,53 @@
+"""Run pairs of a contender with itself, way after way, in an order drawn anew in each replicate.
+
+`python -m benchmarks.noise.measure --data results/<machine>/<study>/data/mnist-cnn
+    --contender pytorch/default/cpu/1 --ways turns unpinned --out rows.parquet`
+"""
+
+import argparse
+import random
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.noise.ways import WAYS
+from benchmarks.pairs import contender, run
+from workflows.lock import machine_lock
+from workflows.progress import Progress
+
+SMALL = ("side", "round", "place", "replicate")
+
+
+def measure(data: Path, name: str, ways: list[str], replicates: int, seed: int) -> pd.DataFrame:
+    """All rows of all pairs, `replicates` of each way."""
+    one, rows = contender(name), []
+    with Progress(replicates * len(ways), f"{name} on {data.name}") as progress:
+        for replicate in range(1, replicates + 1):
+            order = random.Random(f"{seed} {replicate}").sample(ways, len(ways))
+            for number, way in enumerate(order):
+                progress.update((replicate - 1) * len(ways) + number, way)
+                with machine_lock(progress.note):
+                    found = run((one, one), WAYS[way], data, seed=1000 * replicate + number)
+                rows.append(found.assign(way=way, replicate=replicate))
+    table = pd.concat(rows).assign(contender=name, workload=data.name)
+    return table.astype({"ms": "float32", **dict.fromkeys(SMALL, "int16")}).round({"ms": 4})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.measure", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a prepared workload's folder")
+    parser.add_argument("--contender", required=True, help="framework/variant/device/threads")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="a Parquet file, made or replaced")
+    arguments = parser.parse_args()
+    rows = measure(
+        arguments.data, arguments.contender, arguments.ways, arguments.replicates, arguments.seed
+    )
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    rows.to_parquet(arguments.out, index=False, compression="zstd")
+
+
+if __name__ == "__main__":
+    main()

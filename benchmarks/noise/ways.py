@@ -1,0 +1,57 @@
+"""Ways to run a pair of processes: what may make two of the same come out different."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a pair is run, and in what it differs from `turns`, the way of contests.
+
+    `prefix` stands before the interpreter, `variables` in its environment. `rebuild` as the
+    worker's `turn` takes it; None leaves it to the variant. Counts are in mini-batches.
+    """
+
+    name: str
+    summary: str
+    prefix: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    padding: bool = False  # an environment of random size
+    pinned: bool = True
+    apart: bool = False  # pinned, each to a core of its own
+    rebuild: bool | None = None
+    warmup: int = 5
+    rounds: int = 8
+    turn: int = 6
+
+    def environment(self, chance: random.Random) -> dict[str, str]:
+        padding = {"SAMESTEP_PADDING": "x" * chance.randrange(4096)} if self.padding else {}
+        return {**self.variables, **padding}
+
+
+WAYS = {
+    way.name: way
+    for way in (
+        Way("turns", "as in a contest: same core, 8 turns of 6, rebuilt where that is cheap"),
+        Way("unpinned", "not pinned", pinned=False),
+        Way("cores-of-their-own", "each pinned to its own core", apart=True),
+        Way("kept", "one model for all turns, its weights restored", rebuild=False),
+        Way("rebuilt", "a new model at every turn, traced again", rebuild=True),
+        Way("untouched", "one model, trained on from turn to turn", rounds=8),
+        Way("huge-pages", "glibc takes huge pages for the allocator",
+            variables={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
+        Way("freed-kept", "glibc gives no freed memory back, whatever the variant",
+            variables={"MALLOC_TRIM_THRESHOLD_": "8589934592", "MALLOC_MMAP_MAX_": "0"}),
+        Way("same-addresses", "address-space randomisation off", prefix=("setarch", "-R")),
+        Way("any-environment", "an environment of random size", padding=True),
+        Way("same-hashes", "Python's hashes not randomised", variables={"PYTHONHASHSEED": "0"}),
+        Way("passive", "idle OpenMP threads sleep at once",
+            variables={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}),
+        Way("high-priority", "nice -n -20 (needs root)", prefix=("nice", "-n", "-20")),
+        Way("long-turns", "4 turns of 12", rounds=4, turn=12),
+        Way("short-turns", "16 turns of 3", rounds=16, turn=3),
+        Way("more-turns", "16 turns of 6: twice the time", rounds=16),
+        Way("one-turn", "one after the other, 48 mini-batches each", rounds=1, turn=48),
+    )
+}  # fmt: skip

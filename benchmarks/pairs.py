@@ -1,0 +1,100 @@
+"""A pair of contenders, run outside a study: the rows of both, as a contest would keep them."""
+
+import os
+import random
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.noise.ways import Way
+from frameworks.registry import framework
+from workflows.company import cores_for
+from workflows.machine import available_cores
+from workflows.plan import PlannedContender
+from workflows.process import WorkerProcess
+
+TIMEOUT_S = 600.0
+
+
+def contender(text: str) -> PlannedContender:
+    """`pytorch/default/cpu/1`, on this interpreter."""
+    name, variant, device, threads = text.split("/")
+    return PlannedContender(
+        framework=name, variant=variant, device=device, threads=int(threads),
+        interpreter=sys.executable, required=True,
+    )  # fmt: skip
+
+
+def run(
+    pair: tuple[PlannedContender, PlannedContender], way: Way, data: Path, seed: int
+) -> pd.DataFrame:
+    """Start both, in this order, warm both up, and deal the turns, who goes first drawn anew
+    in each round: a row per mini-batch, `side` 0 or 1, `round` 0 for the warm-up; times in
+    milliseconds."""
+    chance = random.Random(seed)
+    rows: list[pd.DataFrame] = []
+    with ExitStack() as stack:
+        workers = []
+        for one in pair:
+            interpreter = stack.enter_context(started(one.interpreter, way, chance))
+            one = one.model_copy(update={"interpreter": interpreter})
+            worker = stack.enter_context(WorkerProcess(one.interpreter, one))
+            worker.send_open(precision="float32", tf32=False)
+            workers.append(worker)
+        for side, (worker, one) in enumerate(zip(workers, pair, strict=True)):
+            worker.receive(TIMEOUT_S)
+            if cores := cores_of(one, side, way):
+                worker.ask("pin", TIMEOUT_S, cores=cores)
+            worker.ask("load", TIMEOUT_S, folder=str(data.resolve()))
+            worker.ask("build", TIMEOUT_S, variant=one.variant)
+        for number in range(way.rounds + 1):
+            for side in chance.sample((0, 1), 2):
+                answer = workers[side].ask("turn", TIMEOUT_S, **turn(way, number, pair[side]))
+                rows.append(pd.DataFrame(answer).assign(side=side, round=number))
+        for worker in workers:
+            worker.dismiss()
+    table = pd.concat(rows, ignore_index=True)
+    table["ms"] = (table["transfer_ns"] + table["step_ns"]) / 1e6
+    table["place"] = table.groupby(["side", "round"]).cumcount()
+    return table[["side", "round", "place", "ms"]]
+
+
+def turn(way: Way, number: int, one: PlannedContender) -> dict[str, Any]:
+    if number == 0:
+        return {"first": 0, "count": way.warmup, "rebuild": None}
+    rebuild = way.rebuild
+    if rebuild is None and way.name != "untouched":
+        rebuild = framework(one.framework).variants[one.variant].rebuilds
+    first = way.warmup + (number - 1) * way.turn
+    return {"first": first, "count": way.turn, "rebuild": rebuild}
+
+
+def cores_of(one: PlannedContender, side: int, way: Way) -> list[int]:
+    cores = available_cores()
+    if way.apart:
+        return [cores[-1 - side]]
+    return cores_for(one, cores) if way.pinned else []
+
+
+@contextmanager
+def started(interpreter: str, way: Way, chance: random.Random) -> Iterator[str]:
+    """An executable that starts the interpreter in this way."""
+    variables = [f"{name}={value}" for name, value in way.environment(chance).items()]
+    if not (variables or way.prefix):
+        yield interpreter
+        return
+    words = ["env", *variables, *way.prefix, interpreter]
+    with tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False) as script:
+        script.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    path = Path(script.name)
+    path.chmod(0o700)
+    try:
+        yield os.fspath(path)
+    finally:
+        path.unlink()

@@ -1,0 +1,78 @@
+"""The benchmarks' pages are of their records, and their code runs."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.efficiency.__main__ import OURS, machine_time, table
+from benchmarks.noise.__main__ import statistics_table, ways_table
+from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
+from benchmarks.noise.ways import WAYS
+from benchmarks.pairs import contender, run
+from frameworks.workloads import load
+from frameworks.workloads.datasets.mnist import MnistSettings
+from tests.conftest import ROOT
+from workflows.prepare import prepare
+
+NOISE = sorted((ROOT / "benchmarks/noise/records").glob("*.parquet"))
+EFFICIENCY = sorted((ROOT / "benchmarks/efficiency/records").glob("*.csv"))
+
+
+@pytest.mark.parametrize("path", NOISE, ids=lambda path: path.stem)
+def test_the_noise_page_has_the_tables_of_its_records(path: Path) -> None:
+    rows, page = pd.read_parquet(path), (ROOT / "docs/noise.md").read_text()
+    assert "\n".join(ways_table(rows)) in page
+    assert "\n".join(statistics_table(rows)) in page
+    assert rows.groupby("way")["replicate"].nunique().min() >= 20
+
+
+@pytest.mark.parametrize("path", EFFICIENCY, ids=lambda path: path.stem)
+def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
+    assert "\n".join(table(pd.read_csv(path))) in (ROOT / "docs/efficiency.md").read_text()
+
+
+def made_up(between: float, within: float, replicates: int = 400) -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    sides = pd.MultiIndex.from_product(
+        [range(replicates), (0, 1), range(1, 9), range(6)],
+        names=["replicate", "side", "round", "place"],
+    )
+    rows = pd.DataFrame(index=sides).reset_index()
+    process = random.normal(0, between / np.sqrt(2), (replicates, 2))
+    turn = random.normal(0, within / np.sqrt(2), (replicates, 2, 9))
+    logs = process[rows["replicate"], rows["side"]]
+    logs = logs + turn[rows["replicate"], rows["side"], rows["round"]]
+    return rows.assign(ms=20 * np.exp(logs), way="turns")
+
+
+def test_where_scatter_comes_from_is_told_apart() -> None:
+    rows = made_up(between=0.05, within=0.08)
+    assert components(paired(rows)) == pytest.approx((0.05, 0.08), rel=0.1)
+    found = scatter(log_ratios(rows, STATISTICS["mean"]), paired(rows), 1.0)
+    assert found.sd == pytest.approx(np.hypot(0.05, 0.08 / np.sqrt(8)), rel=0.1)
+    assert found.sd_low < found.sd < found.sd_high and found.mean_low < 0 < found.mean_high
+
+
+def test_machine_time_grows_with_scatter_and_cost() -> None:
+    rows = pd.DataFrame({"log_ratio": [-0.1, 0.1] * 10, "seconds": 5.0})
+    assert machine_time(rows.assign(seconds=10.0)) == pytest.approx(2 * machine_time(rows))
+    twice = rows.assign(log_ratio=2 * rows["log_ratio"])
+    assert machine_time(twice) == pytest.approx(4 * machine_time(rows))
+    assert machine_time(rows.assign(log_ratio=rows["log_ratio"] / 1000)) == 5.0
+    both = pd.concat([rows.assign(method=OURS), twice.assign(method="other")])
+    told = list(table(both.assign(cycle=list(range(20)) * 2)))
+    assert told[2].startswith(f"| {OURS} |") and "| 4.0 [" in told[3]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pinning and env are Linux's here")
+@pytest.mark.parametrize("way", ["turns", "any-environment", "untouched"])
+def test_a_pair_is_dealt_in_its_way(abacus: str, tmp_path: Path, way: str) -> None:
+    workload = load("mlp", {"features": 20, "hidden": [8], "samples": 400, "batch": 4})
+    prepare(workload, tmp_path, 1, MnistSettings(source="stand-in"))
+    one = contender("abacus/default/cpu/1")
+    rows = run((one, one), WAYS[way], tmp_path, seed=1)
+    assert rows.groupby(["side", "round"]).size().tolist() == [5, *[6] * 8] * 2
+    assert (rows["ms"] > 0).all()
