@@ -27,8 +27,9 @@ class Demand:
 
 
 def demands(validation: Validation) -> list[Demand]:
+    searches = [d for name, one in validation.searched.items() for d in found(name, one)]
     of_outcomes = [demand for outcome in validation.outcomes for demand in of(outcome)]
-    return [*of_outcomes, *naive(validation), *found(validation.searched)]
+    return [*of_outcomes, *naive(validation), *searches]
 
 
 def of(outcome: Outcome) -> Iterator[Demand]:
@@ -70,9 +71,9 @@ def naive(validation: Validation) -> Iterator[Demand]:
     yield seldom(right, "false positives", validation.naive[right])
 
 
-def found(searched: Searched) -> Iterator[Demand]:
+def found(name: str, searched: Searched) -> Iterator[Demand]:
     """Fewer studies, so that chance has more room: no more is refused than it cannot explain."""
-    where = f"steady state searched for, {searched.replicates} replicates"
+    where = f"steady state searched for, {name}, {searched.replicates} replicates"
     for what, rate, most in (
         ("false positives at most 5 %", searched.false, ALLOWED),
         ("contenders wrongly without a steady state at most 5 %", searched.withheld, ALLOWED),

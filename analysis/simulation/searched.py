@@ -33,8 +33,12 @@ class Searched:
     never: Rate
 
 
-def searched(fits: Sequence[Noise], studies: int, report: Callable[[int], None]) -> Searched:
-    """Studies of equal contenders under fitted noise; `report` hears of each."""
+def searched(
+    fits: Sequence[Noise], studies: int, report: Callable[[int], None], late: float = 0.0
+) -> Searched:
+    """Studies of equal contenders under fitted noise; `report` hears of each. With `late`, one
+    side of every pair takes longer by it in the first third of the rounds, and the machine itself
+    in the last two thirds: over rounds of its own, each side would have other weather."""
     deal, scenario = Deal(), SCENARIOS["fitted"]
     covered: list[Bools] = []
     false: list[Bools] = []
@@ -46,6 +50,9 @@ def searched(fits: Sequence[Noise], studies: int, report: Callable[[int], None])
         for workload in range(WORKLOADS):
             setup = scenario.build(fits, WORKLOADS * study + workload)
             logs = draw(setup.noises, setup.times, deal, REPLICATES, random)
+            if late:
+                logs[..., deal.round > deal.rounds // 3] += np.float32(np.log1p(late / 2))
+                logs[:, ::2, deal.round <= deal.rounds // 3] += np.float32(np.log1p(late))
             steady, begun = search(logs, deal, CORES)
             starts.append(begun)
             unsteady = 2 * np.isnan(begun).sum(axis=0) > REPLICATES

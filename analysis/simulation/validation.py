@@ -20,7 +20,8 @@ JUST_OUTSIDE = 1 + MARGIN + 0.001
 DIFFERENCES = (1.03, 1.05, 1.10)  # of which the power is told
 STAGES = (3, 5, 8)
 FEWER = 5  # staged studies have many replicates, so fewer of them are drawn
-FEWEST = 20  # searching takes longest
+FEWEST = 10  # searching takes longest
+LATE = 0.3
 
 Report = Callable[[float, str], None]
 
@@ -51,7 +52,7 @@ class Validation:
     outcomes: list[Outcome]
     naive: dict[str, Rate]
     staged: dict[str, list[Staged]]
-    searched: Searched
+    searched: dict[str, Searched]
 
 
 def validate(
@@ -67,13 +68,14 @@ def validate(
         portions = list(studies(scenario, fits, Deal(), -(-count // FEWER), MOST))
         grown[scenario.what] = [staged(portions, first) for first in STAGES]
     few = -(-count // FEWEST)
-    search = searched(
-        fits,
-        few,
-        lambda done: report(
-            len(SCENARIOS) + 2 + done / few, f"steady state, {done:,} of {few:,} studies"
-        ),
-    )
+    search = {}
+    for number, (name, late) in enumerate((("all steady", 0.0), ("one side late", LATE))):
+
+        def told(done: int, number: int = number) -> None:
+            steps = len(SCENARIOS) + 2 + number + done / few
+            report(steps, f"steady state, {done:,} of {few:,} studies")
+
+        search[name] = searched(fits, few, told, late)
     return Validation(count, outcomes, naive, grown, search)
 
 
@@ -93,7 +95,7 @@ def scenarios(
 
 def steps() -> int:
     """How far `report` counts."""
-    return len(SCENARIOS) + 3
+    return len(SCENARIOS) + 4
 
 
 def watched(

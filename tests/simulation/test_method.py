@@ -170,7 +170,7 @@ def validation(**changes: Rate) -> Validation:
     )
     outcome = Outcome("harsh", 5, by_ratio={}, half_width=0.4, **{**good, **changes})
     search = Searched(5, good["false"], good["coverage"], *[Rate(0.03, 0.02, 0.04, 0.02, 4000)] * 3)
-    return Validation(10000, [outcome], naive, {}, search)
+    return Validation(10000, [outcome], naive, {}, {"all steady": search})
 
 
 def failed(found: Iterable[Demand]) -> list[str]:
