@@ -4,6 +4,7 @@ The replicate, a contest in fresh processes, is the unit: mini-batches of one pr
 not independent of each other, so their number says nothing about how sure one can be.
 """
 
+import gc
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -59,7 +60,13 @@ def students(logs: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.f
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's (1979) adjusted p-values of one family."""
-    return [float(q) for q in multipletests(p, method="holm")[1]] if len(p) else []
+    if not len(p):
+        return []
+    gc.freeze()  # statsmodels collects garbage each time, which takes long in a large process
+    try:
+        return [float(q) for q in multipletests(p, method="holm")[1]]
+    finally:
+        gc.unfreeze()
 
 
 def verdict(

@@ -7,7 +7,7 @@ from analysis.simulation.naive import METHODS
 from analysis.simulation.rates import Rate
 from analysis.simulation.scenarios import SCENARIOS
 from analysis.simulation.searched import Searched
-from analysis.simulation.validation import Outcome, Validation
+from analysis.simulation.validation import STEADY, Outcome, Validation
 
 ALLOWED, AT_MOST = 0.05, 0.06
 COVERED = (0.94, 0.96)
@@ -27,7 +27,7 @@ class Demand:
 
 
 def demands(validation: Validation) -> list[Demand]:
-    searches = [d for name, one in validation.searched.items() for d in found(name, one)]
+    searches = found(validation.searched[STEADY])
     of_outcomes = [demand for outcome in validation.outcomes for demand in of(outcome)]
     return [*of_outcomes, *naive(validation), *searches]
 
@@ -71,9 +71,9 @@ def naive(validation: Validation) -> Iterator[Demand]:
     yield seldom(right, "false positives", validation.naive[right])
 
 
-def found(name: str, searched: Searched) -> Iterator[Demand]:
+def found(searched: Searched) -> Iterator[Demand]:
     """Fewer studies, so that chance has more room: no more is refused than it cannot explain."""
-    where = f"steady state searched for, {name}, {searched.replicates} replicates"
+    where = f"steady state searched for, {searched.replicates} replicates"
     for what, rate, most in (
         ("false positives at most 5 %", searched.false, ALLOWED),
         ("contenders wrongly without a steady state at most 5 %", searched.withheld, ALLOWED),

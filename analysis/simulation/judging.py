@@ -1,6 +1,5 @@
 """From simulated mini-batches to verdicts, by the code that the report uses."""
 
-import gc
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,13 +55,9 @@ def verdicts(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
     said: list[list[Verdict]] = []
     corrected: list[list[float]] = []
     parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
-    gc.freeze()  # statsmodels collects garbage at every correction, and there is none to find
-    try:
-        for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
-            adjusted = holm(p)
-            rows = zip(ratio, low, high, adjusted, strict=True)
-            said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
-            corrected.append(adjusted)
-    finally:
-        gc.unfreeze()
+    for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
+        adjusted = holm(p)
+        rows = zip(ratio, low, high, adjusted, strict=True)
+        said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
+        corrected.append(adjusted)
     return np.array(said), np.array(corrected)

@@ -118,8 +118,9 @@ def searched(validation: Validation) -> str:
         "equal contenders under the fitted noise. In the first row every process is steady after "
         "the warm-up as dealt. In the second, one side of each pair takes "
         f"{percent(LATE)} longer in the first third of the rounds, and the machine itself "
-        f"{percent(LATE / 2)} longer in the others: that is why a ratio is formed over rounds in "
-        "which both sides are steady.\n\n"
+        f"{percent(LATE / 2)} longer in the others. A ratio is formed over rounds in which both "
+        "sides are steady, so that the machine's change cancels, but a late start that noise hides "
+        "stays in the median: coverage is lost there, and nothing is demanded.\n\n"
         + table(
             ("", "replicates", "false positives", "coverage", "contenders without steady state",
              "processes found to start late", "processes found never to be steady"),

@@ -21,7 +21,7 @@ DIFFERENCES = (1.03, 1.05, 1.10)  # of which the power is told
 STAGES = (3, 5, 8)
 FEWER = 5  # staged studies have many replicates, so fewer of them are drawn
 FEWEST = 10  # searching takes longest
-LATE = 0.3
+STEADY, LATE = "all steady", 0.3
 
 Report = Callable[[float, str], None]
 
@@ -69,7 +69,7 @@ def validate(
         grown[scenario.what] = [staged(portions, first) for first in STAGES]
     few = -(-count // FEWEST)
     search = {}
-    for number, (name, late) in enumerate((("all steady", 0.0), ("one side late", LATE))):
+    for number, (name, late) in enumerate(((STEADY, 0.0), ("one side late", LATE))):
 
         def told(done: int, number: int = number) -> None:
             steps = len(SCENARIOS) + 2 + number + done / few

@@ -22,7 +22,7 @@ from analysis.simulation.scenarios import NO_DIFFERENCE, SCENARIOS
 from analysis.simulation.searched import Searched
 from analysis.simulation.staged import MOST, staged, wanted
 from analysis.simulation.studies import studies
-from analysis.simulation.validation import Outcome, Validation, scenarios
+from analysis.simulation.validation import STEADY, Outcome, Validation, scenarios
 from workflows.storage import read_json
 
 STUDIES, REPLICATES = 250, (3, 5, 8, 12)
@@ -170,7 +170,7 @@ def validation(**changes: Rate) -> Validation:
     )
     outcome = Outcome("harsh", 5, by_ratio={}, half_width=0.4, **{**good, **changes})
     search = Searched(5, good["false"], good["coverage"], *[Rate(0.03, 0.02, 0.04, 0.02, 4000)] * 3)
-    return Validation(10000, [outcome], naive, {}, {"all steady": search})
+    return Validation(10000, [outcome], naive, {}, {STEADY: search})
 
 
 def failed(found: Iterable[Demand]) -> list[str]:
