@@ -47,7 +47,7 @@ def test_modules_and_folders_of_the_architecture_are_there():
 
 
 def test_modules_that_are_run_can_be_run():
-    for module in set(re.findall(r"python -m ([a-z.]+)", README)):
+    for module in set(re.findall(r"python -m ([a-z_.]+)", README)):
         done = subprocess.run(
             [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True
         )
@@ -93,7 +93,7 @@ def test_without_snakemake_it_works_too(tmp_path, abacus, small):
         ("config/study.yaml", "small.yaml"),
         ("mlp mnist-cnn", "mlp"),
         ("pytorch tensorflow", "abacus"),
-        ("1 2 3 4 5 6 7", "1 2"),
+        ("1 2 3 4 5", "1 2"),
     ]:
         assert said in script
         script = script.replace(said, smaller)

@@ -176,8 +176,12 @@ def test_a_workload_of_ones_own():
 
 
 def test_controls_are_carried_unless_refused():
-    assert parse(default()).controls.kinds == [("twin", 0.0), ("5%", 0.05), ("10%", 0.1),
-                                               ("25%", 0.25)]  # fmt: skip
+    kinds = parse(default()).controls.kinds
+    assert [kind[:2] for kind in kinds] == [
+        ("twin", 0.0), ("paused", 0.0), ("5%", 0.05), ("10%", 0.1), ("25%", 0.25),
+    ]  # fmt: skip
+    # all but the twin spin for as long in all, on the clock or off it
+    assert [spin + pause for _, spin, pause in kinds] == pytest.approx([0.0] + 4 * [0.25])
     values = default()
     del values["controls"]
     assert parse(values).controls.twin
@@ -191,7 +195,7 @@ def test_the_a_a_study_is_of_everybody_in_the_default_study():
     study = read([CONFIG / "study.yaml", CONFIG / "aa.yaml"])
     assert study.contenders == read([CONFIG / "study.yaml"]).contenders
     assert (study.controls.of, study.controls.alone) == ("all", True)
-    assert study.controls.kinds == [("twin", 0.0)]
+    assert study.controls.kinds == [("twin", 0.0, 0.0)]
 
 
 def test_schema_for_editors_is_current():
