@@ -1,5 +1,6 @@
 """What all tests share: small studies that take seconds, and a framework of somebody else's."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -21,6 +22,13 @@ def surroundings(tmp_path_factory):
     patch.setenv("SAMESTEP_CACHE", str(here / "cache"))
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen():
+    """What frameworks have put into this process's memory is not garbage, and need not be
+    looked through again and again."""
+    gc.freeze()
 
 
 @pytest.fixture
