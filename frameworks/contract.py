@@ -51,7 +51,8 @@ SETTINGS = (
 
 class Unavailable(Exception):
     """The conditions cannot be met here (no such device, say), or a variant has nothing to do
-    with the workload; the message is the reason."""
+    with the workload; the message is the reason. A layer, loss or optimiser that an adapter
+    has not is a NotImplementedError, which counts as the same."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def test_without_snakemake_it_works_too(tmp_path, abacus, small):
     for said, smaller in [
         ("config/study.yaml", "small.yaml"),
         ("mlp mnist-cnn", "mlp"),
-        ("pytorch tensorflow", "abacus"),
+        ("pytorch tensorflow jax", "abacus"),
         ("1 2 3 4 5", "1 2"),
     ]:
         assert said in script

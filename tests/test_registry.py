@@ -21,8 +21,8 @@ def offer(folder, monkeypatch, name, module):
 
 
 def test_both_ways_in(abacus):
-    assert {"pytorch", "tensorflow", "abacus"} <= set(registry.names())
-    for name in ("pytorch", "tensorflow", "abacus"):
+    assert {"pytorch", "tensorflow", "jax", "abacus"} <= set(registry.names())
+    for name in ("pytorch", "tensorflow", "jax", "abacus"):
         found = registry.framework(name)
         assert isinstance(found, Framework) and found.name == name
         assert {"default"} <= set(found.variants)
@@ -40,7 +40,7 @@ def test_descriptions_need_no_framework():
 
 
 def test_unknown_names_name_the_known(abacus):
-    with pytest.raises(registry.UnknownFramework, match="known: abacus, pytorch, tensorflow"):
+    with pytest.raises(registry.UnknownFramework, match="known: abacus, jax, pytorch, tensorflow"):
         registry.framework("torhc")
 
 

@@ -205,7 +205,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             answer = getattr(worker, request.pop("do"))(**request)
-        except Unavailable as reason:
+        except (Unavailable, NotImplementedError) as reason:
             answer = {"unavailable": str(reason)}
         except Exception as error:
             traceback.print_exc()

@@ -6,6 +6,8 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from frameworks.workloads.layers import Layer, Shape, WorkloadError
 from frameworks.workloads.optimisers import Optimiser
 
@@ -98,6 +100,13 @@ class Workload:
     @property
     def parameters(self) -> int:
         return sum(prod(shape) for shape in self.parameter_shapes.values())
+
+    def zeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """A mini-batch without content: inputs and targets as `put` gets them."""
+        inputs = np.zeros((self.batch, *self.dataset.shape), np.float32)
+        if self.dataset.classes:
+            return inputs, np.zeros(self.batch, np.int32)
+        return inputs, np.zeros((self.batch, self.outputs), np.float32)
 
     @property
     def flops_per_step(self) -> int:

@@ -54,8 +54,13 @@ class Contender(NamedTuple):
 CONTENDERS = [
     Contender(name, variant, device)
     for device in ("cpu", "gpu")
-    for name in ("pytorch", "tensorflow")
-    for variant in ("default", "tuned")
+    for name, variant in (
+        ("pytorch", "default"),
+        ("pytorch", "tuned"),
+        ("tensorflow", "default"),
+        ("tensorflow", "tuned"),
+        ("jax", "default"),
+    )
 ]
 REFERENCE = Contender("pytorch", "default")
 

@@ -1,0 +1,18 @@
+"""JAX, seen from outside."""
+
+from frameworks.contract import Framework, Variant
+
+FRAMEWORK = Framework(
+    name="jax",
+    title="JAX",
+    distributions=("jax",),
+    companions=("jaxlib", "optax"),
+    install="pip install -r frameworks/jax/requirements.txt",
+    adapter="frameworks.jax.adapter:JaxAdapter",
+    variants={
+        "default": Variant(
+            "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False
+        )
+    },
+    environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
+)

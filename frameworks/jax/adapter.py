@@ -1,0 +1,124 @@
+"""JAX, one jitted update function a training step."""
+
+import os
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.jax import network, optimisers, probes
+from frameworks.workloads import Weights, Workload
+
+Batch = tuple[Any, Any]
+
+
+class JaxAdapter(Adapter):
+    def __init__(self, conditions: Conditions) -> None:
+        # XLA makes its pool of threads as large as this says, once, with its first device.
+        os.environ["NPROC"] = str(conditions.threads)
+        if conditions.device == "cpu":
+            jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", conditions.precision == "float64")
+        # JAX's own default on a GPU is TF32.
+        products = "tensorfloat32" if conditions.tf32 else "highest"
+        jax.config.update("jax_default_matmul_precision", products)
+        try:
+            self._device = jax.devices(conditions.device)[0]
+        except RuntimeError as error:
+            raise Unavailable(f"JAX {jax.__version__} sees no GPU: {error}") from None
+        jax.config.update("jax_default_device", self._device)
+        self._conditions = conditions
+
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        return JaxTrainer(workload, weights, self._device, self._conditions.precision)
+
+
+class JaxTrainer(Trainer):
+    def __init__(self, workload: Workload, weights: Weights, device: Any, precision: str) -> None:
+        self._workload, self._device = workload, device
+        self._dtype = self._target_dtype = jnp.dtype(precision)
+        if workload.loss == "sparse_cross_entropy":
+            self._target_dtype = jnp.dtype("int32")
+        self._network = network.network(workload)
+        self._value_and_grad = jax.value_and_grad(
+            partial(loss, self._network, network.loss(workload))
+        )
+        self._optimiser = optimisers.build(workload.optimiser)
+        self._update = jax.jit(partial(update, self._value_and_grad, self._optimiser))
+        self._parameters: list[Any]
+        self._state: Any
+        self._loss: Any
+        self._batch: Batch | None = None
+        self.restart(weights)
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        # jnp.array copies; jnp.asarray and device_put may share the caller's memory.
+        self._batch = jnp.array(inputs, self._dtype), jnp.array(targets, self._target_dtype)
+        return self._batch
+
+    def step(self, batch: Batch) -> None:
+        self._parameters, self._state, self._loss = self._update(
+            self._parameters, self._state, *batch
+        )
+
+    def synchronise(self) -> None:
+        # JAX waits for arrays, not for a device: these are all that may be on their way.
+        jax.block_until_ready((self._batch, self._parameters, self._state, self._loss))
+
+    def loss(self) -> float:
+        assert self._loss is not None, "no step taken yet"
+        return float(self._loss)
+
+    def weights(self) -> Weights:
+        pairs = zip(self._workload.parameter_shapes, self._parameters, strict=True)
+        return {name: np.array(value) for name, value in pairs}
+
+    def restart(self, weights: Weights) -> None:
+        names = self._workload.parameter_shapes
+        self._parameters = [jnp.array(weights[name], self._dtype) for name in names]
+        self._state = self._optimiser.init(self._parameters)
+        self._loss = None
+
+    def settings(self) -> dict[str, Setting]:
+        gpu = self._device.platform != "cpu"
+        shape = self._workload.dataset.shape
+        batch = self.put(*self._workload.zeros())
+        program = probes.compiled(self._update, self._parameters, self._state, *batch)
+        tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
+        return {
+            "precision": self._parameters[0].dtype.name,
+            "device": self._device.device_kind if gpu else "cpu",
+            "intra_threads": int(os.environ["NPROC"]),
+            "inter_threads": "n/a",
+            "tf32_matmul": tf32,
+            "tf32_convolution": tf32,
+            "cudnn_autotune": "XLA's own" if gpu else "n/a",
+            "layout": "NHWC" if len(shape) == 3 else "n/a",
+            "compilation": "jax.jit (XLA)",
+            "denormals": probes.denormals(self._dtype),
+            "onednn": "__onednn" in program,
+            "blas": probes.products(program),
+            "mode": "n/a",
+            "input_gradient": probes.input_gradient(self._value_and_grad, self._parameters, *batch),
+            "relu_and_pool": probes.relu_and_pool(self._network, self._parameters, batch[0]),
+            "gpu_memory": "taken as needed" if gpu else "n/a",
+            "freed_memory": probes.freed_memory(),
+            **optimisers.settings(self._workload.optimiser),
+        }
+
+
+def loss(apply: Any, measure: Any, parameters: Any, inputs: Any, targets: Any) -> Any:
+    return measure(apply(parameters, inputs), targets)
+
+
+def update(
+    value_and_grad: Any, optimiser: Any, parameters: Any, state: Any, inputs: Any, targets: Any
+) -> tuple[Any, Any, Any]:
+    """The update function of JAX's and optax's own tutorials."""
+    value, gradients = value_and_grad(parameters, inputs, targets)
+    updates, state = optimiser.update(gradients, state, parameters)
+    return optax.apply_updates(parameters, updates), state, value
