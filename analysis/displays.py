@@ -80,6 +80,15 @@ def contender_table(findings: Findings) -> Display:
                 str(row.batches),
             ]
             for row in rows
+        ]
+        + [
+            [
+                row.workload, "", "", "nothing: the harness itself",
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)), "", "", str(row.replicates),
+                str(row.batches),
+            ]
+            for row in findings.harness
         ],
         absent(
             [row for row in findings.contenders if row.reason],

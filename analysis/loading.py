@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.study import PARTS, Machine
 from analysis.words import line, listing
-from workflows.records import READABLE, MachineRecords
+from workflows.records import NOTHING, READABLE, MachineRecords
 from workflows.storage import RecordError, read_batches, read_json
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
@@ -60,7 +60,22 @@ def read(folder: Path) -> Machine:
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
-    return Machine(records, batches)
+    idle = batches["framework"] == NOTHING
+    return Machine(without_nothing(records), batches[~idle].reset_index(drop=True), batches[idle])
+
+
+def without_nothing(records: MachineRecords) -> MachineRecords:
+    """The same without what computes nothing, which is nobody's rival."""
+    contests = []
+    for contest in records.contests:
+        names = {one.name for one in contest.contenders if one.framework == NOTHING}
+        kept = {
+            "contenders": [one for one in contest.contenders if one.name not in names],
+            "turns": [turn for turn in contest.turns if turn.contender not in names],
+            "order": [[name for name in order if name not in names] for order in contest.order],
+        }
+        contests.append(contest.model_copy(update=kept))
+    return records.model_copy(update={"contests": contests})
 
 
 def check(path: Path, batches: pd.DataFrame, records: MachineRecords) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from analysis.certificates import Certificates, furthest
 from analysis.control_claims import control_method
+from analysis.harness import harness_cost
 from analysis.segments import AUTOCORRELATION, PENALTY
 from analysis.study import Machine
 from analysis.tables import Findings
@@ -31,7 +32,7 @@ def method(findings: Findings) -> Described:
             "by the device's own synchronise: data (memory map to host arrays), transfer (host "
             "to device) and step (forward, backward, update). The times compared are transfer "
             "and step; data is the harness's own work, equal for all, and shown apart. "
-            + transfer(findings),
+            + " ".join([transfer(findings), harness_cost(findings.harness)]).rstrip(),
         ),
         ("Steady state", steady_state(findings)),
         (

@@ -1,7 +1,7 @@
 """What everything else is about: a machine's records, and the seats in them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -49,6 +49,7 @@ class Machine:
 
     records: MachineRecords
     batches: pd.DataFrame
+    idle: pd.DataFrame = field(default_factory=pd.DataFrame)  # the same of what computes nothing
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from analysis.comparisons import Comparison, comparisons
 from analysis.contenders import ContenderLine, contender_lines
 from analysis.controls import ControlLine, control_lines
 from analysis.devices import SpeedUp, speed_ups
+from analysis.harness import HarnessLine, harness_lines
 from analysis.machine import MachineLine, machine_lines
 from analysis.missing import MissingLine, missing_lines
 from analysis.precision import PrecisionLine, precision_lines
@@ -29,9 +30,16 @@ from analysis.trajectories import Trajectories, follow
 from analysis.traps import TrapLine, trap_lines
 from analysis.weather import TurnLine, side_by_side, turn_lines, without_flagged
 
-OPTIONAL = ("traps", "controls", "turns", "unflagged")  # not written where no study has any
+OPTIONAL = (
+    "harness",
+    "traps",
+    "controls",
+    "turns",
+    "unflagged",
+)  # not written where no study has any
 KINDS: dict[str, type] = {
     "contenders": ContenderLine,
+    "harness": HarnessLine,
     "steady": SteadyLine,
     "start": StartLine,
     "comparisons": Comparison,
@@ -96,6 +104,10 @@ class Findings:
     @cached_property
     def contenders(self) -> list[ContenderLine]:
         return contender_lines(self.machine, self.roster, self.measured, self.found.unsteady)
+
+    @cached_property
+    def harness(self) -> list[HarnessLine]:
+        return harness_lines(self.machine, self.contenders)
 
     @cached_property
     def start(self) -> list[StartLine]:

@@ -54,5 +54,6 @@ def small():
         "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
         "contest": {"warmup": 2, "rounds": 4, "turn": 4, "settle": 1},
         "controls": False,
+        "harness": False,
         "certificate": {"steps": 50},
     }

@@ -25,7 +25,7 @@ class Company:
         self.seed = contest_seed(plan.study.seed, workload, replicate)
         self.random = np.random.default_rng(self.seed)
         self.cores = available_cores()
-        self.entrants = [*plan.contenders, *plan.controls]
+        self.entrants = plan.entrants
         self.records = [
             ContenderRecord(
                 **contender.parts(),

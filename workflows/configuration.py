@@ -10,6 +10,7 @@ from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
+from workflows.records import NOTHING
 
 # Keys about what is concluded: the numbers of a contest do not depend on them.
 CONCLUDING = frozenset(
@@ -58,6 +59,8 @@ class ContenderEntry(Section):
 
     @model_validator(mode="after")
     def known(self) -> Self:
+        if self.framework == NOTHING:
+            raise ValueError("nothing is no contender: `harness: true` has it take turns")
         try:
             description = framework(self.framework)
         except UnknownFramework as error:
@@ -183,6 +186,7 @@ class Configuration(Section):
     mnist: MnistEntry = MnistEntry()
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
+    harness: bool = True  # a framework that computes nothing takes turns, too
     certificate: CertificateEntry = CertificateEntry()
     margin: float = Field(default=0.03, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)

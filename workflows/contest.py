@@ -23,7 +23,7 @@ from workflows.outlook import Outlook
 from workflows.plan import Plan, PlanError, load_plan
 from workflows.process import WorkerDied
 from workflows.progress import Progress
-from workflows.records import ContestRecord, TurnRecord
+from workflows.records import NOTHING, ContestRecord, TurnRecord
 from workflows.storage import RecordError, write_batches, write_json
 from workflows.turns import orders
 from workflows.weather import between, look
@@ -126,7 +126,7 @@ class Contest(Company):
         compute what those do that they are controls of."""
         for index in self.still(self.running):
             record = self.records[index]
-            if record.runs:
+            if record.runs or record.framework == NOTHING:
                 continue
             report(self.turns, f"probing {record.name}")
             try:

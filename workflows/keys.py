@@ -21,6 +21,7 @@ from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.code import content_hash, files_hash
 from workflows.configuration import Configuration
 from workflows.plan import contenders_here
+from workflows.records import NOTHING
 
 TASK = (
     "frameworks/contract.py",
@@ -114,6 +115,7 @@ def contest_key(study: Configuration, workload: str) -> str:
     """Everything a contest's numbers depend on; not the number of replicates."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders})
+    names += [NOTHING] * study.harness
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

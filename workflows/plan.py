@@ -14,7 +14,7 @@ from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
 from workflows.machine import available_cores
-from workflows.records import Entrant, Record
+from workflows.records import NOTHING, Entrant, Record
 from workflows.storage import read_json, write_json
 
 
@@ -62,6 +62,7 @@ class Plan(Record):
     configuration: dict[str, Any]
     contenders: list[PlannedContender]
     controls: list[PlannedContender] = []
+    harness: list[PlannedContender] = []  # what computes nothing, if wanted
 
     @cached_property
     def study(self) -> Configuration:
@@ -74,6 +75,11 @@ class Plan(Record):
         if found.get("controls"):  # whether others are compared is a matter of the report
             found["controls"] = {k: v for k, v in found["controls"].items() if k != "alone"}
         return found
+
+    @property
+    def entrants(self) -> list[PlannedContender]:
+        """All that take turns in a contest, or would if they could."""
+        return [*self.contenders, *self.controls, *self.harness]
 
     @property
     def runnable(self) -> list[PlannedContender]:
@@ -149,6 +155,17 @@ def controls(
             yield contender.model_copy(update=update)
 
 
+def nothing() -> PlannedContender:
+    return PlannedContender(
+        framework=NOTHING,
+        variant="default",
+        device="cpu",
+        threads=1,
+        interpreter=sys.executable,
+        required=False,
+    )
+
+
 def load_plan(folders: Folders) -> Plan:
     """Put the plan together from what was asked for and what has been found so far.
 
@@ -177,6 +194,7 @@ def load_plan(folders: Folders) -> Plan:
         configuration=asked.configuration,
         contenders=planned,
         controls=list(controls(study, planned)),
+        harness=[nothing()] if study.harness else [],
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 SCHEMA = 3
 READABLE = (2, 3)  # 2 knew no controls
+NOTHING = "nothing"  # the framework that computes nothing: no contender, but it takes turns
 
 BATCHES = pa.schema(
     [

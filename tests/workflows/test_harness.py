@@ -1,0 +1,66 @@
+"""The framework that computes nothing: in every contest, and nobody's rival."""
+
+import pytest
+
+from analysis.displays import contender_table
+from analysis.harness import harness_cost
+from analysis.loading import load
+from analysis.tables import Findings, tables
+from workflows.collect import collect
+from workflows.configfiles import ConfigurationError, parse
+from workflows.keys import certificate_key, contest_key
+from workflows.storage import write_batches, write_json
+
+BOTH = [{"framework": "abacus", "variants": ["default", "slow"]}]
+CONTEST = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}
+
+
+@pytest.fixture
+def findings(study, tmp_path):
+    made = study(contenders=BOTH, replicates=2, contest=CONTEST, harness=True)
+    made.contest(), made.contest(replicate=2)
+    made.certificate()
+    records, batches = collect(made.folders)
+    write_json(tmp_path / "machine" / "records.json", records)
+    write_batches(tmp_path / "machine" / "batches.parquet", batches)
+    return Findings(load([tmp_path / "machine"])[0])
+
+
+def test_it_takes_turns_and_costs_next_to_nothing(findings):
+    (row,) = findings.harness
+    assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
+    assert row.low_ms < row.median_ms < row.high_ms
+    assert row.fastest == "abacus default" and 0 < row.share < 1
+    assert row.median_ms == pytest.approx(
+        row.share * min(line.median_ms for line in findings.contenders)
+    )
+    assert "of the fastest (abacus default)" in harness_cost(findings.harness)
+    assert contender_table(findings).rows[-1][3] == "nothing: the harness itself"
+    assert tables([findings])["harness"].count("\n") == 2
+
+
+def test_no_other_table_knows_of_it(findings):
+    for name, text in tables([findings]).items():
+        assert "nothing/" not in text and (name == "harness" or ",nothing," not in text), name
+    assert {seat.framework for seat in findings.roster} == {"abacus"}
+    assert {turn.contender for turn in findings.turns} == {
+        "abacus/default/cpu/1", "abacus/slow/cpu/1",
+    }  # fmt: skip
+
+
+def test_without_it_there_is_no_row(study, tmp_path):
+    record, rows = study().contest()
+    assert {one.framework for one in record.contenders} == set(rows.framework) == {"abacus"}
+    assert harness_cost([]) == ""
+
+
+def test_it_is_measured_with_the_others_and_certified_with_nobody(small, abacus):
+    with_it, without = parse({**small, "harness": True}), parse(small)
+    assert contest_key(with_it, "mlp") != contest_key(without, "mlp")
+    assert certificate_key(with_it, "mlp", "abacus") == certificate_key(without, "mlp", "abacus")
+
+
+def test_it_cannot_be_listed_as_a_contender(small, abacus):
+    listed = [*small["contenders"], {"framework": "nothing"}]
+    with pytest.raises(ConfigurationError, match="nothing is no contender: `harness: true`"):
+        parse({**small, "contenders": listed})
