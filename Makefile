@@ -17,8 +17,10 @@ smoke: environment
 	snakemake --cores 1 --configfile config/smoke.yaml
 	@echo "The report: reports/smoke/report.html"
 
+# Side by side, the longest first; then alone what watches this machine's clock and cores.
 test: environment
-	python -m pytest
+	python -m pytest -n 2 --dist loadfile tests/test_study.py tests --ignore=tests/workflows --ignore=tests/behaviour
+	python -m pytest tests/workflows tests/behaviour
 
 check: environment
 	ruff check .

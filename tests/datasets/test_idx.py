@@ -12,7 +12,7 @@ from tests.datasets.conftest import idx_bytes
 
 ARRAY = np.arange(2 * 3 * 4).reshape(2, 3, 4)
 CONTENT = idx_bytes(ARRAY)
-PACKED = gzip.compress(CONTENT)
+PACKED = gzip.compress(CONTENT, mtime=0)
 
 
 @pytest.mark.parametrize("name", ["images", "images.gz"])
@@ -33,7 +33,7 @@ def test_content_decides_what_is_gzipped(tmp_path: Path, name: str, content: byt
         (CONTENT[:9], "truncated: 9 of the header's 16 bytes"),
         (CONTENT[:-1], "truncated: 23 of the 24 values"),
         (CONTENT + b"\0\0", "2 trailing bytes"),
-        (gzip.compress(CONTENT + b"\0"), "1 trailing bytes"),
+        (gzip.compress(CONTENT + b"\0", mtime=0), "1 trailing bytes"),
         (b"<html>not here</html>", "not an IDX file"),
         (b"\0\0\0\x03" + CONTENT[4:], "not an IDX file"),
         (b"\0\0\x0d\x03" + CONTENT[4:], "type code 0x0d"),

@@ -46,7 +46,7 @@ BAD = {
     "no threads": ({"threads": [0]}, "threads[0]", "1"),
     "threads in words": ({"threads": ["some"]}, "threads[0]", "'some'"),
     "a thread count twice": ({"threads": [1, 1]}, "threads", "twice"),
-    "reference that is not there": ({"reference": "mxnet"}, "reference", "not among the contenders"),
+    "reference that is not there": ({"reference": "mlx"}, "reference", "not among the contenders"),
     "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
     "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
     "workload like an option": ({"workloads": {"-x": {"from": "mlp"}}}, "workloads", "'-x'"),
@@ -107,7 +107,7 @@ BAD = {
     "precision in percent": ({"precision": 3}, "precision", "less than 1"),
     "budget of no time": ({"budget_minutes": 0}, "budget_minutes", "greater than 0"),
     "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
-    "interpreter for nobody": ({"interpreters": {"mxnet": "/bin/python"}}, "", "interpreters: 'mxnet'"),
+    "interpreter for nobody": ({"interpreters": {"mlx": "/bin/python"}}, "", "interpreters: 'mlx'"),
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Which threads worked, by the processor time that Linux counts for each."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,8 +19,9 @@ def processor_time() -> dict[str, int]:
 
 
 def working(before: dict[str, int], after: dict[str, int]) -> int | None:
-    """How many threads did a fair share of the work in between; None where nobody knows."""
+    """How many threads did a fair share of the work in between, or could have at once: where
+    there are more than cores, they took turns. None where nobody knows."""
     spent = [time - before.get(thread, 0) for thread, time in after.items()]
     if not spent or max(spent) <= 0:
         return None
-    return sum(time >= SHARE * max(spent) for time in spent)
+    return min(sum(time >= SHARE * max(spent) for time in spent), len(os.sched_getaffinity(0)))
