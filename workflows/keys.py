@@ -23,7 +23,9 @@ from workflows.configuration import Configuration
 from workflows.plan import contenders_here
 
 TASK = (
+    "frameworks/conditions.py",
     "frameworks/contract.py",
+    "frameworks/description.py",
     "frameworks/registry.py",
     "frameworks/workloads",
     "workflows/behaviour",

@@ -14,9 +14,9 @@ from frameworks.commands.problem import Problem
 HERE = Path(__file__).parents[1]
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = r"[a-z][a-z0-9_]{0,23}"
-IMPORT = {
-    False: "or at the top of this file: a worker alone reads it.",
-    True: "not at the top: all must be readable where it is not installed.",
+IMPORT = {  # where a folder and a package may import the framework
+    False: "or at the top: only workers read this file.",
+    True: "as this file is read where it is missing, too.",
 }
 
 # Names of files to their templates.
