@@ -22,8 +22,8 @@ The smallest complete one, which does a single dense layer in NumPy:
     FRAMEWORK = Framework(
         name="linear",
         title="Linear",
-        distributions=("numpy",),
-        install="pip install numpy",
+        distributions=("samestep-linear",),
+        install="pip install -e samestep-linear",
         adapter="samestep_linear:LinearAdapter",
         variants={"default": Variant("a dense layer by hand")},
         devices=("cpu",),
