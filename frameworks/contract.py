@@ -1,133 +1,122 @@
 """What an adapter writes: the whole contract between samestep and a framework.
 
-A framework is described by a `Framework` (readable where it is not installed) that points
-to an `Adapter` class (imported only in a worker process, under the framework's own
-interpreter, after the thread counts are in its environment):
+`python -m frameworks new NAME` writes the first lines, `python -m frameworks check NAME` says
+what is missing or wrong, and frameworks/README.md shows it once from start to report.
 
-1. `Adapter.__init__` puts the process into the conditions asked for, or raises
-   `Unavailable` with the reason.
-2. `Adapter.trainer` builds the network of a workload and loads the canonical weights.
-3. The harness then calls, and times, `put` -> `synchronise` and `step` -> `synchronise`
-   for every mini-batch. `step` may return before the work is done; `synchronise` may not.
+An adapter is one file, of 150 lines at most. It has no clock, reads and writes no file, prints
+nothing and has no command line: all that is the harness's. In this order:
 
-An adapter never looks at a clock, opens a file or prints. Arrays cross the border in
-canonical layout: images `(batch, height, width, channels)`, dense kernels `(in, out)`,
-convolution kernels `(height, width, in, out)`.
+1. `FRAMEWORK`, a `Framework`: what it is called, how it is installed, which devices and
+   variants it has. It is read where the framework is not installed.
+2. `Adapter.__init__` puts the process into the conditions asked for, or raises `Unavailable`
+   with the reason. A worker process under the framework's own interpreter calls it.
+3. `Adapter.trainer` builds the network of a workload (frameworks/workloads/workload.py), or
+   raises `NotImplementedError` naming the layer, loss or optimiser that it has not.
+4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
+5. `put`, `step`, `synchronise`, `loss`. The harness calls, and times, `put` -> `synchronise`
+   and `step` -> `synchronise` for every mini-batch.
+6. `settings`, read back from the framework.
+
+The smallest complete one, which does a single dense layer in NumPy:
+
+    FRAMEWORK = Framework(
+        name="linear",
+        title="Linear",
+        distributions=("samestep-linear",),
+        install="pip install -e samestep-linear",
+        adapter="samestep_linear:LinearAdapter",
+        variants={"default": Variant("a dense layer by hand")},
+        devices=("cpu",),
+    )
+
+
+    class LinearAdapter(Adapter):
+        def __init__(self, conditions):
+            if conditions.device != "cpu":
+                raise Unavailable("NumPy computes on the processor")
+            self.precision = conditions.precision
+
+        def trainer(self, workload, weights, variant):
+            layers = [stage.layer.kind for stage in workload.stages]
+            for found, known in (
+                (layers, ["dense"]),
+                (workload.loss, "mean_squared_error"),
+                (workload.optimiser.kind, "sgd"),
+            ):
+                if found != known:
+                    raise NotImplementedError(f"linear: {found}, where only {known} is written")
+            return LinearTrainer(weights, workload.optimiser.learning_rate, self.precision)
+
+
+    class LinearTrainer(Trainer):
+        def __init__(self, weights, rate, precision):
+            self.rate, self.precision = rate, precision
+            self.restart(weights)
+
+        def restart(self, weights):
+            self.kernel, self.bias = (
+                weights[name].astype(self.precision) for name in ("dense1.kernel", "dense1.bias")
+            )
+
+        def weights(self):
+            return {"dense1.kernel": self.kernel.copy(), "dense1.bias": self.bias.copy()}
+
+        def put(self, inputs, targets):
+            return inputs.astype(self.precision), targets.astype(self.precision)
+
+        def step(self, batch):
+            inputs, targets = batch
+            error = inputs @ self.kernel + self.bias - targets
+            self.last = float((error**2).mean())
+            slope = 2 * error / error.size
+            self.kernel -= self.rate * (inputs.T @ slope)
+            self.bias -= self.rate * slope.sum(0)
+
+        def synchronise(self):
+            pass
+
+        def loss(self):
+            return self.last
+
+        def settings(self):
+            return {**dict.fromkeys(SETTINGS, "n/a"), "precision": self.kernel.dtype.name}
+
+What goes wrong most often:
+
+- **Copies.** The harness fills the same two arrays for every mini-batch. `np.asarray`,
+  `torch.from_numpy` and the like share them: `put` must copy, `restart` and `weights` too.
+- **Layout.** Arrays cross the border as images `(batch, height, width, channels)`, dense
+  kernels `(in, out)`, convolution kernels `(height, width, in, out)`. Where the network is
+  channels first, the kernel of the dense layer behind `flatten` must be permuted as well.
+- **The fence.** `step` may return before the work is done, `synchronise` may not, and the
+  update of the weights is part of the work. `pass` is right only where every call waits.
+- **Epsilon.** Adam's is outside the root and inside the bias correction of both moments
+  (frameworks/workloads/optimisers.py). Where a framework's own is elsewhere, write the update
+  yourself or declare a `Deviation`.
+- **float64.** The certificate trains in it. Numbers that a framework keeps in float32 (a
+  learning rate, a beta), or a type it falls back to, show there at 1e-8.
+- **float32.** A single float64 array makes a whole network compute in float64, and take twice
+  as long. `settings()["precision"]` is to be read off the weights, as they have become.
+- **Threads.** They are in the environment (OMP_NUM_THREADS ...) before the framework is
+  imported, so nothing may import it with the description. A framework that has a setting of
+  its own is told `conditions.threads` in `Adapter.__init__`.
+- **What it has not.** `NotImplementedError` from `Adapter.trainer` is a row with a reason. A
+  failure in the first `step` is a failure.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from frameworks.conditions import SETTINGS, Conditions, Setting, Unavailable
+from frameworks.description import Deviation, Framework, Variant
 from frameworks.workloads import Weights, Workload
 
-Setting = str | int | float | bool
-
-# What every trainer reads back from its running framework, so that contenders can be
-# compared setting by setting (frameworks/traps.py). "n/a" where a framework has no such thing.
-# What can be seen from outside is not asked: workflows/behaviour finds that out by itself.
-SETTINGS = (
-    "precision",  # type of the weights as stored
-    "intra_threads",  # threads inside one operation
-    "inter_threads",  # operations side by side
-    "tf32_matmul",
-    "tf32_convolution",
-    "cudnn_autotune",
-    "layout",  # of images inside the network
-    "compilation",
-    "denormals",  # kept or flushed, by probe
-    "optimiser",  # the implementation used
-    "onednn",
-    "blas",  # the library behind matrix products on the processor
-    "mode",  # training or inference
-    "input_gradient",  # computed or not computed, of the first trained layer
-    "relu_and_pool",  # relu first or pool first, where one follows the other
-    "gpu_memory",  # how memory is taken on a GPU
-)
-
-
-class Unavailable(Exception):
-    """The conditions cannot be met here (no such device, say), or a variant has nothing to do
-    with the workload; the message is the reason. A layer, loss or optimiser that an adapter
-    has not is a NotImplementedError, which counts as the same."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """How a contender is to run."""
-
-    device: str = "cpu"  # "cpu" or "gpu"
-    threads: int = 1
-    precision: str = "float32"  # "float32" or "float64"
-    tf32: bool = False  # matrix products and convolutions both
-
-    def require_gpu(self, what: str) -> None:
-        """Raise Unavailable on a processor, for what is a GPU's."""
-        if self.device != "gpu":
-            raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """Something a variant is known not to compute as the workload says.
-
-    `component` is the part that deviates (`optimiser.adam`). The certificate measures the
-    size, demands that it stays within `loss_within` (relative, over the first ten steps),
-    and demands full agreement once that part is replaced by plain SGD. Where `mistake` names
-    one of `frameworks.truth.mistakes`, a miniature must train exactly as that one does.
-    """
-
-    component: str
-    reason: str
-    loss_within: float
-    mistake: str = ""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One way to write the workload in a framework.
-
-    `rebuilds`: building afresh costs about one step, so the harness may do it at every turn.
-    False where it traces or compiles; the harness then restores the weights instead.
-
-    `trap`: what the variant falls into, in a few words for the figure's label. Such a variant
-    is named `trap-...`, is run only where a study lists it, has no obligation to agree, and
-    is only ever held against `beside`, a variant of the same framework that avoids it.
-    """
-
-    summary: str
-    rebuilds: bool = True
-    deviations: tuple[Deviation, ...] = ()
-    trap: str = ""
-    beside: str = "default"
-
-
-@dataclass(frozen=True)
-class Framework:
-    """A framework as seen from outside; nothing here needs it installed."""
-
-    name: str
-    title: str
-    distributions: tuple[str, ...]  # any of them, as pip names it, means installed
-    install: str
-    adapter: str  # "module:Class"
-    variants: Mapping[str, Variant]
-    devices: tuple[str, ...] = ("cpu", "gpu")
-    companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
-    environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
-
-    def __post_init__(self) -> None:
-        for name, variant in self.variants.items():
-            if bool(variant.trap) != name.startswith("trap-"):
-                raise ValueError(f"{self.name}: variant {name!r}: traps are named trap-..., all")
-            if variant.trap and self.variants.get(variant.beside, variant).trap:
-                raise ValueError(
-                    f"{self.name}: variant {name!r} is beside {variant.beside!r}, which is "
-                    "no variant without a trap"
-                )
+__all__ = [
+    "SETTINGS", "Adapter", "Conditions", "Deviation", "Framework", "Setting", "Trainer",
+    "Unavailable", "Variant",
+]  # fmt: skip
 
 
 class Trainer(ABC):

@@ -24,7 +24,9 @@ from workflows.plan import contenders_here
 from workflows.records import NOTHING
 
 TASK = (
+    "frameworks/conditions.py",
     "frameworks/contract.py",
+    "frameworks/description.py",
     "frameworks/registry.py",
     "frameworks/workloads",
     "workflows/behaviour",

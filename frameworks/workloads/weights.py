@@ -9,18 +9,27 @@ from frameworks.workloads.workload import Workload
 Weights = dict[str, np.ndarray]
 
 
+def bounds(workload: Workload) -> dict[str, float]:
+    """The b of U(-b, b) from which each tensor is drawn, by its name: 1 / sqrt(fan_in)
+    (LeCun et al. 1998), the bias's being its kernel's."""
+    found, bound = {}, 0.0
+    for name, shape in workload.parameter_shapes.items():
+        if name.endswith(".kernel"):
+            bound = prod(shape[:-1]) ** -0.5
+        found[name] = bound
+    return found
+
+
 def initial_weights(workload: Workload, seed: int) -> Weights:
-    """Draw every tensor from U(-b, b), b = 1 / sqrt(fan_in) (LeCun et al. 1998), biases too:
-    a zero bias would hide a framework that forgets it.
+    """Draw every tensor from U(-b, b), b being its bound; biases too: a zero bias would hide a
+    framework that forgets it.
 
     Returns float32 arrays in canonical layout, by name. Float64 runs start from the same
     float32 values.
     """
     random = np.random.default_rng(seed)
-    weights: Weights = {}
-    bound = 0.0
-    for name, shape in workload.parameter_shapes.items():
-        if name.endswith(".kernel"):
-            bound = prod(shape[:-1]) ** -0.5
-        weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
-    return weights
+    within = bounds(workload)
+    return {
+        name: random.uniform(-within[name], within[name], shape).astype(np.float32)
+        for name, shape in workload.parameter_shapes.items()
+    }

@@ -1,0 +1,1 @@
+"""What `python -m frameworks` does: a module a subcommand, each with `add_arguments` and `run`."""

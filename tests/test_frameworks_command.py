@@ -1,0 +1,209 @@
+"""`python -m frameworks`: list, new and workload, and what is said when something is wrong."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import yaml
+
+import frameworks
+from frameworks.__main__ import main
+from frameworks.commands import new
+from frameworks.contract import Conditions, Unavailable
+from frameworks.registry import adapter_class
+from frameworks.workloads import from_dict, initial_weights, load, to_dict
+from tests.conftest import ROOT
+from tests.test_registry import offer
+
+ABSENT = """
+from frameworks.contract import Framework, Variant
+FRAMEWORK = Framework("absent", "Absent", ("no-such-distribution",), "pip install it", "no:Where",
+                      {"default": Variant("as it comes")}, devices=("cpu",))
+"""
+METHODS = {
+    "restart": [{}], "weights": [], "put": [np.zeros((2, 3)), np.zeros(2)], "step": [None],
+    "synchronise": [], "loss": [],
+}  # fmt: skip
+
+
+def listed(capsys, *words):
+    assert main(["list", "--json", *words]) == 0
+    return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+def refused(capsys, *words):
+    assert main(words) == 2
+    out, message = capsys.readouterr()
+    assert out == ""
+    return message
+
+
+def test_the_list_has_everybody_and_why_some_cannot_be_used(tmp_path, monkeypatch, capsys, abacus):
+    offer(tmp_path, monkeypatch, "broken", "import no_such_module")
+    offer(tmp_path, monkeypatch, "absent", ABSENT)
+    rows = listed(capsys)
+    assert {"pytorch", "tensorflow", "jax", "abacus", "broken", "absent"} <= set(rows)
+    assert rows["pytorch"]["origin"] == "frameworks/pytorch/"
+    assert rows["abacus"]["origin"] == "package abacus 0.1 (abacus:FRAMEWORK)"
+    assert rows["abacus"]["versions"] == {"abacus": "0.1"} and rows["abacus"]["problem"] == ""
+    assert rows["abacus"]["variants"]["default"] == "plain NumPy"
+    assert set(rows["abacus"]["traps"]) == {"trap-epsilon", "trap-pooling"}
+    assert not set(rows["abacus"]["traps"]) & set(rows["abacus"]["variants"])
+    assert "No module named 'no_such_module'" in rows["broken"]["problem"]
+    assert rows["absent"]["problem"] == "not installed: pip install it"
+    assert rows["absent"]["devices"] == ["cpu"]
+
+
+def test_the_table_says_the_same_for_people(tmp_path, monkeypatch, capsys, abacus):
+    offer(tmp_path, monkeypatch, "unusable", "raise OSError('[red]no library[/]')")
+    assert main(["list", "abacus", "unusable"]) == 0
+    table = capsys.readouterr().out
+    for words in ("abacus 0.1", "default: plain NumPy", "cpu", "and 2 traps",
+                  "OSError: [red]no library[/]", "package unusable 1"):  # fmt: skip
+        assert words in table, table
+    assert "\x1b" not in table and "pytorch" not in table
+
+
+def test_a_probe_opens_each_device(capsys, abacus):
+    assert listed(capsys, "abacus", "--probe")["abacus"]["probed"] == {
+        "cpu": "",
+        "gpu": "an abacus has no GPU",
+    }
+    assert listed(capsys, "abacus")["abacus"]["probed"] == {}
+
+
+def test_the_list_imports_no_framework(abacus):
+    code = (
+        "import sys\nfrom frameworks.__main__ import main\nmain(['list'])\n"
+        "print([m for m in ('torch', 'tensorflow', 'jax', 'workflows') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["list", "pytroch"], "no framework 'pytroch', did you mean 'pytorch'? (there are:"),
+        (["workload", "mnist-cn"], "no workload 'mnist-cn' in the catalogue, did you mean"),
+        (["workload", "mlp", "--configfile", "no.yaml"], "no.yaml: No such file"),
+        (["new", "pytorch"], "there is a framework 'pytorch' already"),
+        (["new", "workloads"], "frameworks/workloads is something else already"),
+        (["new", "My-Net"], "'My-Net' cannot be a module: at most 24 lower-case letters"),
+        (["new", "My-Net"], "'my_net' would do"),
+        (["new", "class"], "'class' cannot be a module"),
+        (["new", "a" * 25], "at most 24"),
+        (["new", "mine", "--into", "there"], "only with --package"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(capsys, words, message):
+    assert message in refused(capsys, *words)
+
+
+def test_a_mistyped_command_is_guessed(capsys):
+    with pytest.raises(SystemExit):
+        main(["lits"])
+    assert "no command 'lits', did you mean 'list'? (there are:" in capsys.readouterr().err
+
+
+@pytest.fixture(params=["folder", "package"])
+def begun(request, tmp_path, monkeypatch, capsys):
+    """A new adapter of the longest name there may be: its name, files, and description."""
+    name = "a" * 20 + "_net"
+    if request.param == "folder":
+        monkeypatch.setattr(new, "HERE", tmp_path)
+        monkeypatch.setattr(frameworks, "__path__", [*frameworks.__path__, str(tmp_path)])
+        module, words = f"frameworks.{name}", []
+    else:
+        monkeypatch.syspath_prepend(str(tmp_path))
+        module, words = f"samestep_{name}", ["--package", "--into", str(tmp_path)]
+    assert main(["new", name, *words]) == 0
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    said = capsys.readouterr().out
+    assert all(str(path) in said for path in files)
+    assert f"python -m frameworks check {name}" in said
+    yield name, files, importlib.import_module(module).FRAMEWORK
+    for loaded in [m for m in sys.modules if m.startswith(module)]:
+        del sys.modules[loaded]
+
+
+def test_a_new_adapter_is_well_formed(begun):
+    name, files, description = begun
+    assert description.name == name and list(description.variants) == ["default"]
+    code = [file for file in files if file.suffix == ".py"]
+    rules = ["--config", ROOT / "pyproject.toml"]
+    for words in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *words, *rules, *code]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+    assert max(len(file.read_text().splitlines()) for file in files) <= 150
+
+
+def test_a_new_adapter_says_what_is_still_to_be_written(begun):
+    name, _, description = begun
+    kind = adapter_class(description)
+    adapter, workload = kind(Conditions()), load("mlp", {"features": 4, "hidden": [3]})
+    with pytest.raises(Unavailable, match="the processor only"):
+        kind(Conditions(device="gpu"))
+    with pytest.raises(RuntimeError, match=f"{name}: `restart` is still to be written: copy these"):
+        adapter.trainer(workload, initial_weights(workload, 1), "default")
+    with pytest.raises(ValueError, match="no variant 'tuned'"):
+        adapter.trainer(workload, {}, "tuned")
+    with pytest.raises(NotImplementedError, match="no layer of kind 'conv2d'"):
+        adapter.trainer(load("mnist-cnn", None), {}, "default")
+    trainer_class = getattr(sys.modules[kind.__module__], f"{kind.__name__[:-7]}Trainer")
+    trainer = object.__new__(trainer_class)
+    assert set(METHODS) | {"settings"} == trainer_class.__bases__[0].__abstractmethods__
+    for method, arguments in METHODS.items():
+        with pytest.raises(RuntimeError, match=f"`{method}` is still to be written: "):
+            getattr(trainer, method)(*arguments)
+
+
+def test_new_overwrites_nothing(tmp_path, capsys):
+    words = ["new", "mine", "--package", "--into", str(tmp_path)]
+    (tmp_path / "pyproject.toml").write_text("mine")
+    assert "pyproject.toml would be overwritten" in refused(capsys, *words)
+    assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
+    assert (tmp_path / "pyproject.toml").read_text() == "mine"
+    assert "cannot be written" in refused(
+        capsys, *words[:-1], str(tmp_path / "pyproject.toml" / "below")
+    )
+
+
+def test_a_workload_of_the_catalogue(capsys):
+    assert main(["workload", "mlp"]) == 0
+    text = capsys.readouterr().out
+    for words in ("normal, 10,000 samples of 10000", "32, 312 an epoch", "11,003,001",
+                  "1.47 GFLOP", "400 MB", "adam (learning_rate 0.001",
+                  "kernel 10000 x 1000 in ±0.01"):  # fmt: skip
+        assert words in text, text
+
+
+def test_a_workload_as_json_is_one_again(capsys):
+    assert main(["workload", "mnist-cnn", "--json"]) == 0
+    found, workload = json.loads(capsys.readouterr().out), load("mnist-cnn", None)
+    assert from_dict({key: found[key] for key in to_dict(workload)}) == workload
+    assert found["flops_per_step"] == workload.flops_per_step
+    assert [stage["output_shape"] for stage in found["stages"]][-1] == [10]
+    for name, weight in initial_weights(workload, 1).items():
+        tensor = found["tensors"][name]
+        assert tuple(tensor["shape"]) == weight.shape
+        assert 0.5 * tensor["drawn_within"] < abs(weight).max() <= tensor["drawn_within"]
+
+
+def test_a_workload_of_a_file_with_nothing_else_in_it(tmp_path, capsys):
+    file = tmp_path / "mine.yaml"
+    entry = {"from": "mlp", "features": 7, "hidden": [5], "batch": 8}
+    file.write_text(yaml.safe_dump({"workloads": {"small": entry}}))
+    assert main(["workload", "small", "--json", "--configfile", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"] == 7 * 5 + 5 + 5 + 1
+    assert "did you mean 'small'? (there are: mlp, mnist-cnn, small)" in refused(
+        capsys, "workload", "smal", "--configfile", str(file)
+    )
+    file.write_text(yaml.safe_dump({"workloads": {"small": {**entry, "hiden": [3]}}}))
+    assert "small: unknown parameter 'hiden', did you mean 'hidden'" in refused(
+        capsys, "workload", "small", "--configfile", str(file)
+    )
