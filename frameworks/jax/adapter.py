@@ -84,29 +84,16 @@ class JaxTrainer(Trainer):
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:
-        gpu = self._device.platform != "cpu"
         shape = self._workload.dataset.shape
         batch = self.put(*self._workload.zeros())
         program = probes.compiled(self._update, self._parameters, self._state, *batch)
-        tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
         return {
-            "precision": self._parameters[0].dtype.name,
-            "device": self._device.device_kind if gpu else "cpu",
-            "intra_threads": int(os.environ["NPROC"]),
-            "inter_threads": "n/a",
-            "tf32_matmul": tf32,
-            "tf32_convolution": tf32,
-            "cudnn_autotune": "XLA's own" if gpu else "n/a",
+            **probes.process(self._parameters[0], program),
             "layout": "NHWC" if len(shape) == 3 else "n/a",
             "compilation": "jax.jit (XLA)",
-            "denormals": probes.denormals(self._dtype),
-            "onednn": "__onednn" in program,
-            "blas": probes.products(program),
             "mode": "n/a",
             "input_gradient": probes.input_gradient(self._value_and_grad, self._parameters, *batch),
             "relu_and_pool": probes.relu_and_pool(self._network, self._parameters, batch[0]),
-            "gpu_memory": "taken as needed" if gpu else "n/a",
-            "freed_memory": probes.freed_memory(),
             **optimisers.settings(self._workload.optimiser),
         }
 
