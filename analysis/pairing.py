@@ -11,7 +11,7 @@ DEFAULT = "default"
 def pairs(machine: Machine, seats: Iterable[Seat], references: dict[str, str]) -> dict[Seat, Seat]:
     """The other side of each seat that is held against one; `references` has the framework that
     ratios refer to, by workload. Variants with a trap, and controls, are nobody's."""
-    matched = [seat for seat in seats if not machine.apart(seat)]
+    matched = dict.fromkeys(seat for seat in seats if not machine.apart(seat))
     owners: dict[str, set[str]] = {}
     for seat in matched:
         owners.setdefault(seat.variant, set()).add(seat.framework)
@@ -21,6 +21,7 @@ def pairs(machine: Machine, seats: Iterable[Seat], references: dict[str, str]) -
         base = seat._replace(
             framework=references[seat.workload], variant=DEFAULT if alone else seat.variant
         )
-        if base != seat and (alone or base.framework != seat.framework):
+        own = base.framework == seat.framework
+        if base != seat and (not own or (alone and base in matched)):
             found[seat] = base
     return found

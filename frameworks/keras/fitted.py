@@ -3,6 +3,7 @@ the data set that it reads and waits for its callback."""
 
 import queue
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -18,45 +19,56 @@ END = None  # instead of a mini-batch: that was the last one
 
 
 class Fit:
-    """One call of model.fit in a thread of its own, until `end`."""
+    """One call of model.fit in a thread of its own, from the first mini-batch until `end`.
+
+    Between mini-batches it waits in its callback, and not in the data set: there TensorFlow
+    would wait with it, in the only thread that it may have, and nobody else could compute.
+    """
 
     def __init__(self, model: Any, signature: Any) -> None:
         self._model, self._signature = model, signature
-        self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._given: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()  # to the callback
+        self._passed_on: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()  # to the data set
         # A loss for each mini-batch; an exception, or None at the end, when there are no more.
         self._answers: queue.SimpleQueue[float | BaseException | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="model.fit", daemon=True)
-        self._thread.start()
 
     def train(self, batch: Batch) -> float:
         """The loss of one step. Raises whatever fit raised in its thread."""
-        self._batches.put(batch)
+        if self._thread.ident is None:
+            self._passed_on.put(batch)
+            self._thread.start()
+        else:
+            self._given.put(batch)
         answer = self._answers.get()
         if isinstance(answer, float):
             return answer
         raise answer or RuntimeError("model.fit came to its end before the last mini-batch")
 
     def end(self) -> None:
-        self._batches.put(END)
-        if self._thread is not threading.current_thread():
-            self._thread.join()
-
-    def _given(self) -> Iterator[Batch]:
-        while (batch := self._batches.get()) is not END:
-            yield batch
+        self._given.put(END)
+        self._thread.join()
 
     def _run(self) -> None:
-        told = keras.callbacks.LambdaCallback(
-            on_train_batch_end=lambda step, logs: self._answers.put(float(logs["loss"]))
-        )
+        told = keras.callbacks.LambdaCallback(on_train_batch_end=self._told)
         try:
             # A signature, as Keras would else ask for two mini-batches before it trains on one.
-            data = tf.data.Dataset.from_generator(self._given, output_signature=self._signature)
-            self._model.fit(data, verbose=0, callbacks=[told])
+            data = tf.data.Dataset.from_generator(self._batches, output_signature=self._signature)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Your input ran out of data")  # as it shall
+                self._model.fit(data, shuffle=False, verbose=0, callbacks=[told])
         except BaseException as error:
             self._answers.put(error)
         else:
             self._answers.put(None)
+
+    def _batches(self) -> Iterator[Batch]:
+        while (batch := self._passed_on.get()) is not END:
+            yield batch
+
+    def _told(self, step: int, logs: dict[str, float]) -> None:
+        self._answers.put(float(logs["loss"]))
+        self._passed_on.put(self._given.get())
 
 
 class FitTrainer(KerasTrainer):
@@ -98,7 +110,6 @@ class FitTrainer(KerasTrainer):
     def _begin(self, batch: Batch) -> None:
         signature = tuple(tf.TensorSpec(array.shape, array.dtype) for array in batch)
         self._fit = Fit(self._model, signature)
-        # At the end of the process too, or TensorFlow would wait for a mini-batch for ever.
         self._over = weakref.finalize(self, self._fit.end)
         self._counted = False
 

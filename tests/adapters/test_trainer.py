@@ -11,7 +11,7 @@ from frameworks.contract import SETTINGS
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from frameworks.workloads.optimisers import Optimiser
-from tests.adapters.training import NETWORKS, OPTIMISERS, Contender, batches, small, train
+from tests.adapters.training import NETWORKS, OPTIMISERS, Contender, batches, small, started, train
 
 CNN = NETWORKS["same-stride-2"]
 
@@ -194,5 +194,6 @@ def test_synchronise_leaves_nothing_to_do(contender: Contender) -> None:
 
 
 def test_unknown_variant(contender: Contender) -> None:
+    adapter = started(contender.framework, contender.device, "float64")
     with pytest.raises(KeyError):
-        contender._replace(variant="typo").trainer(CNN)
+        adapter.trainer(CNN, initial_weights(CNN, 1), "typo")

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from frameworks.contract import Conditions, Setting
-from frameworks.keras.backends import keep
 from frameworks.jax import probes
 from frameworks.jax.adapter import JaxAdapter
+from frameworks.keras.backends import keep
 
 
 class Backend:
