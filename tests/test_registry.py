@@ -40,7 +40,9 @@ def test_descriptions_need_no_framework():
 
 
 def test_unknown_names_name_the_known(abacus):
-    with pytest.raises(registry.UnknownFramework, match="known: abacus, jax, pytorch, tensorflow"):
+    with pytest.raises(
+        registry.UnknownFramework, match="known: abacus, jax, keras, pytorch, tensorflow"
+    ):
         registry.framework("torhc")
 
 

@@ -77,7 +77,7 @@ def test_keras_on_another_backend(backend: str) -> None:
         framework({"torch": "pytorch"}.get(backend, backend))
     ):
         pytest.skip(f"keras or {backend} is not installed")
-    names = "restart or put_keeps or every_layer and (regression or valid) or settings"
+    names = "restart or put_keeps or settings"
     run = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "-rs", "tests/adapters/test_trainer.py",
