@@ -18,8 +18,8 @@ class CertificateLine:
     """A row of certificate.csv: worst relative distance from the reference in the loss of any
     step and in any tensor of weights, of the long run, at full size, and of both with plain
     SGD; of the first gradients in float64 and in float32; of the steps after a restart; of
-    the first losses in float32 from its own in float64; and the share of a step that was still
-    to be done behind its fence."""
+    the first losses in float32 from its own in float64; the share of a step that was still to be
+    done behind its fence; and what its variant declares to be in its times besides a step."""
 
     machine: str
     workload: str
@@ -46,6 +46,7 @@ class CertificateLine:
     restarted: float | None
     float32: float | None
     unfenced: float | None
+    timed: str
     narrowed: bool
     parameters: int
     parameters_long: int
@@ -88,6 +89,7 @@ class Certificates:
         if refusals:
             return Permission(False, "; ".join(refusals))
         deviations = [declared(row) for row in rows if row.status == "declared"]
+        deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
         if deviations:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
@@ -163,6 +165,7 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             restarted=max(row.restarted, default=None),
             float32=max(row.float32, default=None),
             unfenced=row.unfenced,
+            timed=line(row.timed),
             narrowed=record.narrowed,
             parameters=record.parameters,
             parameters_long=record.parameters_long,

@@ -32,7 +32,7 @@ def claim(machine: Machine, row: Comparison, family: int) -> Claim:
     study = machine.study
     where = f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}"
     ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
-    finding = f"{title(row.framework)} takes {ratio} times as long as {title(row.reference)}"
+    finding = f"{title(row.framework)} takes {ratio} times as long as {row.against}"
     if row.ratio_low is None:
         return Claim(where, f"{finding} (one replicate, no interval)", row.verdict)
     interval = (
@@ -70,11 +70,13 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
                 "compared with another. What came of it is above, and in the table of controls."
             ]
         elif not rows:
-            sentences = ["Only one framework is in this study: there is nothing to compare."]
+            sentences = [
+                "Only one framework is in this study, in one variant: there is nothing to compare."
+            ]
     else:
         groups: dict[tuple[str, str, str], list[Comparison]] = {}
         for row in held:
-            groups.setdefault((row.framework, row.reference, row.variant), []).append(row)
+            groups.setdefault((row.framework, row.against, row.variant), []).append(row)
         sentences = [tally(found, machine) for found in groups.values()]
         sentences.append(sameness(held, machine))
     for verdict, what in (
@@ -109,7 +111,7 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
     spread = dict.fromkeys(alike(min(ratios), max(ratios)))
     return (
         f"Variant {rows[0].variant}: {title(rows[0].framework)} takes {' to '.join(spread)} times "
-        f"as long as {title(rows[0].reference)}, {listing(told)} of "
+        f"as long as {rows[0].against}, {listing(told)} of "
         f"{count(len(rows), 'comparison')}."
     )
 

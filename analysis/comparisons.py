@@ -1,4 +1,4 @@
-"""Each framework against the reference, in the same contests under the same conditions."""
+"""Each contender against the reference, in the same contests under the same conditions."""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from analysis.certificates import Certificates
+from analysis.pairing import pairs
 from analysis.processes import paired
 from analysis.roster import Attendance
 from analysis.statistics import Verdict, detectable, holm, replicates_needed, student, verdict
 from analysis.study import Machine, Seat
 from analysis.trajectories import Trajectories
+from analysis.words import title
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of comparisons.csv: `ratio` is the framework's time over the reference's.
+    """A row of comparisons.csv: `ratio` is the framework's time over the reference's, whose
+    `reference_variant` is the same one wherever two frameworks have it (analysis/pairing.py).
 
     `replicates` are those in which both were measured. `p_adjusted` is Holm's over all rows
     of the machine. `detectable` is the smallest ratio minus 1 that this study could have
@@ -31,6 +34,7 @@ class Comparison:
     variant: str
     framework: str
     reference: str
+    reference_variant: str
     replicates: int
     ratio: float | None
     ratio_low: float | None
@@ -43,6 +47,20 @@ class Comparison:
     certificate: str
     dataset: str
     reason: str
+
+    @property
+    def seat(self) -> Seat:
+        return Seat(self.workload, self.framework, self.variant, self.device, self.threads)
+
+    @property
+    def base(self) -> Seat:
+        return self.seat._replace(framework=self.reference, variant=self.reference_variant)
+
+    @property
+    def against(self) -> str:
+        """`PyTorch`, or `PyTorch default` where that is another variant."""
+        other = f" {self.reference_variant}" * (self.reference_variant != self.variant)
+        return f"{title(self.reference)}{other}"
 
 
 def comparisons(
@@ -57,14 +75,12 @@ def comparisons(
         return []
     certificates = Certificates(machine)
     references = {name: reference(machine, name, measured) for name in machine.workloads}
-    pairs = []
-    for seat in roster:
-        if seat.framework != references[seat.workload] and not machine.apart(seat):
-            base = seat._replace(framework=references[seat.workload])
-            row, ratios = compare(machine, seat, base, certificates, trajectories, roster, measured)
-            pairs.append(held_back(row, ratios, unsteady, seat, base))
-    family = sum(len(ratios) > 1 for _, ratios in pairs)
-    rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in pairs]
+    held = []
+    for seat, base in pairs(machine, roster, references).items():
+        row, ratios = compare(machine, seat, base, certificates, trajectories, roster, measured)
+        held.append(held_back(row, ratios, unsteady, seat, base))
+    family = sum(len(ratios) > 1 for _, ratios in held)
+    rows = [estimated(row, ratios, machine, family) if ratios else row for row, ratios in held]
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)
 
 
@@ -121,6 +137,7 @@ def blank(
         **{name: value for name, value in seat._asdict().items() if name != "threads"},
         threads=seat.threads,
         reference=base.framework,
+        reference_variant=base.variant,
         replicates=0,
         ratio=None,
         ratio_low=None,

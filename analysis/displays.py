@@ -28,7 +28,7 @@ class Display:
 def comparison_table(findings: Findings) -> Display:
     study = findings.machine.study
     rows = [row for row in findings.comparisons if row.ratio is not None]
-    pairs = list(dict.fromkeys(f"{title(r.framework)} to {title(r.reference)}" for r in rows))
+    pairs = list(dict.fromkeys(f"{title(r.framework)} to {r.against}" for r in rows))
     several = len(pairs) > 1
     return Display(
         f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
@@ -42,7 +42,7 @@ def comparison_table(findings: Findings) -> Display:
         [
             [
                 row.workload, row.dataset, crossed([(row.device, row.threads)]), row.variant,
-                *[f"{title(row.framework)} to {title(row.reference)}"] * several,
+                *[f"{title(row.framework)} to {row.against}"] * several,
                 *estimate(row.ratio, row.ratio_low, row.ratio_high),
                 probability(row.p_adjusted), row.verdict,
                 "" if row.detectable is None else percent(row.detectable),

@@ -111,6 +111,7 @@ def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):
         said = "; ".join(
             f"{title(line.framework)}: {brief(line.value)}"
+            + (f"; {line.reason}" if line.status == "mismatched" and line.reason else "")
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE
         )

@@ -58,11 +58,17 @@ def missing_lines(
             status=pair.verdict,
             replicates="all",
             dataset=pair.dataset,
-            reason=f"not compared with {pair.reference}: {pair.reason}",
+            reason=f"not compared with {with_whom(pair)}: {pair.reason}",
         )
         for pair in pairs
         if pair.verdict in ("refused", "no steady state")
     ]
+
+
+def with_whom(pair: Comparison) -> str:
+    """`pytorch`, or `pytorch/default` where that is another variant."""
+    other = pair.reference_variant != pair.variant
+    return f"{pair.reference}/{pair.reference_variant}" if other else pair.reference
 
 
 def grouped(lines: Iterable[MissingLine]) -> list[tuple[str, str]]:

@@ -37,6 +37,7 @@ class PrecisionLine:
     variant: str
     framework: str
     reference: str
+    reference_variant: str
     replicates: int
     ratio: float | None
     half_width: float | None
@@ -83,6 +84,7 @@ def precision_line(machine: Machine, row: Comparison, minutes: float) -> Precisi
         variant=row.variant,
         framework=row.framework,
         reference=row.reference,
+        reference_variant=row.reference_variant,
         replicates=row.replicates,
         ratio=row.ratio,
         half_width=half,

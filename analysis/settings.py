@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.certificates import Certificates
+from analysis.pairing import pairs
 from analysis.roster import Attendance
 from analysis.study import Machine, Seat
 from frameworks.traps import BY_SETTING, ROUNDED, Trap
@@ -18,7 +19,8 @@ STATUSES = ("mismatched", "declared", "equal", NONE)  # the weightiest first
 @dataclass(frozen=True)
 class SettingLine:
     """A row of settings.csv. `status` is about the contenders compared with each other, of the
-    same workload, device, threads and variant: `equal`; `declared`, for the `reason` given;
+    same workload, device, threads and variant, or of a variant that only one framework has and
+    the reference's `default`: `equal`; `declared`, for the `reason` given;
     `mismatched`; or `n/a`, where there is nothing to hold against anything."""
 
     machine: str
@@ -38,9 +40,13 @@ class SettingLine:
 def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[SettingLine]:
     values = {seat: effective(machine, seat) for seat in roster if not machine.control(seat)}
     certificates = Certificates(machine)
+    bases = pairs(machine, values, dict.fromkeys(machine.workloads, machine.study.reference))
     lines = []
     for seat, own in values.items():
         rivals = [s for s in values if s != seat and s._replace(framework=seat.framework) == seat]
+        base = bases.get(seat, seat)
+        if base.variant != seat.variant:  # which is not held against each that is held against it
+            rivals = [base] if base in values else []
         rivals = [] if machine.trap(seat) else rivals  # held against its own framework only
         for setting in sorted({*own, *BY_SETTING}) if own else [""]:
             trap = BY_SETTING.get(setting)
@@ -93,6 +99,9 @@ def judged(
         found = [next(deviations(trap, (seat, r), certificates), "") for r in differing]
         if all(found):
             return "declared", found[0]
+    other = differing[0]
+    if other.variant != seat.variant:
+        return "mismatched", f"{other.contender}: {others[other]}"
     return "mismatched", ""
 
 

@@ -62,6 +62,7 @@ class StartLine:
     total_low_s: float | None
     total_high_s: float | None
     reference: str
+    reference_variant: str
     ahead: str
     steps: float | None
     steps_low: float | None
@@ -83,14 +84,10 @@ def start_lines(
         for seat, rows in measured.items()
         if not machine.control(seat)
     }
-    bases = {
-        Seat(row.workload, row.framework, row.variant, row.device, row.threads): row.reference
-        for row in comparisons
-        if row.ratio is not None
-    }
+    bases = {row.seat: row.base for row in comparisons if row.ratio is not None}
     lines = []
     for seat, cost in costs.items():
-        base = seat._replace(framework=bases.get(seat, seat.framework))
+        base = bases.get(seat, seat)
         pair = compared(seat, base, costs, machine.study.confidence)
         ranges = {part: over(cost[part], machine.study.confidence) for part in PARTS}
         lines.append(
@@ -104,6 +101,7 @@ def start_lines(
                     for end, name in (("", "mean"), ("_low", "low"), ("_high", "high"))
                 },
                 reference=base.framework if pair else "",
+                reference_variant=base.variant if pair else "",
                 ahead=pair.outcome if pair else "",
                 steps=pair.steps if pair else None,
                 steps_low=pair.low if pair else None,
@@ -126,6 +124,7 @@ def starting(
         number = int(str(replicate))
         records = contests[number].contenders
         same = [r for r in records if (r.framework, r.device) == (seat.framework, seat.device)]
+        same.sort(key=lambda r: r.variant != seat.variant)  # some variants import otherwise
         mine = next(record for record in same if record.name == seat.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
         batches = own[own["replicate"] == number]

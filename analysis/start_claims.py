@@ -36,11 +36,16 @@ def ahead(row: StartLine) -> str:
     """`of PyTorch from 210 mini-batches on (150 to 300)`."""
     if not row.ahead:
         return ""
-    who = f"of {title(row.reference)}"
+    who = f"of {against(row)}"
     if row.steps is None:
         return f"{who} {row.ahead}{doubt(row)}"
     on = " on" if row.ahead == "from" else ""
     return f"{who} {row.ahead} {row.steps:,.0f} mini-batches{on} ({between(row)})"
+
+
+def against(row: StartLine) -> str:
+    other = f" {row.reference_variant}" * (row.reference_variant != row.variant)
+    return f"{title(row.reference)}{other}"
 
 
 def doubt(row: StartLine) -> str:
@@ -68,11 +73,17 @@ def start_summary(findings: Findings) -> str:
     pairs: dict[tuple[str, str], list[StartLine]] = {}
     for row in findings.machine.matched_rows(findings.start):
         if row.ahead:
-            pairs.setdefault((row.framework, row.reference), []).append(row)
+            pairs.setdefault(sides(row), []).append(row)
     return " ".join(told(*names, rows) for names, rows in pairs.items())
 
 
-def told(framework: str, reference: str, rows: list[StartLine]) -> str:
+def sides(row: StartLine) -> tuple[str, str]:
+    """`TensorFlow` and `PyTorch`; with the variants, where these are not the same."""
+    own = f" {row.variant}" * (row.reference_variant != row.variant)
+    return f"{title(row.framework)}{own}", against(row)
+
+
+def told(one: str, other: str, rows: list[StartLine]) -> str:
     parts = []
     for outcome, words in (
         ("at once", "ahead from the first mini-batch in {n}"),
@@ -86,6 +97,6 @@ def told(framework: str, reference: str, rows: list[StartLine]) -> str:
             ends = [f"{end:,.0f}" for end in (min(steps), max(steps))] if steps else []
             parts.append(words.format(n=len(found), ends=" to ".join(dict.fromkeys(ends))))
     return (
-        f"Counting the start, {title(framework)} is {listing(parts)} of "
-        f"{count(len(rows), 'comparison')} with {title(reference)}."
+        f"Counting the start, {one} is {listing(parts)} of "
+        f"{count(len(rows), 'comparison')} with {other}."
     )

@@ -91,6 +91,16 @@ def deviations(findings: Findings) -> Iterator[str]:
         )
 
 
+def otherwise_timed(findings: Findings) -> Iterator[str]:
+    found: dict[str, list[Seat]] = {}
+    for record in findings.machine.records.certificates:
+        for row in record.rows:
+            if row.timed:
+                found.setdefault(row.timed, []).append(Seat.of(record.workload, row))
+    for text, seats in found.items():
+        yield f"Not timed as all others, {crossed(seats)}: {sentence(text)}"
+
+
 def uncertified(findings: Findings) -> Iterator[str]:
     """Those whose times are shown, with nobody to be compared with."""
     decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
@@ -260,6 +270,7 @@ def losses(findings: Findings) -> Iterator[str]:
 
 LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
+    otherwise_timed,
     uncertified, other_optimisers, unequal,
     losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, frequency,
     code, versions,

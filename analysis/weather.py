@@ -159,4 +159,5 @@ def side_by_side(
 
 
 def identity(row: Comparison) -> tuple[object, ...]:
-    return (row.workload, row.device, row.threads, row.variant, row.framework, row.reference)
+    return (row.workload, row.device, row.threads, row.variant, row.framework, row.reference,
+            row.reference_variant)  # fmt: skip

@@ -112,7 +112,7 @@ def weather_table(findings: Findings) -> Display | None:
         [
             [
                 main.workload, crossed([(main.device, main.threads)]),
-                f"{title(main.framework)} to {title(main.reference)}, {main.variant}",
+                f"{title(main.framework)} to {main.against}, {main.variant}",
                 *estimate(main.ratio, main.ratio_low, main.ratio_high), main.verdict,
                 *estimate(calm.ratio, calm.ratio_low, calm.ratio_high),
                 calm.verdict if calm.verdict != "missing" else "nothing left", str(calm.replicates),

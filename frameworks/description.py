@@ -30,6 +30,10 @@ class Variant:
     `trap`: what the variant falls into, in a few words for the figure's label. Such a variant
     is named `trap-...`, is run only where a study lists it, has no obligation to agree, and
     is only ever held against `beside`, a variant of the same framework that avoids it.
+
+    `environment`: set before the import, over the framework's own; such a variant never shares
+    a process with another that wants something else. `timed`: what its time has in it besides
+    a step, where that is not what all others are timed over, for the report to say.
     """
 
     summary: str
@@ -37,6 +41,8 @@ class Variant:
     deviations: tuple[Deviation, ...] = ()
     trap: str = ""
     beside: str = "default"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timed: str = ""
 
 
 @dataclass(frozen=True)

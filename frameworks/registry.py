@@ -54,6 +54,18 @@ def trapped(contender: Any) -> bool:
     return bool(framework(contender.framework).variants[contender.variant].trap)
 
 
+def environment(contender: Any) -> dict[str, str]:
+    """What its framework, and over that its variant, want set before the import."""
+    description = framework(contender.framework)
+    return {**description.environment, **own_environment(contender)}
+
+
+def own_environment(contender: Any) -> dict[str, str]:
+    """What its variant alone wants; a control is of the variant that it runs."""
+    variant = getattr(contender, "built", contender.variant)
+    return dict(framework(contender.framework).variants[variant].environment)
+
+
 def folders() -> list[str]:
     """The folders here that say what they are: their `__init__.py` has a `FRAMEWORK`."""
     here = Path(__file__).parent

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from frameworks.contract import Unavailable
+from frameworks.registry import own_environment
 from workflows.folders import Folders
 from workflows.machine import available_cores
 from workflows.plan import Plan, PlannedContender
@@ -43,10 +44,11 @@ class Company:
         self.workers: dict[int, WorkerProcess] = {}
 
     def start(self, stack: ExitStack, report: Report) -> None:
-        """All processes, in random order. The first of each framework on each device imports
-        alone, which is timed; all others side by side, or it would take as long as measuring."""
+        """All processes, in random order. The first of each framework on each device, and in each
+        environment that its variants want, imports alone, which is timed; all others side by
+        side, or it would take as long as measuring."""
         order = [index for index in self.shuffled() if self.hosts[index] == index]
-        names = [(self.records[index].framework, self.records[index].device) for index in order]
+        names = [self.imports(index) for index in order]
         first = [index for place, index in enumerate(order) if names.index(names[place]) == place]
         for index in first:
             self.open(stack, [index], report, alone=True)
@@ -55,6 +57,11 @@ class Company:
             self.records[index].versions = self.records[self.hosts[index]].versions
             if self.records[index].status == "ok":
                 self.workers[index] = self.workers[self.hosts[index]]
+
+    def imports(self, index: int) -> tuple[object, ...]:
+        """The same for those whose imports are alike."""
+        contender = self.entrants[index]
+        return contender.framework, contender.device, own_environment(contender)
 
     def open(
         self, stack: ExitStack, started: list[int], report: Report, alone: bool = False

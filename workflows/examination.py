@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from frameworks.contract import Deviation, Setting, Unavailable
-from frameworks.registry import trapped
+from frameworks.registry import framework, trapped
 from frameworks.workloads import Workload
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.agreement import Uncanonical, apart, as_timed, compare, declared, judge, judge_other
@@ -40,6 +40,7 @@ class Examination:
             status="missing",
             reason=contender.missing,
             versions=contender.versions,
+            timed=framework(contender.framework).variants[contender.variant].timed,
         )
 
     def row(self) -> CertificateRow:

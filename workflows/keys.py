@@ -7,6 +7,7 @@ and certificates it takes part in.
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -15,13 +16,15 @@ from platform import python_version
 from typing import Any
 
 from frameworks.contract import Framework
-from frameworks.registry import framework, present, versions
+from frameworks.registry import folders, framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
-from workflows.code import content_hash, files_hash
+from workflows.code import ROOT, content_hash, files_hash
 from workflows.configuration import Configuration
-from workflows.plan import contenders_here
+from workflows.plan import contenders_here, surface
 from workflows.records import NOTHING
+
+IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
 TASK = (
     "frameworks/conditions.py",
@@ -67,6 +70,13 @@ def adapter_files(description: Framework) -> Path:
     return file.parent if (file.parent / "__init__.py").exists() else file
 
 
+def borrowed(place: Path) -> set[Path]:
+    """The folders of other frameworks whose code an adapter builds on."""
+    files = place.rglob("*.py") if place.is_dir() else [place]
+    named = {name for file in files for name in re.findall(IMPORTED, file.read_text(), re.M)}
+    return {ROOT / "frameworks" / name for name in named & {*folders()}} - {place}
+
+
 @cache
 def installed(name: str, interpreter: str) -> dict[str, str]:
     """Versions of a framework's distributions under an interpreter, without importing it, and
@@ -103,14 +113,15 @@ def interpreted(study: Configuration, name: str) -> list[Any]:
 
 
 def framework_key(study: Configuration, name: str) -> list[Any]:
-    return [files_hash(adapter_files(framework(name))), interpreted(study, name)]
+    place = adapter_files(framework(name))
+    return [files_hash(place, *borrowed(place)), interpreted(study, name)]
 
 
 def probe_key(study: Configuration, name: str) -> str:
     """Not the adapter: an edit of it seldom changes whether a framework can run, and what
     depends on its code has that in its own key."""
     own = contenders_here(study, name)
-    return content_hash([sorted({c.device for c in own}), interpreted(study, name)])
+    return content_hash([sorted({surface(c) for c in own}), interpreted(study, name)])
 
 
 def contest_key(study: Configuration, workload: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from frameworks.registry import trapped
+from frameworks.registry import own_environment, trapped
 from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
@@ -48,7 +48,7 @@ class Found(Record):
 
 
 class Probe(Record):
-    """`probes/<framework>.json`: a framework as found under its interpreter, by device."""
+    """`probes/<framework>.json`: a framework as found under its interpreter, by surface."""
 
     framework: str
     devices: dict[str, Found]
@@ -183,7 +183,7 @@ def load_plan(folders: Folders) -> Plan:
     unknown = Found(missing="not looked for yet")
     planned = list(contenders(study, asked.cores))
     for contender in planned:
-        found = probes.get(contender.framework, {}).get(contender.device, unknown)
+        found = probes.get(contender.framework, {}).get(surface(contender), unknown)
         contender.missing = contender.missing or found.missing
         contender.versions = found.versions
         if contender.required and contender.missing and found is not unknown:
@@ -196,6 +196,12 @@ def load_plan(folders: Folders) -> Plan:
         controls=list(controls(study, planned)),
         harness=[nothing()] if study.harness else [],
     )
+
+
+def surface(contender: Entrant) -> str:
+    """What a probe distinguishes of one framework: `cpu`, `cpu KERAS_BACKEND=jax`."""
+    own = own_environment(contender)
+    return " ".join([contender.device, *(f"{name}={value}" for name, value in own.items())])
 
 
 def contenders_here(study: Configuration, name: str | None = None) -> list[PlannedContender]:

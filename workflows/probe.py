@@ -23,13 +23,15 @@ from workflows.plan import (
     ask,
     contenders_here,
     load_study,
+    surface,
 )
 from workflows.process import WorkerDied, WorkerProcess
 from workflows.storage import RecordError, write_json
 
 
 def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
-    """Open a framework on each device it is wanted on, for a moment; one import each.
+    """Open a framework on each device it is wanted on, for a moment, and again in each
+    environment that a variant wants; one import each.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
@@ -37,11 +39,11 @@ def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
     own = contenders_here(study, name)
     devices = {}
     for contender in own:
-        if contender.device not in devices:
-            note(f"looking for {name} on {contender.device} ...")
-            devices[contender.device] = open_once(contender.model_copy(update={"threads": 1}))
+        if (place := surface(contender)) not in devices:
+            note(f"looking for {name} on {place} ...")
+            devices[place] = open_once(contender.model_copy(update={"threads": 1}))
     for contender in own:
-        contender.missing = contender.missing or devices[contender.device].missing
+        contender.missing = contender.missing or devices[surface(contender)].missing
         if contender.missing and contender.required:
             raise PlanError(f"{contender.name} is required, but: {contender.missing}")
     for reason in dict.fromkeys(c.missing for c in own if c.missing):

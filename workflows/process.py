@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
-from frameworks.registry import framework
+from frameworks.registry import environment
 from workflows.code import ROOT
 from workflows.records import Contender
 
@@ -174,7 +174,7 @@ class WorkerProcess:
 
 def surroundings(contender: Contender) -> Mapping[str, str]:
     """The environment variables of a worker: the caller's, but for thread counts, the
-    visible GPUs and what the framework itself asks for."""
+    visible GPUs and what its framework and variant ask for."""
     variables = dict(os.environ)
     variables.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
     variables["PYTHONPATH"] = os.pathsep.join(
@@ -182,5 +182,5 @@ def surroundings(contender: Contender) -> Mapping[str, str]:
     )
     if contender.device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = "-1"
-    variables.update(framework(contender.framework).environment)
+    variables.update(environment(contender))
     return variables

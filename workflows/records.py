@@ -203,7 +203,8 @@ class CertificateRow(Contender):
     steps from its own in float64. `reduced` names the reduced
     precision that its settings read back, if any. `restarted` compares the first steps with
     the same steps after `restart`. `unfenced` is the share of a step's work that was still to
-    be done when `synchronise` had returned. `cause` is what a diagnosis of a refusal found.
+    be done when `synchronise` had returned. `timed` is what its variant declares to be in its
+    times besides a step. `cause` is what a diagnosis of a refusal found.
     """
 
     status: Agreement
@@ -221,6 +222,7 @@ class CertificateRow(Contender):
     restarted: list[float] = []
     float32: list[float] = []
     unfenced: float | None = None
+    timed: str = ""
     losses: list[float] = []  # float64, of the long run
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from frameworks.contract import Unavailable
+from frameworks.registry import own_environment
 from frameworks.workloads import Weights, narrowed
 from workflows import training
 from workflows.folders import Folders
@@ -48,7 +49,7 @@ class Tracing:
         self.parts = parts(self.workload, self.study.certificate)
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
-        self.workers: dict[tuple[str, str, int], WorkerProcess] = {}
+        self.workers: dict[tuple[object, ...], WorkerProcess] = {}
         self.open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -70,8 +71,10 @@ class Tracing:
     def process(
         self, contender: PlannedContender, precision: str = "float64"
     ) -> Iterator[WorkerProcess]:
-        """A process under the contender's conditions; variants share one until it fails."""
-        key = (contender.framework, contender.device, contender.threads)
+        """A process under the contender's conditions; variants that want the same environment
+        share one until it fails."""
+        key = (contender.framework, contender.device, contender.threads,
+               *own_environment(contender).values())  # fmt: skip
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
             self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)

@@ -17,6 +17,7 @@ TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
 ROW = 0.31  # inches
 BESIDE = 8  # points between the axes and the words, enough for an arrowhead
+ELSE = ", its default where no other framework has the variant"
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
@@ -41,8 +42,9 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
             drawn,
             name,
             "Ratios",
-            f"Time per mini-batch over that of {references} under the same conditions, with its "
-            f"{percent(study.confidence)} interval. The line is equal speed, the band "
+            f"Time per mini-batch over that of {references} under the same conditions"
+            + ELSE * any(row.variant != row.reference_variant for row in rows)
+            + f", with its {percent(study.confidence)} interval. The line is equal speed, the band "
             f"{percent(study.margin)} either way, an arrowhead an interval that goes on. "
             "Logarithmic axis.",
             "Forest plot of ratios. " + " ".join(map(told, rows)),
@@ -114,7 +116,8 @@ def limits(axes: Axes, rows: Sequence[Comparison | TrapLine], margin: float) -> 
 def told(row: Comparison) -> str:
     ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
     between = f" ({low} to {high})" if low else ""
+    other = f" of {row.against}" * (row.variant != row.reference_variant)
     return (
         f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}: "
-        f"{title(row.framework)} {ratio}{between}, {row.verdict}."
+        f"{title(row.framework)} {ratio}{between}{other}, {row.verdict}."
     )

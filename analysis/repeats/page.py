@@ -52,7 +52,7 @@ def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
          "p between runs (Holm)"],
         [
             [
-                f"{place([row.seat])}, {title(row.seat.framework)}",
+                f"{place([row.seat])}, {title(row.seat.framework)}{other(row)}",
                 *(finding(row, index) for index in range(len(runs))),
                 row.verdicts,
                 intervals(row, runs),
@@ -62,6 +62,12 @@ def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
             for row in rows
         ],
     )  # fmt: skip
+
+
+def other(row: Repeat) -> str:
+    """` to PyTorch default`, where that is another variant."""
+    found = next(one for one in row.found if one)
+    return f" to {found.against}" * (found.reference_variant != found.variant)
 
 
 def finding(row: Repeat, index: int) -> str:

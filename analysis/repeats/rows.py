@@ -51,7 +51,7 @@ class Repeat:
 
 def repeats(runs: Sequence[Run]) -> list[Repeat]:
     """Every comparison that has a ratio in any of the runs."""
-    by_seat = [{seat_of(row): row for row in run.findings.comparisons} for run in runs]
+    by_seat = [{row.seat: row for row in run.findings.comparisons} for run in runs]
     seats = dict.fromkeys(seat for rows in by_seat for seat in rows)
     rows = []
     for seat in seats:
@@ -60,10 +60,6 @@ def repeats(runs: Sequence[Run]) -> list[Repeat]:
             rows.append(repeat(seat, found, runs))
     adjusted = iter(holm([row.p for row in rows if row.p is not None]))
     return [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]
-
-
-def seat_of(row: Comparison) -> Seat:
-    return Seat(row.workload, row.framework, row.variant, row.device, row.threads)
 
 
 def repeat(seat: Seat, found: list[Comparison | None], runs: Sequence[Run]) -> Repeat:
@@ -83,7 +79,7 @@ def repeat(seat: Seat, found: list[Comparison | None], runs: Sequence[Run]) -> R
 def concord(found: Sequence[Comparison | None]) -> Concord:
     """Faster and slower contradict each other. All else can be true at once: an interval may be
     too wide to tell, or lie within the margin and yet leave out 1."""
-    if len({row.reference if row else None for row in found}) > 1 or None in found:
+    if len({row.base if row else None for row in found}) > 1 or None in found:
         return "not in all runs"
     verdicts = {row.verdict for row in found if row}
     if {"faster", "slower"} <= verdicts:
@@ -102,9 +98,8 @@ def gap(one: Comparison | None, other: Comparison | None) -> bool:
 
 def ratio_logs(run: Run, row: Comparison) -> list[float]:
     """The log-ratio of every replicate."""
-    seat = seat_of(row)
     measured = run.findings.measured
-    return pairwise_logs(measured[seat], measured[seat._replace(framework=row.reference)])
+    return pairwise_logs(measured[row.seat], measured[row.base])
 
 
 def between(logs: Sequence[Sequence[float]]) -> float | None:

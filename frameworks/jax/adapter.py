@@ -10,7 +10,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import network, optimisers, probes
+from frameworks.jax import FRAMEWORK, network, optimisers, probes
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -22,10 +22,7 @@ class JaxAdapter(Adapter):
         os.environ["NPROC"] = str(conditions.threads)
         if conditions.device == "cpu":
             jax.config.update("jax_platforms", "cpu")
-        jax.config.update("jax_enable_x64", conditions.precision == "float64")
-        # JAX's own default on a GPU is TF32.
-        products = "tensorfloat32" if conditions.tf32 else "highest"
-        jax.config.update("jax_default_matmul_precision", products)
+        configure(conditions)
         try:
             self._device = jax.devices(conditions.device)[0]
         except RuntimeError as error:
@@ -34,7 +31,18 @@ class JaxAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        if variant not in FRAMEWORK.variants:
+            raise KeyError(variant)
+        configure(self._conditions)  # another adapter of this process may have been made since
         return JaxTrainer(workload, weights, self._device, self._conditions.precision)
+
+
+def configure(conditions: Conditions) -> None:
+    """What JAX keeps for the whole process."""
+    jax.config.update("jax_enable_x64", conditions.precision == "float64")
+    # JAX's own default on a GPU is TF32.
+    products = "tensorfloat32" if conditions.tf32 else "highest"
+    jax.config.update("jax_default_matmul_precision", products)
 
 
 class JaxTrainer(Trainer):
@@ -84,29 +92,16 @@ class JaxTrainer(Trainer):
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:
-        gpu = self._device.platform != "cpu"
         shape = self._workload.dataset.shape
         batch = self.put(*self._workload.zeros())
         program = probes.compiled(self._update, self._parameters, self._state, *batch)
-        tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
         return {
-            "precision": self._parameters[0].dtype.name,
-            "device": self._device.device_kind if gpu else "cpu",
-            "intra_threads": int(os.environ["NPROC"]),
-            "inter_threads": "n/a",
-            "tf32_matmul": tf32,
-            "tf32_convolution": tf32,
-            "cudnn_autotune": "XLA's own" if gpu else "n/a",
+            **probes.process(self._parameters[0], program),
             "layout": "NHWC" if len(shape) == 3 else "n/a",
             "compilation": "jax.jit (XLA)",
-            "denormals": probes.denormals(self._dtype),
-            "onednn": "__onednn" in program,
-            "blas": probes.products(program),
             "mode": "n/a",
             "input_gradient": probes.input_gradient(self._value_and_grad, self._parameters, *batch),
             "relu_and_pool": probes.relu_and_pool(self._network, self._parameters, batch[0]),
-            "gpu_memory": "taken as needed" if gpu else "n/a",
-            "freed_memory": probes.freed_memory(),
             **optimisers.settings(self._workload.optimiser),
         }
 

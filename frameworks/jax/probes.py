@@ -1,5 +1,6 @@
 """Settings that JAX has no getter for, read off its programs and what they compute."""
 
+import os
 import resource
 from collections.abc import Iterator
 from itertools import pairwise
@@ -8,9 +9,33 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from frameworks.contract import Setting
+
 BYTES = 1 << 26
 PRODUCTS = ("dot_general", "conv_general_dilated")
 POOLS = ("reduce_window_max", "reduce_window_sum", "reduce_window")
+
+
+def process(weight: Any, program: str) -> dict[str, Setting]:
+    """What holds for every network of this process: of one of its weights, and of its step as
+    XLA has compiled it."""
+    (device,) = weight.devices()
+    gpu = device.platform != "cpu"
+    tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
+    return {
+        "precision": weight.dtype.name,
+        "device": device.device_kind if gpu else "cpu",
+        "intra_threads": int(os.environ["NPROC"]),
+        "inter_threads": "n/a",
+        "tf32_matmul": tf32,
+        "tf32_convolution": tf32,
+        "cudnn_autotune": "XLA's own" if gpu else "n/a",
+        "denormals": denormals(weight.dtype),
+        "onednn": "__onednn" in program,
+        "blas": products(program),
+        "gpu_memory": "taken as needed" if gpu else "n/a",
+        "freed_memory": freed_memory(),
+    }
 
 
 def primitives(program: Any) -> Iterator[str]:

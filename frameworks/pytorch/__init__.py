@@ -11,6 +11,7 @@ FRAMEWORK = Framework(
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),
+        "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
         "trap-weights": Variant(
             "default, from weights that PyTorch draws", trap="PyTorch's own initial weights"
         ),

@@ -1,4 +1,6 @@
-"""PyTorch, run eagerly."""
+"""PyTorch, run eagerly; `compiled.py` has the one variant that is not."""
+
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -28,10 +30,12 @@ class PyTorchAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        from frameworks.pytorch import traps  # its trainers are made from the one below
+        # Their trainers are made from the one below.
+        from frameworks.pytorch import compiled, traps
 
         traps.forget(self._conditions)
-        kind = traps.TRAPS.get(variant, PyTorchTrainer)
+        kinds: dict[str, type[PyTorchTrainer]] = {**traps.TRAPS, "compile": compiled.Compiled}
+        kind = kinds.get(variant, PyTorchTrainer)
         return kind(workload, weights, self._conditions, variant)
 
 
@@ -54,6 +58,7 @@ class PyTorchTrainer(Trainer):
         self._network.to(memory_format=self._format)  # type: ignore[call-overload]
         self._network.load(weights)
         self._network.train()
+        self._forward: Callable[[Tensor], Tensor] = self._network
         self._loss_function: nn.Module = nn.MSELoss()
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
@@ -74,7 +79,7 @@ class PyTorchTrainer(Trainer):
     def step(self, batch: Batch) -> None:
         inputs, targets = batch
         self._optimiser.zero_grad()
-        loss = self._loss_function(self._network(inputs), targets)
+        loss = self._loss_function(self._forward(inputs), targets)
         loss.backward()
         self._optimiser.step()
         self._loss = loss.detach()
@@ -100,22 +105,11 @@ class PyTorchTrainer(Trainer):
         weight = next(self._network.parameters()).detach()
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
         return {
-            "precision": str(weight.dtype).removeprefix("torch."),
-            "device": torch.cuda.get_device_name(weight.device) if weight.is_cuda else "cpu",
-            "intra_threads": torch.get_num_threads(),
-            "inter_threads": torch.get_num_interop_threads(),
-            "tf32_matmul": torch.backends.cuda.matmul.allow_tf32,
-            "tf32_convolution": torch.backends.cudnn.allow_tf32,
-            "cudnn_autotune": torch.backends.cudnn.benchmark if weight.is_cuda else "n/a",
+            **probes.process(weight),
             "layout": probes.layout(self._network, images),
             "compilation": "eager",
-            "denormals": probes.denormals(weight),
-            "onednn": probes.onednn(),
-            "blas": probes.blas(),
             "mode": probes.mode(self._network),
             "input_gradient": probes.input_gradient(self._network, images),
             "relu_and_pool": probes.relu_and_pool(self._network),
-            "gpu_memory": probes.gpu_memory() if weight.is_cuda else "n/a",
-            "freed_memory": memory.freed(),
             **optimisers.settings(self._optimiser),
         }

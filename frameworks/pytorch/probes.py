@@ -6,7 +6,28 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from frameworks.contract import Setting
+from frameworks.pytorch import memory
+
 POOLS = (nn.MaxPool2d, nn.AvgPool2d)
+
+
+def process(weight: Tensor) -> dict[str, Setting]:
+    """What holds for every network of this process, `weight` being one of them."""
+    return {
+        "precision": str(weight.dtype).removeprefix("torch."),
+        "device": torch.cuda.get_device_name(weight.device) if weight.is_cuda else "cpu",
+        "intra_threads": torch.get_num_threads(),
+        "inter_threads": torch.get_num_interop_threads(),
+        "tf32_matmul": torch.backends.cuda.matmul.allow_tf32,
+        "tf32_convolution": torch.backends.cudnn.allow_tf32,
+        "cudnn_autotune": torch.backends.cudnn.benchmark if weight.is_cuda else "n/a",
+        "denormals": denormals(weight),
+        "onednn": onednn(),
+        "blas": blas(),
+        "gpu_memory": gpu_memory() if weight.is_cuda else "n/a",
+        "freed_memory": memory.freed(),
+    }
 
 
 @torch.no_grad()

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from frameworks.contract import Conditions, Setting, Unavailable
+from frameworks.contract import Conditions, Unavailable
 from frameworks.pytorch.adapter import Batch, PyTorchTrainer
+from frameworks.pytorch.compiled import Compiled
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.pooling import pooled_first
 
@@ -116,15 +117,6 @@ class Unsynchronised(Trap):
         pass
 
 
-class Compiled(Trap):
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._network.forward = torch.compile(self._network.forward)  # type: ignore[method-assign]
-
-    def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "compilation": "torch.compile"}
-
-
 def forget(conditions: Conditions) -> None:
     """Undo what a trap's trainer has set for the whole process; another may follow it."""
     torch.set_flush_denormal(False)
@@ -132,7 +124,7 @@ def forget(conditions: Conditions) -> None:
     torch.backends.cudnn.allow_tf32 = conditions.tf32
 
 
-TRAPS: dict[str, type[Trap]] = {
+TRAPS: dict[str, type[PyTorchTrainer]] = {
     "trap-weights": OwnWeights,
     "trap-input-gradients": InputGradients,
     "trap-pooled-first": PooledFirst,

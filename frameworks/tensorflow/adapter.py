@@ -1,4 +1,4 @@
-"""TensorFlow, one tf.function a training step."""
+"""TensorFlow, one tf.function a training step; `compilation.py` has the variants with another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,10 +29,12 @@ class TensorFlowAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        from frameworks.tensorflow import traps  # its trainers are made from the one below
+        # Their trainers are made from the one below.
+        from frameworks.tensorflow import compilation, traps
 
         traps.forget(self._conditions)
-        kind = traps.TRAPS.get(variant, TensorFlowTrainer)
+        kinds = {**traps.TRAPS, **compilation.VARIANTS}
+        kind = kinds.get(variant, TensorFlowTrainer)
         return kind(workload, weights, self._conditions, variant)
 
 
@@ -113,28 +115,15 @@ class TensorFlowTrainer(Trainer):
     def settings(self) -> dict[str, Setting]:
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
         weight = tf.convert_to_tensor(self._variables[0])
-        gpu = "GPU" in weight.device
-        tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
         operations = graphs.forward(self._network, images)
         step = getattr(self._train_step, "traced", self._train_step)
         return {
-            "precision": weight.dtype.name,
-            "device": probes.gpu_name() if gpu else "cpu",
-            "intra_threads": tf.config.threading.get_intra_op_parallelism_threads(),
-            "inter_threads": tf.config.threading.get_inter_op_parallelism_threads(),
-            "tf32_matmul": tf32,
-            "tf32_convolution": tf32,
-            "cudnn_autotune": probes.cudnn_autotune() if gpu else "n/a",
+            **probes.process(weight),
             "layout": graphs.layout(operations),
             "compilation": "tf.function",
-            "denormals": probes.denormals(weight.dtype),
-            "onednn": probes.onednn(),
-            "blas": "oneDNN" if probes.onednn() else "Eigen",  # built in, nothing else is linked
             "mode": "n/a",  # an argument of each call; the network is in none
             "input_gradient": graphs.input_gradient(step, self._variables[0]),
             "relu_and_pool": graphs.relu_and_pool(operations),
-            "gpu_memory": probes.gpu_memory() if gpu else "n/a",
-            "freed_memory": probes.freed_memory(),
             **self._optimiser_settings(self._optimiser),
         }
 

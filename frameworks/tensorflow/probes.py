@@ -8,7 +8,29 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.util import _pywrap_util_port
 
+from frameworks.contract import Setting
+
 BYTES = 1 << 26
+
+
+def process(weight: Any) -> dict[str, Setting]:
+    """What holds for every network of this process, `weight` being one of them."""
+    gpu = "GPU" in weight.device
+    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
+    return {
+        "precision": weight.dtype.name,
+        "device": gpu_name() if gpu else "cpu",
+        "intra_threads": tf.config.threading.get_intra_op_parallelism_threads(),
+        "inter_threads": tf.config.threading.get_inter_op_parallelism_threads(),
+        "tf32_matmul": tf32,
+        "tf32_convolution": tf32,
+        "cudnn_autotune": cudnn_autotune() if gpu else "n/a",
+        "denormals": denormals(weight.dtype),
+        "onednn": onednn(),
+        "blas": "oneDNN" if onednn() else "Eigen",  # built in, nothing else is linked
+        "gpu_memory": gpu_memory() if gpu else "n/a",
+        "freed_memory": freed_memory(),
+    }
 
 
 def denormals(dtype: Any) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from frameworks.contract import Conditions, Setting, Unavailable
+from frameworks.contract import Conditions, Unavailable
 from frameworks.tensorflow import default
 from frameworks.tensorflow.adapter import Batch, TensorFlowTrainer, train_step
+from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.optimisers import Adam
 from frameworks.workloads.pooling import pooled_first
@@ -100,31 +101,6 @@ class InputGradients(Trap):
         self._loss, self.asked = self._train_step(*batch)
 
 
-class Eager(Trap):
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        traced: Any = self._train_step
-
-        def step(*batch: Any) -> Any:
-            return traced.python_function(*batch)
-
-        step.traced = traced  # type: ignore[attr-defined]
-        self._train_step = step
-
-    def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "compilation": "eager"}
-
-
-class XLA(Trap):
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        step = self._train_step.python_function  # type: ignore[attr-defined]
-        self._train_step = tf.function(step, jit_compile=True)
-
-    def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "compilation": "tf.function, XLA"}
-
-
 class OwnTF32(Trap):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("TF32")
@@ -153,7 +129,7 @@ def forget(conditions: Conditions) -> None:
     tf.config.experimental.enable_tensor_float_32_execution(conditions.tf32)
 
 
-TRAPS: dict[str, type[Trap]] = {
+TRAPS: dict[str, type[TensorFlowTrainer]] = {
     "trap-weights": OwnWeights,
     "trap-epsilon": OwnEpsilon,
     "trap-python-floats": PythonFloats,

@@ -1,5 +1,6 @@
 """Small workloads, the contenders that train them, and how far apart two runs are."""
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSp
 AGREE = 1e-12  # relative, float64
 OPTIMISERS = (SGD(0.01), Momentum(0.01), RMSprop(), Adam())
 
+KERAS = "KERAS_BACKEND"
+
 Batch = tuple[np.ndarray, np.ndarray]
 
 
@@ -47,6 +50,11 @@ class Contender(NamedTuple):
     def trainer(
         self, workload: Workload, precision: str = "float64", weights: Weights | None = None
     ) -> Trainer:
+        backend = framework(self.framework).variants[self.variant].environment.get(KERAS)
+        if backend and backend != os.environ.get(KERAS, "tensorflow"):
+            pytest.skip(
+                f"in a process of its own: {KERAS}={backend} pytest tests/adapters -k keras"
+            )
         adapter = started(self.framework, self.device, precision)
         return adapter.trainer(workload, weights or initial_weights(workload, 1), self.variant)
 
@@ -60,6 +68,11 @@ CONTENDERS = [
         ("tensorflow", "default"),
         ("tensorflow", "tuned"),
         ("jax", "default"),
+        ("tensorflow", "eager"),
+        ("keras", "tensorflow"),
+        ("keras", "torch"),
+        ("keras", "jax"),
+        ("keras", "fit"),
     )
 ]
 REFERENCE = Contender("pytorch", "default")

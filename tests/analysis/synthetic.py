@@ -80,6 +80,8 @@ class Recipe:
     ms: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     absent: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
     refused: tuple[str, ...] = ()  # contender names
+    opted: Sequence[tuple[str, str]] = ()  # framework and variant, beside all those above
+    timed: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what they declare
     # (framework, variant): label, time over that of `default`, relative difference of the loss
     traps: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
     # of the reference's `controlled` with fewest threads: said to be slowed by, and true ratio
@@ -96,7 +98,7 @@ class Recipe:
             for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
         ] + [
             r.Contender(framework=f, variant=v, device="cpu", threads=t)
-            for (f, v), t in itertools.product(self.traps, self.threads)
+            for (f, v), t in itertools.product([*self.opted, *self.traps], self.threads)
         ]
 
     @property
@@ -361,7 +363,9 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
         ],
         certificates=[
             make_certificate(recipe, name, framework)
-            for name, framework in itertools.product(recipe.workloads, recipe.frameworks)
+            for name, framework in itertools.product(
+                recipe.workloads, dict.fromkeys([*recipe.frameworks, *(f for f, _ in recipe.opted)])
+            )
         ],
         contests=contests,
     )
@@ -433,5 +437,6 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         rounding={"dense1.kernel": 3e-7, "dense1.bias": 2e-7 * contender.threads},
         restarted=[0.0] * 10,
         unfenced=0.0,
+        timed=recipe.timed.get((contender.framework, contender.variant), ""),
         losses=list(losses * (1 + drift)),
     )

@@ -4,8 +4,10 @@ import pytest
 
 from workflows.configfiles import parse
 from workflows.folders import Folders
-from workflows.plan import PlanError, ask, contenders, load_plan
+from workflows.plan import PlanError, ask, contenders, load_plan, surface
 from workflows.probe import look
+from workflows.process import surroundings
+from workflows.records import Entrant
 from workflows.storage import RecordError, write_json
 
 
@@ -107,3 +109,12 @@ def test_required_is_asked_for_again_when_a_stage_begins(small, abacus, tmp_path
     ask(folders, parse({**small, "contenders": [entry]}), "here", "a test")
     with pytest.raises(PlanError, match="is required, but: an abacus has no GPU"):
         load_plan(folders)
+
+
+def test_a_variant_may_want_an_environment_of_its_own():
+    jax = Entrant(framework="keras", variant="jax", device="cpu", threads=1)
+    control = jax.model_copy(update={"variant": "torch+twin", "runs": "torch"})
+    assert surroundings(jax)["KERAS_BACKEND"] == "jax"
+    assert surroundings(control)["KERAS_BACKEND"] == "torch"
+    assert surface(jax) == "cpu KERAS_BACKEND=jax"
+    assert surface(jax.model_copy(update={"framework": "pytorch", "variant": "tuned"})) == "cpu"

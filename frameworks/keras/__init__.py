@@ -1,0 +1,38 @@
+"""Keras 3, seen from outside: a variant for each of its backends."""
+
+from frameworks.contract import Framework, Variant
+from frameworks.tensorflow import DEVIATIONS
+
+TIMED_FIT = (
+    "from handing a mini-batch over to a running model.fit to its callback on_train_batch_end, "
+    "so with Keras' data adapter and the copy to the device, metrics and callbacks; the first of "
+    "each turn begins a new fit"
+)
+
+
+def variant(summary: str, backend: str, timed: str = "") -> Variant:
+    return Variant(
+        summary,
+        rebuilds=False,
+        deviations=DEVIATIONS,
+        environment={"KERAS_BACKEND": backend},
+        timed=timed,
+    )
+
+
+FRAMEWORK = Framework(
+    name="keras",
+    title="Keras",
+    distributions=("keras",),
+    companions=("tensorflow", "tensorflow-cpu", "torch", "jax", "jaxlib"),
+    install="pip install -r frameworks/keras/requirements.txt",
+    adapter="frameworks.keras.adapter:KerasAdapter",
+    variants={
+        "tensorflow": variant("compile and train_on_batch on TensorFlow", "tensorflow"),
+        "torch": variant("compile and train_on_batch on PyTorch", "torch"),
+        "jax": variant("compile and train_on_batch on JAX", "jax"),
+        "fit": variant("compile and fit on TensorFlow", "tensorflow", TIMED_FIT),
+    },
+    # For whichever backend it is.
+    environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+)

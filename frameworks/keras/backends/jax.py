@@ -1,0 +1,48 @@
+"""Keras on JAX."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from frameworks.contract import Conditions, Setting
+from frameworks.jax import probes
+from frameworks.jax.adapter import JaxAdapter
+from frameworks.keras.backends import keep
+
+
+class Backend:
+    adapter = JaxAdapter
+    labels = "int32"
+
+    def __init__(self, conditions: Conditions) -> None:
+        keep(conditions.precision)
+        self._put: Any = None
+
+    def tensor(self, array: np.ndarray, dtype: str) -> Any:
+        self._put = jnp.array(array, dtype)
+        return self._put
+
+    def synchronise(self, model: Any) -> None:
+        values = [v.value for v in (*model.variables, *model.optimizer.variables)]
+        jax.block_until_ready((self._put, values))
+
+    def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
+        parts = (model.trainable_variables, model.non_trainable_variables,
+                 model.metrics_variables, model.optimizer.variables)  # fmt: skip
+        weights, others, metrics, state = ([v.value for v in part] for part in parts)
+
+        def loss(weights: Any, inputs: Any, targets: Any) -> Any:
+            return model.compute_loss_and_updates(
+                weights, others, metrics, inputs, targets, None,
+                training=True, optimizer_variables=state,
+            )  # fmt: skip
+
+        gradient = jax.value_and_grad(loss, has_aux=True)
+        program = probes.compiled(jax.jit(gradient), weights, *batch)
+        return {
+            **probes.process(weights[0], program),
+            "compilation": "jax.jit (XLA)" if model.jit_compile else "eager",
+            "input_gradient": probes.input_gradient(gradient, weights, *batch),
+        }

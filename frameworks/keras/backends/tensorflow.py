@@ -1,0 +1,35 @@
+"""Keras on TensorFlow."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from frameworks.contract import Conditions, Setting
+from frameworks.tensorflow import graphs, probes
+from frameworks.tensorflow.adapter import TensorFlowAdapter
+
+
+class Backend:
+    adapter = TensorFlowAdapter
+    labels = "int64"  # int32 would stay in host memory, even with a GPU
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._gpu = conditions.device == "gpu"
+
+    def tensor(self, array: np.ndarray, dtype: str) -> Any:
+        return tf.constant(array, dtype)
+
+    def synchronise(self, model: Any) -> None:
+        if self._gpu:
+            tf.test.experimental.sync_devices()
+
+    def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
+        # Keras keeps its traced function to itself; this one is read and never run.
+        step = tf.function(lambda *batch: model.train_step((*batch, None)))
+        step.get_concrete_function(*batch)
+        return {
+            **probes.process(tf.convert_to_tensor(model.trainable_variables[0])),
+            "compilation": "tf.function" + ", XLA" * bool(model.jit_compile),
+            "input_gradient": graphs.input_gradient(step, model.trainable_variables[0]),
+        }

@@ -1,0 +1,34 @@
+"""Keras on PyTorch."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from frameworks.contract import Conditions, Setting
+from frameworks.keras.backends import keep
+from frameworks.pytorch import probes
+from frameworks.pytorch.adapter import PyTorchAdapter
+
+
+class Backend:
+    adapter = PyTorchAdapter
+    labels = "int64"
+
+    def __init__(self, conditions: Conditions) -> None:
+        keep(conditions.precision)
+        self._device = "cuda" if conditions.device == "gpu" else "cpu"
+
+    def tensor(self, array: np.ndarray, dtype: str) -> torch.Tensor:
+        return torch.from_numpy(array).to(self._device, getattr(torch, dtype), copy=True)
+
+    def synchronise(self, model: Any) -> None:
+        if self._device == "cuda":
+            torch.cuda.synchronize()
+
+    def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
+        return {
+            **probes.process(model.trainable_variables[0].value.detach()),
+            "compilation": "torch.compile" if model.jit_compile else "eager",
+            "input_gradient": probes.input_gradient(model, batch[0]),
+        }

@@ -1,0 +1,83 @@
+"""A Keras model, compiled and trained by train_on_batch."""
+
+from itertools import pairwise
+from typing import Any
+
+import keras
+import numpy as np
+
+from frameworks.contract import Setting, Trainer
+from frameworks.tensorflow import default
+from frameworks.workloads import Weights, Workload
+
+Batch = tuple[Any, Any]
+LAYOUTS = {"channels_last": "NHWC", "channels_first": "NCHW"}
+
+
+class KerasTrainer(Trainer):
+    def __init__(self, workload: Workload, weights: Weights, backend: Any, precision: str) -> None:
+        self._workload, self._backend, self._dtype = workload, backend, precision
+        self._labels = backend.labels if workload.loss == "sparse_cross_entropy" else precision
+        with default.floatx(precision):  # the type of what adds losses up
+            self._model = default.network(workload, precision)
+            self._variables = self._model.trainable_variables
+            self._optimiser = default.optimiser(workload.optimiser, precision, self._variables)
+            self._model.compile(self._optimiser, default.loss(workload, precision))
+        self._loss: float | None = None
+        self._load(weights)
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        tensor = self._backend.tensor
+        return tensor(inputs, self._dtype), tensor(targets, self._labels)
+
+    def step(self, batch: Batch) -> None:
+        self._loss = self._model.train_on_batch(*batch, return_dict=True)["loss"]
+
+    def synchronise(self) -> None:
+        self._backend.synchronise(self._model)
+
+    def loss(self) -> float:
+        assert self._loss is not None, "no step taken yet"
+        return float(self._loss)
+
+    def weights(self) -> Weights:
+        pairs = zip(self._workload.parameter_shapes, self._variables, strict=True)
+        return {name: np.array(keras.ops.convert_to_numpy(value)) for name, value in pairs}
+
+    def restart(self, weights: Weights) -> None:
+        self._load(weights)
+        for variable in default.state(self._optimiser):
+            variable.assign(np.zeros(variable.shape, variable.dtype))
+        self._loss = None
+
+    def _load(self, weights: Weights) -> None:
+        for name, variable in zip(self._workload.parameter_shapes, self._variables, strict=True):
+            variable.assign(weights[name].astype(self._dtype))
+
+    def settings(self) -> dict[str, Setting]:
+        batch = KerasTrainer.put(self, *self._workload.zeros())
+        return {
+            **self._backend.settings(self._model, batch),
+            "layout": layout(self._model),
+            "mode": "n/a",  # an argument of each call
+            "relu_and_pool": relu_and_pool(self._model),
+            **default.settings(self._optimiser),
+        }
+
+
+def layout(model: Any) -> str:
+    """As its layers are told; Keras' own affair what it hands on to the backend."""
+    found = {layer.data_format for layer in model.layers if hasattr(layer, "kernel_size")}
+    found |= {layer.data_format for layer in model.layers if hasattr(layer, "pool_size")}
+    return " and ".join(sorted(LAYOUTS[name] for name in found)) or "n/a"
+
+
+def relu_and_pool(model: Any) -> str:
+    """The order of the two, wherever they are neighbours."""
+    kinds = [
+        "pool" if hasattr(layer, "pool_size")
+        else "relu" if getattr(layer, "activation", None) is keras.activations.relu else ""
+        for layer in model.layers
+    ]  # fmt: skip
+    orders = {f"{one} first" for one, other in pairwise(kinds) if {one, other} == {"relu", "pool"}}
+    return " and ".join(sorted(orders)) or "n/a"

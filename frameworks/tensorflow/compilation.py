@@ -1,0 +1,44 @@
+"""TensorFlow's `default` with its step compiled in another way, or not at all."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from frameworks.contract import Conditions, Setting
+from frameworks.tensorflow.adapter import TensorFlowTrainer
+from frameworks.workloads import Weights, Workload
+
+
+class Eager(TensorFlowTrainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, "default")
+        self._workload = workload
+        traced: Any = self._train_step
+
+        def step(*batch: Any) -> Any:
+            return traced.python_function(*batch)
+
+        step.traced = traced  # type: ignore[attr-defined]
+        self._train_step = step
+
+    def settings(self) -> dict[str, Setting]:
+        traced: Any = getattr(self._train_step, "traced", self._train_step)
+        traced.get_concrete_function(*self.put(*self._workload.zeros()))  # to be read, not run
+        return {**super().settings(), "compilation": "eager"}
+
+
+class XLA(TensorFlowTrainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, "default")
+        step = self._train_step.python_function  # type: ignore[attr-defined]
+        self._train_step = tf.function(step, jit_compile=True)
+
+    def settings(self) -> dict[str, Setting]:
+        return {**super().settings(), "compilation": "tf.function, XLA"}
+
+
+VARIANTS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA}

@@ -1,0 +1,166 @@
+"""Opt-in variants that cost too much to be tried on everything, and the thread of Keras' fit."""
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frameworks.contract import Unavailable
+from frameworks.registry import framework, versions
+from frameworks.workloads import initial_weights
+from frameworks.workloads.optimisers import SGD
+from tests.adapters.training import AGREE, KERAS, NETWORKS, REFERENCE, Contender, batches, train
+from tests.conftest import ROOT
+
+REGRESSION = replace(NETWORKS["regression"], optimiser=SGD(0.01))
+FIT = Contender("keras", "fit")
+
+
+def compilable() -> None:
+    compiled = pytest.importorskip("frameworks.pytorch.compiled")
+    try:
+        compiled.require_compiler()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def require_agreement(contender: Contender) -> Any:
+    trainer, reference = contender.trainer(REGRESSION), REFERENCE.trainer(REGRESSION)
+    np.testing.assert_allclose(train(trainer, REGRESSION), train(reference, REGRESSION), rtol=AGREE)
+    losses, other = trainer.loss(), reference.loss()
+    assert losses == pytest.approx(other, rel=AGREE)
+    trainer.restart(initial_weights(REGRESSION, 1))
+    reference.restart(initial_weights(REGRESSION, 1))
+    np.testing.assert_allclose(
+        train(trainer, REGRESSION, 3), train(reference, REGRESSION, 3), rtol=AGREE
+    )
+    return trainer
+
+
+def test_compile() -> None:
+    compilable()
+    from torch._dynamo.utils import counters
+
+    before = counters["stats"]["unique_graphs"]
+    trainer = require_agreement(Contender("pytorch", "compile"))
+    assert counters["stats"]["unique_graphs"] > before
+    assert trainer.settings()["compilation"] == "torch.compile"
+    assert trainer.settings()["input_gradient"] == "not computed"
+
+
+def test_no_compiler_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpp_builder = pytest.importorskip("torch._inductor.cpp_builder")
+    from torch._inductor import config
+
+    monkeypatch.setattr(config.cpp, "cxx", ("no-such-compiler",))
+    cpp_builder.get_cpp_compiler.cache_clear() if hasattr(
+        cpp_builder.get_cpp_compiler, "cache_clear"
+    ) else None
+    with pytest.raises(Unavailable, match="needs a C\\+\\+ compiler and found none"):
+        Contender("pytorch", "compile").trainer(REGRESSION)
+
+
+def test_xla() -> None:
+    trainer = require_agreement(Contender("tensorflow", "xla"))
+    assert trainer.settings()["compilation"] == "tf.function, XLA"
+
+
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_keras_on_another_backend(backend: str) -> None:
+    """In a process of its own, where nothing is skipped."""
+    if not versions(framework("keras")) or not versions(
+        framework({"torch": "pytorch"}.get(backend, backend))
+    ):
+        pytest.skip(f"keras or {backend} is not installed")
+    names = "restart or put_keeps or settings"
+    run = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-rs", "tests/adapters/test_trainer.py",
+            "tests/adapters/test_agreement.py", "-k", f"keras-{backend}-cpu and sgd and ({names})"
+            f" or keras-{backend}-cpu and every_layer and regression",
+        ],
+        cwd=ROOT, env={**os.environ, KERAS: backend}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout
+    assert "passed" in run.stdout and "skipped" not in run.stdout
+
+
+def test_a_backend_of_another_process_says_so() -> None:
+    FIT.trainer(REGRESSION)
+    from frameworks.keras.adapter import KerasAdapter
+    from tests.adapters.training import started
+
+    adapter = started("keras", "cpu", "float64")
+    assert isinstance(adapter, KerasAdapter)
+    with pytest.raises(Unavailable, match="its variant torch needs one that starts with KERAS_B"):
+        adapter.trainer(REGRESSION, initial_weights(REGRESSION, 1), "torch")
+
+
+def test_a_backend_that_is_not_installed_is_a_reason() -> None:
+    if not versions(framework("keras")):
+        pytest.skip("keras is not installed")
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from frameworks.contract import Conditions\n"
+        "from frameworks.keras.adapter import KerasAdapter\n"
+        "KerasAdapter(Conditions())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, KERAS: "torch"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "Unavailable: Keras' backend torch is not installed" in run.stderr
+
+
+def fits() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "model.fit"]
+
+
+def test_fit_runs_until_a_restart() -> None:
+    trainer = require_agreement(FIT)
+    running = len(fits())
+    trainer.restart(initial_weights(REGRESSION, 1))
+    assert len(fits()) == running - 1
+    train(trainer, REGRESSION, 1)
+    assert len(fits()) == running
+    del trainer
+    assert len(fits()) == running - 1
+
+
+def test_the_loss_need_not_be_read() -> None:
+    """Keras' own is a mean over the steps since its last reset."""
+    trainer, other = FIT.trainer(REGRESSION), FIT.trainer(REGRESSION)
+    for batch in batches(REGRESSION, 3):
+        trainer.step(trainer.put(*batch))
+        other.step(other.put(*batch))
+        other.loss()
+    assert trainer.loss() == other.loss() == trainer.loss()
+
+
+def test_what_fit_raises_surfaces_in_step() -> None:
+    trainer = FIT.trainer(REGRESSION)
+    (inputs, targets), good = batches(REGRESSION, 2)
+    before = len(fits())
+    with pytest.raises(Exception, match=r"(?i)shape|incompatible|dimension"):
+        trainer.step(trainer.put(inputs[:, :5], targets))
+    assert len(fits()) == before
+    trainer.restart(initial_weights(REGRESSION, 1))
+    trainer.step(trainer.put(*good))
+    assert np.isfinite(trainer.loss())
+
+
+def test_a_process_ends_in_the_middle_of_a_fit() -> None:
+    FIT.trainer(REGRESSION)
+    code = (
+        "from tests.adapters.test_variants import *\n"
+        "trainer = FIT.trainer(REGRESSION); train(trainer, REGRESSION, 2); print(len(fits()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "1"), run.stderr

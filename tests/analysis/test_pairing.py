@@ -1,0 +1,125 @@
+"""Against whom a variant is held: its like, or the reference's default where it has none."""
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import claims, summary
+from analysis.displays import comparison_table, setting_table
+from analysis.ledger import mismatches
+from analysis.loading import load
+from analysis.repeats.page import markdown
+from analysis.repeats.rows import repeats
+from analysis.repeats.runs import runs
+from analysis.start_claims import start_summary, start_table
+from analysis.tables import Findings, tables
+from analysis.weaknesses import weaknesses
+from tests.analysis.synthetic import Recipe, write
+
+FIT = ("keras", "fit")
+OPT_IN = Recipe(
+    workloads=("mlp",),
+    variants=("default",),
+    threads=(1,),
+    opted=[("pytorch", "compile"), ("tensorflow", "xla"), FIT],
+    ms={("mlp", "pytorch", "compile"): 55.0, ("mlp", "tensorflow", "xla"): 220.0},
+    timed={FIT: "from hand-over to callback"},
+)
+
+
+@pytest.fixture(scope="module")
+def opted(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return findings(tmp_path_factory.mktemp("opted"), OPT_IN)
+
+
+def findings(folder: Path, recipe: Recipe) -> Findings:
+    (machine,) = load([write(folder, recipe)])
+    return Findings(machine)
+
+
+def sides(found: Findings) -> set[tuple[str, str]]:
+    return {
+        (f"{row.framework}/{row.variant}", f"{row.reference}/{row.reference_variant}")
+        for row in found.comparisons
+        if row.device == "cpu"
+    }
+
+
+def test_each_variant_has_its_other_side(opted: Findings) -> None:
+    assert sides(opted) == {
+        ("pytorch/compile", "pytorch/default"),
+        ("tensorflow/default", "pytorch/default"),
+        ("tensorflow/xla", "pytorch/default"),
+        ("keras/fit", "pytorch/default"),
+    }
+    found = {row.variant: row for row in opted.comparisons if row.framework != "keras"}
+    assert found["compile"].ratio == pytest.approx(0.5, rel=0.06)
+    assert found["xla"].ratio == pytest.approx(2, rel=0.06)
+
+
+def test_what_two_frameworks_have_is_paired_by_name(tmp_path: Path) -> None:
+    both = replace(OPT_IN, variants=("default", "tuned"), opted=())
+    assert sides(findings(tmp_path, both)) == {
+        ("tensorflow/default", "pytorch/default"),
+        ("tensorflow/tuned", "pytorch/tuned"),
+    }
+
+
+def test_one_framework_alone_is_held_against_its_default(tmp_path: Path) -> None:
+    alone = replace(OPT_IN, frameworks=("pytorch",), opted=[("pytorch", "compile")])
+    assert sides(findings(tmp_path / "a", alone)) == {("pytorch/compile", "pytorch/default")}
+    without = replace(alone, variants=("compile",), opted=())
+    assert sides(findings(tmp_path / "b", without)) == set()
+
+
+def test_the_other_variant_is_named(opted: Findings) -> None:
+    machine = opted.machine
+    said = "\n".join([*map(str, claims(machine, opted.comparisons))])
+    assert "compile: PyTorch takes 0." in said and "as long as PyTorch default (" in said
+    assert "default: TensorFlow takes 0." in said and "as long as PyTorch (" in said
+    text = " ".join(summary(machine, opted.comparisons))
+    assert "Variant xla: TensorFlow takes" in text and "as long as PyTorch default" in text
+    cells = {cell for line in comparison_table(opted).rows for cell in line}
+    assert {"PyTorch to PyTorch default", "TensorFlow to PyTorch"} <= cells
+    ahead = [line[-1] for line in start_table(opted).rows]
+    assert any(cell.startswith("of PyTorch default ") for cell in ahead)
+    assert "PyTorch compile is" in start_summary(opted)
+    rows = list(csv.DictReader(io.StringIO(tables([opted])["precision"])))
+    assert {(r["variant"], r["reference_variant"]) for r in rows} >= {("xla", "default")}
+
+
+def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
+    (fit,) = (row for row in opted.comparisons if (row.framework, row.device) == ("keras", "cpu"))
+    assert "declared: timed region (from hand-over to callback)" in fit.certificate
+    assert any("Not timed as all others" in told for told in weaknesses(opted, machines=1))
+    assert any("timed region" in cell for line in comparison_table(opted).rows for cell in line)
+
+
+def test_settings_are_held_against_the_same_side(opted: Findings) -> None:
+    by_variant = {
+        (line.framework, line.variant): line
+        for line in opted.settings
+        if line.setting == "mode" and line.device == "cpu"
+    }
+    assert by_variant["pytorch", "compile"].status == "equal"
+    (machine,) = [opted.machine]
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.variant == "xla":
+                contender.settings["precision"] = "float16"
+    said = str(mismatches(Findings(machine).settings))
+    assert "pytorch/default/cpu/1: float32" in said
+    assert setting_table(Findings(machine)).rows
+
+
+def test_repeats_find_the_other_side(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / str(year), replace(OPT_IN, year=year, seed=year)) for year in (2026, 2027)
+    ]
+    found = runs(folders)
+    rows = repeats(found)
+    assert all(row.p is not None for row in rows)
+    assert "PyTorch to PyTorch default" in markdown(rows, found, "")
