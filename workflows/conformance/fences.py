@@ -6,9 +6,9 @@ from workflows.conformance.outcome import Finding, broken, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
 
-TIMES = 32  # as much work
+TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least
-WORK = {"cpu": (512, 256), "gpu": (4096, 4096)}  # size of the matrices, samples: a few ms
+WORK = {"cpu": (384, 128), "gpu": (4096, 4096)}  # size of the matrices, samples: a few ms
 BLOCKING = 0.5  # share of a GPU's step in which step() may hold the caller up
 SYNCHRONOUS = 0.1  # share waited for in synchronise() from which on a processor is no such
 

@@ -10,7 +10,7 @@ from frameworks.workloads import from_dict
 from workflows.conformance.requests import Requests, drawn, losses
 from workflows.worker import clock, main
 
-REPEATS = 5
+REPEATS = 3
 
 
 class Measuring(Requests):

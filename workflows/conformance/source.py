@@ -28,38 +28,33 @@ def source(subject: Subject) -> Finding:
 
 
 def sources(module: str) -> list[Path]:
-    """The adapter's module, and those it imports from its own package."""
-    package = module.rpartition(".")[0]
-    found: dict[str, Path] = {}
-    waiting = [module]
+    """The adapter's module, and those it imports from its own package; nothing is run."""
+    spec = importlib.util.find_spec(module)
+    if not spec or not spec.origin:
+        return []
+    package, first = module.rpartition(".")[0], Path(spec.origin)
+    found, waiting = [], [first]
     while waiting:
-        name = waiting.pop()
-        spec = None if name in found else importlib.util.find_spec(name)
-        if spec and spec.origin and spec.origin.endswith(".py"):
-            found[name] = Path(spec.origin)
-            waiting += [m for m in imported(found[name], package) if package]
-    return list(found.values())
+        file = waiting.pop()
+        if file not in found:
+            found.append(file)
+            waiting += list(imported(file, package, first.parent)) if package else []
+    return found
 
 
-def imported(file: Path, package: str) -> Iterator[str]:
+def imported(file: Path, package: str, folder: Path) -> Iterator[Path]:
+    """The files in a package's folder that one of them imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = package if node.level else ""
-            base = ".".join(filter(None, [base, node.module]))
+            base = ".".join(filter(None, [package if node.level else "", node.module]))
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         for name in names:
-            if name.startswith(f"{package}.") and exists(name):
-                yield name
-
-
-def exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent is no package: a name in a module
-        return False
+            own = folder.joinpath(*name.removeprefix(f"{package}.").split("."))
+            if name.startswith(f"{package}."):
+                yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
 
 
 def trespasses(file: Path) -> Iterator[str]:

@@ -69,6 +69,6 @@ RULES = (
         "As many threads compute as were asked for: one in a process for one, more than one in a "
         "process for all cores.",
         threads,
-        ("description", "build"),
+        ("description", "build", "fence"),
     ),
 )
