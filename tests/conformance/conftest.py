@@ -17,7 +17,7 @@ def flawed(abacus, monkeypatch):
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([folder, abacus]))
     yield folder
-    for module in ("flawed", "flawed_adapters", "flawed_training", "hasty"):
+    for module in ("flawed", "flawed_adapters", "flawed_training", "hasty", "light", "heavy"):
         sys.modules.pop(module, None)
 
 
