@@ -90,6 +90,7 @@ class Certificates:
             return Permission(False, "; ".join(refusals))
         deviations = [declared(row) for row in rows if row.status == "declared"]
         deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
+        deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != "float64"]
         if deviations:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")

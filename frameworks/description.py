@@ -58,6 +58,9 @@ class Framework:
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+    # Without float64, which `Adapter.__init__` then refuses as Unavailable, a certificate
+    # holds in float32 only, and says so.
+    precisions: tuple[str, ...] = ("float32", "float64")
 
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():

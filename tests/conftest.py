@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ("pytester",)
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "tests" / "packages"
 

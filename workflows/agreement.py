@@ -78,6 +78,19 @@ def judge(row: CertificateRow, asked: CertificateEntry, deviations: list[Deviati
         row.status, row.reason = "declared", told(deviations)
 
 
+def judge_single(row: CertificateRow, asked: CertificateEntry) -> None:
+    """Of a framework without float64: a weaker claim, which the row's reason says."""
+    wrong = as_timed(row, asked)
+    for step, error in enumerate(row.restarted, 1):
+        if not wrong and not error <= FLOAT32_LOSS:
+            wrong = f"after restart() the loss of step {step} differs by {error:.1e} from before"
+    row.status = "refused" if wrong else "agrees"
+    row.reason = wrong or (
+        f"in float32 only, since it has no float64: first gradients to {asked.rounding:.0e}, "
+        f"losses of {len(row.float32)} steps to {FLOAT32_LOSS:.0e}"
+    )
+
+
 def judge_other(run: Measured, tolerance: float, deviations: list[Deviation]) -> OptimiserRow:
     """The same for the long run with another optimiser, alone."""
     wrong = disagreement(run, tolerance)

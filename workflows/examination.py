@@ -9,7 +9,17 @@ from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.registry import framework, trapped
 from frameworks.workloads import Workload
 from frameworks.workloads.parsing import parse_optimiser
-from workflows.agreement import Uncanonical, apart, as_timed, compare, declared, judge, judge_other
+from workflows.agreement import (
+    Uncanonical,
+    apart,
+    as_timed,
+    compare,
+    declared,
+    judge,
+    judge_other,
+    judge_single,
+    require_shapes,
+)
 from workflows.diagnosis import Diagnosis, examine
 from workflows.distance import relative
 from workflows.parts import PROVEN, others, timed_part
@@ -66,6 +76,8 @@ class Examination:
 
     def compare(self, scratch: Path) -> None:
         file = scratch / "trace.npz"
+        if "float64" not in framework(self.contender.framework).precisions and not self.trap:
+            return self.single(file)
         with self.tracing.process(self.contender) as worker:
             self.own_optimiser(worker, file)
             if not self.trap:
@@ -78,6 +90,21 @@ class Examination:
         judge(self.result, self.asked, self.deviations)
         if not self.trap:
             self.rehearse(scratch)
+        return None
+
+    def single(self, file: Path) -> None:
+        """Without float64: what float32 shows, against the reference's float64."""
+        self.result.precision = "float32"
+        self.result.losses = self.reference.trace("long").losses
+        with self.tracing.process(self.contender, "float32") as worker:
+            trace = self.as_timed(worker, file)
+        self.result.losses = trace.losses
+        require_shapes(trace.weights[len(trace.losses)], self.reference.trace("long").weights[0])
+        again = zip(trace.again, trace.losses, strict=False)
+        self.result.restarted = [relative(a, b) for a, b in again]
+        if trace.strange:
+            raise Uncanonical(f"{trace.strange} does not start as given")
+        judge_single(self.result, self.asked)
 
     def own_optimiser(self, worker: WorkerProcess, file: Path) -> None:
         """The workload itself, long and at full size, with plain SGD where it deviates."""
@@ -141,7 +168,7 @@ class Examination:
         elif undeclared(found, deviations):
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
-    def as_timed(self, worker: WorkerProcess, file: Path) -> None:
+    def as_timed(self, worker: WorkerProcess, file: Path) -> Trace:
         """In the precision that is timed: how exact its gradients and losses are, its fence."""
         self.say("float32")
         answer = self.tracing.gradients(worker, self.contender, file, settings=True)
@@ -152,6 +179,7 @@ class Examination:
         losses = zip(trace.losses, self.result.losses, strict=False)
         self.result.float32 = [relative(a, b) for a, b in losses]
         self.result.unfenced = self.tracing.unfenced(worker, self.contender)
+        return trace
 
     def rehearse(self, scratch: Path) -> None:
         """A miniature against plain NumPy: it has other targets, does not hang on the

@@ -58,7 +58,7 @@ def parts(workload: Workload, asked: CertificateEntry) -> dict[str, Part]:
 def timed_part(parts: dict[str, Part]) -> Part:
     """The first steps of the long run, for float32."""
     steps = parts["long"].restart
-    return Part(parts["long"].narrow, steps, (steps,))
+    return Part(parts["long"].narrow, steps, (steps,), restart=steps)
 
 
 def weights_at(steps: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from frameworks.registry import own_environment, trapped
+from frameworks.registry import framework, own_environment, trapped
 from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
@@ -95,7 +95,12 @@ class Plan(Record):
         """
         ranked = sorted(
             self.runnable,
-            key=lambda c: (c.framework != self.study.reference, c.device != "cpu", c.threads),
+            key=lambda c: (
+                "float64" not in framework(c.framework).precisions,
+                c.framework != self.study.reference,
+                c.device != "cpu",
+                c.threads,
+            ),
         )
         found = next((contender for contender in ranked if not trapped(contender)), None)
         if not found:

@@ -46,6 +46,8 @@ class WorkerProcess:
     leaving it ends the process.
     """
 
+    module = "workflows.worker"
+
     def __init__(self, interpreter: str, contender: Contender, log: Path | None = None) -> None:
         self.contender = contender
         self.log: IO[bytes]
@@ -56,7 +58,7 @@ class WorkerProcess:
             self.log = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as the process
         try:
             self.process = subprocess.Popen(
-                [interpreter, "-m", "workflows.worker"],
+                [interpreter, "-m", self.module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.log,

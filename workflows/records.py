@@ -210,6 +210,7 @@ class CertificateRow(Contender):
     status: Agreement
     reason: str = ""
     cause: str = ""
+    precision: str = "float64"  # float32 where there is no other: `reason` says what that claims
     versions: dict[str, str] = {}
     long: Measured | None = None
     full: Measured | None = None

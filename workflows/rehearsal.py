@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from frameworks.contract import Trainer
+from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.miniature import batches
 from frameworks.workloads.optimisers import SGD
@@ -87,7 +87,7 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Reh
     """Everything that trainers of one making do with a script."""
     seen = list(moments(make(script.workload, script.weights), script))
     gradients: Weights = {}
-    with suppress(NotImplementedError):  # of an adapter that has no plain SGD
+    with suppress(NotImplementedError, Unavailable):  # of an adapter that has no plain SGD
         steep = replace(script.workload, optimiser=STEEP)
         trainer = make(steep, script.weights)
         before, after = trainer.weights(), take(trainer, *script.batches[0]).weights

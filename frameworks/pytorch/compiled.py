@@ -4,8 +4,6 @@ import sysconfig
 from pathlib import Path
 
 import torch
-from torch._inductor.cpp_builder import get_cpp_compiler
-from torch._inductor.exc import InvalidCxxCompiler
 
 from frameworks.contract import Conditions, Setting, Unavailable
 from frameworks.pytorch.adapter import PyTorchTrainer
@@ -30,6 +28,10 @@ class Compiled(PyTorchTrainer):
 def require_compiler() -> None:
     """Raise Unavailable where torch.compile would fail at its first step, on a GPU too: what
     launches the kernels is compiled here."""
+    # Not above: every PyTorch process reads this file, and these cost a second.
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.exc import InvalidCxxCompiler
+
     try:
         get_cpp_compiler()
     except InvalidCxxCompiler:

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
 from frameworks.tensorflow import default, graphs, probes, tuned
+from frameworks.tensorflow.process import see_only, use_threads
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -36,23 +37,6 @@ class TensorFlowAdapter(Adapter):
         kinds = {**traps.TRAPS, **compilation.VARIANTS}
         kind = kinds.get(variant, TensorFlowTrainer)
         return kind(workload, weights, self._conditions, variant)
-
-
-def see_only(gpus: list[Any]) -> None:
-    """Hide all other GPUs, and take memory of these only as it is needed."""
-    if tf.config.get_visible_devices("GPU") != gpus:
-        tf.config.set_visible_devices(gpus, "GPU")
-    for gpu in gpus:
-        if not tf.config.experimental.get_memory_growth(gpu):
-            tf.config.experimental.set_memory_growth(gpu, True)
-
-
-def use_threads(count: int) -> None:
-    threading = tf.config.threading
-    if threading.get_intra_op_parallelism_threads() != count:
-        threading.set_intra_op_parallelism_threads(count)
-    if threading.get_inter_op_parallelism_threads() != count:
-        threading.set_inter_op_parallelism_threads(count)
 
 
 class TensorFlowTrainer(Trainer):

@@ -6,19 +6,17 @@ go wrong in the ways a study must survive.
 
 import os
 import signal
-import time
+from threading import Event
 
 import numpy as np
 
-from frameworks.contract import (
-    SETTINGS,
-    Adapter,
-    Deviation,
-    Framework,
-    Trainer,
-    Unavailable,
-    Variant,
-)
+from frameworks import contract
+from frameworks.contract import Deviation, Framework, Unavailable, Variant
+
+
+def deviates(summary, reason, within, mistake=""):
+    return Variant(summary, deviations=(Deviation("optimiser.adam", reason, within, mistake),))
+
 
 FRAMEWORK = Framework(
     name="abacus",
@@ -35,45 +33,36 @@ FRAMEWORK = Framework(
         "hangs": Variant("the third step never returns"),
         "delicate": Variant("right, and dies when it is probed"),
         "wrong": Variant("another epsilon, undeclared"),
-        "rounded": Variant(
-            "Adam's first beta in float32",
-            deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1e-3),),
-        ),
-        "mislabelled": Variant(
-            "Adam's first beta in float32, declared as something else",
-            deviations=(
-                Deviation("optimiser.adam", "as Keras has it", 1e-3, mistake="adam-of-keras"),
-            ),
-        ),
-        "understated": Variant(
-            "another epsilon, declared far smaller than it is",
-            deviations=(Deviation("optimiser.adam", "epsilon is 1e-4", 1e-9),),
-        ),
+        "rounded": deviates("Adam's first beta in float32", "beta1 is rounded to float32", 1e-3),
+        "mislabelled": deviates("the same, misnamed", "as Keras has it", 1e-3, "adam-of-keras"),
+        "understated": deviates("epsilon, declared far too small", "epsilon is 1e-4", 1e-9),
+        "disguised": deviates("a wrong loss behind it", "beta1 is rounded to float32", 1.0),
         "trap-epsilon": Variant("another epsilon", trap="a larger epsilon"),
         "trap-pooling": Variant("about images only", trap="pooling the wrong way"),
-        "disguised": Variant(
-            "a wrong loss behind a declared optimiser",
-            deviations=(Deviation("optimiser.adam", "beta1 is rounded to float32", 1.0),),
-        ),
     },
 )
 
+CAN = {"dense", "relu", "mean_squared_error", "sgd", "adam"}
+EPSILONS = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}
 
-class AbacusAdapter(Adapter):
+
+class AbacusAdapter(contract.Adapter):
     def __init__(self, conditions):
         if conditions.device == "gpu":
             raise Unavailable("an abacus has no GPU")
         self.conditions = conditions
 
     def trainer(self, workload, weights, variant):
+        if variant not in FRAMEWORK.variants:
+            raise KeyError(variant)
         return AbacusTrainer(workload, weights, variant, self.conditions)
 
 
-class AbacusTrainer(Trainer):
+class AbacusTrainer(contract.Trainer):
     def __init__(self, workload, weights, variant, conditions):
         kinds = [stage.layer.kind for stage in workload.stages]
-        if set(kinds) - {"dense", "relu"} or workload.loss != "mean_squared_error":
-            raise NotImplementedError(f"an abacus cannot do {workload.name}")
+        if lacking := {*kinds, workload.loss, workload.optimiser.kind} - CAN:
+            raise NotImplementedError(f"an abacus has no {', '.join(sorted(lacking))}")
         if variant == "delicate" and workload.name == "probe":
             os.kill(os.getpid(), signal.SIGKILL)
         if variant == "trap-pooling":
@@ -96,7 +85,7 @@ class AbacusTrainer(Trainer):
         if self.steps == 3:
             self.misbehave()
         if self.variant == "slow":
-            time.sleep(0.002)
+            Event().wait(0.002)
         x, y = batch
         inputs, dense = [], 0
         for kind in self.kinds:
@@ -127,16 +116,14 @@ class AbacusTrainer(Trainer):
         if self.variant == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.variant == "hangs":
-            time.sleep(3600)
+            Event().wait(3600)
 
     def update(self, name, gradient):
         o = self.optimiser
         if o.kind == "sgd":
             self.parameters[name] -= o.learning_rate * gradient
             return
-        epsilon = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}.get(
-            self.variant, o.epsilon
-        )
+        epsilon = EPSILONS.get(self.variant, o.epsilon)
         rounded = self.variant in ("rounded", "mislabelled", "disguised")
         beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
         m, v = self.m[name], self.v[name]
@@ -156,7 +143,7 @@ class AbacusTrainer(Trainer):
 
     def settings(self):
         return {
-            **dict.fromkeys(SETTINGS, "n/a"),
+            **dict.fromkeys(contract.SETTINGS, "n/a"),
             "precision": str(self.parameters["dense1.kernel"].dtype),
             "intra_threads": int(os.environ["OMP_NUM_THREADS"]),
         }

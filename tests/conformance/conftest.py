@@ -1,0 +1,39 @@
+import os
+import sys
+
+import pytest
+
+from frameworks.registry import framework
+from tests.conftest import PACKAGES
+from workflows.conformance import fences, threads
+from workflows.conformance.examined import Examined
+from workflows.conformance.subject import Subject
+
+
+@pytest.fixture
+def flawed(abacus, monkeypatch):
+    """Make the frameworks in `tests/packages/flawed` findable, which are made of the abacus."""
+    folder = str(PACKAGES / "flawed")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([folder, abacus]))
+    yield folder
+    for module in ("flawed", "flawed_adapters", "flawed_training", "hasty", "light", "heavy"):
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def examine(flawed, monkeypatch):
+    """`examine(name, ...)`: a framework, ready to be held against the rules, in little time."""
+    monkeypatch.setattr(threads, "SECONDS", 0.3)
+    monkeypatch.setattr(threads, "SIZE", 512)
+    monkeypatch.setitem(fences.WORK, "gpu", fences.WORK["cpu"])
+    subjects = []
+
+    def made(name, **asked):
+        asked = {"workloads": {}, "quick": True, **asked}
+        subjects.append(Subject(framework(name), **asked))
+        return Examined(subjects[-1])
+
+    yield made
+    for subject in subjects:
+        subject.__exit__(None, None, None)

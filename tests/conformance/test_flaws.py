@@ -1,0 +1,106 @@
+"""For every rule an adapter that breaks it, and no other."""
+
+import os
+
+import pytest
+
+from workflows.conformance.rules import RULES
+
+SMALL = {"mlp": {"features": 20, "hidden": [8], "batch": 4}}
+NEEDS_REFERENCE = {"certificate": SMALL}
+
+# The framework, what must be among the words of what was seen, and of what is to be done.
+FLAWS = [
+    ("source", "hasty.py:3 imports time", "the harness has the clock"),
+    ("build", "no dense layers, nor others", "build at least dense layers"),
+    ("precision", "asked for float64: weights in float64, trained to float32", "precisions="),
+    ("precision-undeclared", "float64, which is not declared", "raise Unavailable"),
+    ("variant", "builds a network all the same", "raise a KeyError"),
+    ("device", "asked for a GPU, which is not here, it silently uses the", "raise Unavailable"),
+    ("settings", "lacks intra_threads", "SETTINGS"),
+    ("weights", "dense1.kernel, once given away by weights(), changes", "weights() gives new"),
+    ("batch", "where the arrays are left alone after put()", "copy in put()"),
+    ("repeats", "another trainer from the same weights: loss of step 3", "seed them"),
+    ("company", "in turns with another trainer: loss of step 1", "in the trainer, not in"),
+    ("memory", "MB more for each trainer that is gone, of 19 MB", "keep no reference"),
+    ("first-loss", "dense, dense, mean_squared_error: ", "a miniature of it"),
+    ("vocabulary", "adam: ", "epsilon"),
+    ("vocabulary-late", "adam: refused by a step only", "Adapter.trainer"),
+    ("vocabulary-crash", "momentum: KeyError: 1; rmsprop: KeyError: 1", "NotImplementedError"),
+    ("vocabulary-nameless", "conv2d: refused with 'cannot do this'", "NotImplementedError"),
+    ("fence", "of them was left to be done", "wait in synchronise()"),
+    ("asynchronous", "step() holds the caller up", "read nothing back"),
+    ("threads", "asked for 1, ", "Conditions.threads"),
+    ("certificate", "mlp: refused: loss differs by", "mlp: "),
+]
+
+
+@pytest.mark.parametrize(("name", "seen", "mend"), FLAWS, ids=[name for name, *_ in FLAWS])
+def test_exactly_that_rule_is_broken(examine, name, seen, mend):
+    rule = next(r for r in RULES if name.startswith(r.replace(" ", "-")))
+    device = "gpu" if rule == "asynchronous" else "cpu"
+    if rule == "certificate":
+        pytest.importorskip("torch")
+    examined = examine(f"flawed-{name}", device=device, workloads=NEEDS_REFERENCE.get(rule, {}))
+    found = {name: examined.finding(name) for name in RULES}
+    broken = {name: one for name, one in found.items() if one.status == "broken"}
+    assert list(broken) == [rule], broken
+    assert seen in broken[rule].seen
+    assert mend in broken[rule].mend
+    assert broken[rule].seen in examined.outcome(rule).paragraph()
+
+
+def test_there_is_a_flaw_for_every_rule():
+    named = {name for name, *_ in FLAWS} | {"description"}
+    assert all(rule.replace(" ", "-") in named for rule in RULES)
+
+
+def offer(folder, monkeypatch, description):
+    """A package whose description is this, and whose framework is the module `heavy`."""
+    (folder / "heavy-1.dist-info").mkdir()
+    (folder / "heavy-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: heavy\n")
+    (folder / "heavy-1.dist-info" / "top_level.txt").write_text("heavy\n")
+    (folder / "heavy-1.dist-info" / "entry_points.txt").write_text(
+        "[samestep.frameworks]\nlight = light:FRAMEWORK\n"
+    )
+    (folder / "heavy.py").write_text("")
+    (folder / "light.py").write_text(
+        "from frameworks.contract import Framework, Variant\n"
+        f"{description[0]}\n"
+        "FRAMEWORK = Framework(name='light', title='Light', distributions=('heavy',), "
+        f"install='pip', adapter='flawed_adapters:{description[1]}', "
+        f"variants={{'{description[2]}': Variant('one')}})\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ["PYTHONPATH"]]))
+
+
+@pytest.mark.parametrize(
+    ("description", "seen"),
+    [
+        (("import heavy", "Flawed", "default"), "heavy is not to be imported by the description"),
+        (("", "NoSuch", "default"), "'flawed_adapters:NoSuch' does not start: AttributeError"),
+        (("", "Flawed", "tuned"), "there is no variant 'default'"),
+    ],
+)
+def test_a_description_that_does_not_hold(examine, tmp_path, monkeypatch, description, seen):
+    offer(tmp_path, monkeypatch, description)
+    found = examine("light", variant=description[2])
+    assert found.finding("description").status == "broken"
+    assert seen in found.finding("description").seen
+    assert not found.finding("build").tried
+
+
+def test_a_description_without_its_framework(examine, tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, ("", "Flawed", "default"))
+    found = examine("light").finding("description")
+    assert found.status == "holds" and "readable without heavy" in found.seen
+
+
+@pytest.mark.parametrize(("variant", "words"), [("killed", "SIGKILL"), ("hangs", "within 8 s")])
+def test_a_process_that_ends_or_hangs_is_a_broken_rule(examine, variant, words):
+    examined = examine("abacus", variant=variant, timeout_s=8)
+    found = examined.finding("repeats")
+    assert found.status == "broken" and words in found.seen
+    assert examined.finding("company").seen == "not tried before 'repeats' holds"
+    assert examined.finding("batch").status == "holds"  # in a process of its own

@@ -1,0 +1,93 @@
+"""Flaws of the training, one class each."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from abacus import AbacusTrainer
+from flawed_adapters import Flawed, adapter
+
+
+@adapter
+class AnotherLoss(AbacusTrainer):
+    def loss(self):
+        return 0.5 * super().loss()
+
+
+class AnotherEpsilon(Flawed):
+    def trainer(self, workload, weights, variant):
+        super().trainer(workload, weights, variant)
+        return AbacusTrainer(workload, weights, "wrong", self.conditions)
+
+
+@adapter
+class RefusesLate(AbacusTrainer):
+    def step(self, batch):
+        if self.optimiser.kind == "adam":
+            raise NotImplementedError("no adam")
+        super().step(batch)
+
+
+class Crashes(Flawed):
+    def trainer(self, workload, weights, variant):
+        return super().trainer(workload, weights, variant if workload.optimiser.slots != 1 else 1)
+
+
+class RefusesNamelessly(Flawed):
+    def trainer(self, workload, weights, variant):
+        try:
+            return super().trainer(workload, weights, variant)
+        except NotImplementedError:
+            raise NotImplementedError("cannot do this") from None
+
+
+@adapter
+class NeverWaits(AbacusTrainer):
+    def __init__(self, *given):
+        self.pool, self.asked = ThreadPoolExecutor(1), []
+        super().__init__(*given)
+
+    def step(self, batch):
+        self.asked.append(self.pool.submit(super().step, batch))
+
+    def done(self):
+        while self.asked:
+            self.asked.pop(0).result()
+
+    def restart(self, weights):
+        self.done()
+        super().restart(weights)
+
+    def loss(self):
+        self.done()
+        return super().loss()
+
+    def weights(self):
+        self.done()
+        return super().weights()
+
+
+@adapter
+class OnAGpu(AbacusTrainer):
+    def settings(self):
+        return {**super().settings(), "device": "imaginary"}
+
+
+class BlocksOnItsGpu(OnAGpu):
+    def __init__(self, conditions):
+        self.conditions = conditions
+
+
+@adapter
+class ThreeThreads(AbacusTrainer):
+    pool = ThreadPoolExecutor(3)
+
+    def step(self, batch):
+        super().step(batch)
+        list(self.pool.map(lambda _: batch[0] @ batch[0].T, range(12)))
+
+
+@adapter
+class ErrsLate(AbacusTrainer):
+    def step(self, batch):
+        super().step(batch)
+        if self.steps > 13:
+            self.last *= 1.01

@@ -1,0 +1,13 @@
+"""An adapter that looks at the clock, and tells."""
+
+from time import perf_counter
+
+from flawed_adapters import Flawed
+
+
+class HastyAdapter(Flawed):
+    def trainer(self, workload, weights, variant):
+        begin = perf_counter()
+        trainer = super().trainer(workload, weights, variant)
+        print("built within", perf_counter() - begin)
+        return trainer

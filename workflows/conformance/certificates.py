@@ -1,0 +1,179 @@
+"""The rule that counts: a certificate on every workload, as a study asks for it."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from frameworks.registry import framework, versions
+from frameworks.workloads import Workload, load
+from frameworks.workloads.datasets.mnist import MnistSettings
+from workflows.certify import make_reference
+from workflows.configfiles import parse
+from workflows.configuration import Configuration
+from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
+from workflows.conformance.rule import Rule
+from workflows.conformance.subject import Subject
+from workflows.diagnosis import ALL_WELL, examine
+from workflows.examination import FAILED, Examination
+from workflows.folders import Folders
+from workflows.plan import Found, Plan, Probe, ask, load_plan
+from workflows.prepare import prepare
+from workflows.progress import Progress
+from workflows.records import CertificateRow
+from workflows.storage import write_json
+from workflows.tracing import Reference, Tracing
+
+REFERENCE = "pytorch"
+BATCHES = 40  # of each workload, over and over: enough to see all layers trained
+QUICK = {"steps": 20, "full_steps": 1, "optimisers": []}
+OK = ("agrees", "declared")
+
+
+class Saying(Progress):
+    """Hands on what a longer job says, and draws nothing."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(1, "", stream=StringIO())
+        self.say = say
+
+    def update(self, done: float, text: str, left_s: float | None = None) -> None:
+        self.say(text)
+
+
+def certificate(subject: Subject) -> Finding:
+    """Of all workloads; those that the adapter refuses are notes."""
+    if not subject.workloads:
+        return does_not_apply("no workload was asked for")
+    notes, seen, mends = [], [], []
+    with tempfile.TemporaryDirectory(dir=subject.folder) as folder:
+        folders = Folders(Path(folder) / "here" / "conformance")
+        plan = planned(subject, folders) if versions(framework(REFERENCE)) else None
+        for name in subject.workloads:
+            subject.say(f"certificate of {name}")
+            status, text, mend = against(subject, plan, name, folders)
+            if status == "missing":
+                notes.append(f"{name}: not supported: {text}")
+                continue
+            seen.append(": ".join(filter(None, [name, status, text])))
+            if status not in OK:
+                mends.append(f"{name}: {mend}")
+    if mends:
+        return broken("; ".join(seen), "; ".join(mends), *notes)
+    if not seen:
+        return does_not_apply("; ".join(notes))
+    return holds("; ".join(seen), *notes)
+
+
+def against(
+    subject: Subject, plan: Plan | None, name: str, folders: Folders
+) -> tuple[str, str, str]:
+    """Status, reason and what to mend, of one workload."""
+    workload = load(name, entries(subject.workloads)[name])
+    if refusal := subject.refusal(workload):
+        return "missing", refusal, ""
+    if plan:
+        reference = Reference(folders.traces(name))
+        prepare(workload, folders.data / name, plan.study.seed, MnistSettings(source="stand-in"))
+        make_reference(plan, name, folders, Saying(subject.say))
+        if not (reference.folder / FAILED).exists():
+            row = examined(subject, plan, name, folders)
+            asked = plan.study.certificate
+            steps = f"{asked.steps} steps of {plan.reference.name}" * (row.status in OK)
+            text = "; ".join(filter(None, [steps, row.reason]))
+            return row.status, text, row.cause or "see what was seen: the first step that differs"
+    return alone(subject, workload, folders.root)
+
+
+def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> CertificateRow:
+    """The certificate, in the process that there is."""
+    own = next(c for c in plan.contenders if c.name == subject.name)
+    worker = subject.opened("float32", subject.device, subject.threads)
+    worker.precision = ""  # it will be opened in both
+    with Tracing(plan, name, folders) as tracing:
+        tracing.workers[own.framework, own.device, own.threads] = worker
+        reference = Reference(folders.traces(name))
+        row = Examination(tracing, own, reference, partial(said, subject, name)).row()
+    subject.bury()
+    return row
+
+
+def said(subject: Subject, name: str, text: str) -> None:
+    subject.say(f"certificate of {name}, {text}")
+
+
+def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str, str]:
+    """Without the reference: a miniature against plain NumPy, in float64."""
+    if subject.finest != "float64":
+        return "missing", f"{REFERENCE} is wanted for it, since there is no float64", ""
+    scratch.mkdir(parents=True, exist_ok=True)
+    worker = subject.opened("float64", subject.device, subject.threads)
+    found = examine(worker, workload, subject.variant, scratch)
+    subject.bury()
+    if found.text == ALL_WELL:
+        text = f"a miniature of it, with plain NumPy; {REFERENCE}, to certify the whole, is missing"
+        return "agrees", text, ""
+    declared = {d.mistake for d in subject.description.variants[subject.variant].deviations} - {""}
+    if declared & {*found.mistakes}:
+        return "declared", found.text, ""
+    return "refused", found.text, found.text
+
+
+def planned(subject: Subject, folders: Folders) -> Plan:
+    """A study of the subject and the reference, as if both had been looked for."""
+    study = configured(subject)
+    ask(folders, study, "here", "python -m frameworks check")
+    for entry in study.contenders:
+        found = Found(versions=versions(framework(entry.framework)) or {entry.framework: "there"})
+        probe = Probe(framework=entry.framework, devices=dict.fromkeys(("cpu", "gpu"), found))
+        write_json(folders.probe(entry.framework), probe)
+    return load_plan(folders)
+
+
+def configured(subject: Subject) -> Configuration:
+    name, variant = subject.description.name, subject.variant
+    own = {"framework": name, "variants": [variant], "devices": [subject.device]}
+    reference = {"framework": REFERENCE, "variants": ["default"], "devices": ["cpu"]}
+    if name == REFERENCE:
+        both = list(dict.fromkeys(["default", variant]))
+        contenders = [{**own, "variants": both, "devices": list({"cpu", subject.device})}]
+    else:
+        contenders = [reference, own]
+    return parse(
+        {
+            "study": "conformance",
+            "replicates": 1,
+            "reference": REFERENCE,
+            "contenders": contenders,
+            "threads": [subject.threads],
+            "workloads": entries(subject.workloads),
+            "controls": False,
+            "certificate": QUICK if subject.quick else {},
+            "interpreters": {name: subject.interpreter},
+        }
+    )
+
+
+def entries(workloads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """As configured, but with a few mini-batches instead of a whole data set."""
+    found = {}
+    for name, entry in workloads.items():
+        found[name] = dict(entry or {})
+        if "layers" not in found[name]:
+            found[name]["samples"] = BATCHES * load(name, entry).batch
+    return found
+
+
+RULES = (
+    Rule(
+        "certificate",
+        "On every workload the adapter computes, step by step, what the reference computes.",
+        certificate,
+        (
+            "description", "build", "precision", "weights", "batch", "first loss", "vocabulary",
+            "repeats", "company", "fence", "settings",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,149 @@
+"""Rules about the conditions asked for: device, threads, precision, variant."""
+
+from frameworks.contract import Unavailable
+from workflows.conformance.outcome import Finding, broken, holds
+from workflows.conformance.rule import Rule
+from workflows.conformance.subject import Subject
+from workflows.machine import gpus, printed
+from workflows.process import WorkerDied
+
+NO_SUCH = "no-such-variant"
+
+
+def build(subject: Subject) -> Finding:
+    try:
+        basis = subject.basis
+    except Unavailable as reason:
+        return broken(str(reason), "build at least dense layers, with a loss and an optimiser")
+    return holds(f"dense layers with {basis.loss} and {basis.optimiser}")
+
+
+def variant(subject: Subject) -> Finding:
+    raised = subject.ask("unknown", subject.basis.dense(), variant=NO_SUCH)["raised"]
+    mend = "raise a KeyError with the variant's name in Adapter.trainer where it is unknown"
+    if not raised:
+        return broken(f"trainer(..., {NO_SUCH!r}) builds a network all the same", mend)
+    if NO_SUCH not in raised:
+        return broken(f"trainer(..., {NO_SUCH!r}) raises {raised}, which does not name it", mend)
+    return holds(raised)
+
+
+def precision(subject: Subject) -> Finding:
+    """Float64 where it is declared, and refused where it is not."""
+    dense, declared = subject.basis.dense(), subject.finest == "float64"
+    try:
+        seen = subject.ask("precise", dense, "float64")
+    except Unavailable as reason:
+        if not declared:
+            return holds(f"float32 only, as declared ({reason})")
+        return broken(
+            f"float64 is declared, and refused: {reason}",
+            'write precisions=("float32",) into the Framework, if it has no float64',
+        )
+    types, float64 = seen["types"], seen["types"] == ["float64"] and seen["finer"]
+    said = (
+        f"weights in {', '.join(types)}, trained {'finer than' if seen['finer'] else 'to'} float32"
+    )
+    if declared and not float64:
+        return broken(
+            f"asked for float64: {said}",
+            "compute in Conditions.precision throughout (inputs, weights, optimiser state); or "
+            'write precisions=("float32",) into the Framework and raise Unavailable for float64',
+        )
+    if not declared and not float64:
+        return broken(
+            f"asked for float64, which is not declared: {said}",
+            "raise Unavailable in Adapter.__init__ for a precision that it has not",
+        )
+    single = subject.ask("precise", dense, "float32")
+    if single["types"] != ["float32"] or single["finer"]:
+        return broken(f"asked for float32: weights in {', '.join(single['types'])}",
+                      "compute in Conditions.precision throughout")  # fmt: skip
+    return holds(f"asked for float64: {said}")
+
+
+def device(subject: Subject) -> Finding:
+    """What was asked for is used, and a GPU that is not there is no processor in disguise."""
+    says = subject.ask("answer", subject.basis.dense())["device"]
+    pid = subject.opened("float32", subject.device, subject.threads).process.pid
+    on_gpu = str(pid) in printed("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
+    seen = f"asked for {subject.device}: settings say {says or 'nothing'}"
+    if subject.device == "cpu" and (on_gpu or str(says or "cpu").lower() != "cpu"):
+        return broken(
+            f"{seen}{', and it holds memory of a GPU' * on_gpu}",
+            "put the network and its batches on Conditions.device; hide the GPUs for a cpu",
+        )
+    if subject.device == "gpu" and str(says or "cpu").lower() == "cpu":
+        return broken(
+            f"{seen}, and no GPU",
+            "use the GPU, and give its name as settings()['device']; or raise Unavailable",
+        )
+    if subject.device == "cpu" and "gpu" in subject.description.devices and not gpus():
+        return absent(subject, seen)
+    return holds(seen)
+
+
+def absent(subject: Subject, seen: str) -> Finding:
+    """Asked for the GPU of a machine that has none that nvidia-smi knows."""
+    mend = "raise Unavailable in Adapter.__init__, with the reason, where there is no GPU"
+    mine, subject.device = subject.device, "gpu"
+    try:
+        says = subject.ask("answer", subject.basis.dense())["device"]
+    except Unavailable as reason:
+        if str(reason):
+            return holds(f"{seen}; asked for a GPU, which is not here: {reason}")
+        return broken("without a GPU, Unavailable is raised without a reason", mend)
+    except WorkerDied as death:
+        return broken(f"asked for a GPU, which is not here, it fails: {death.reason}", mend)
+    finally:
+        subject.end("gpu", subject.threads)
+        subject.device = mine
+    if str(says or "cpu").lower() == "cpu":
+        return broken("asked for a GPU, which is not here, it silently uses the processor", mend)
+    return holds(f"{seen}; asked for a GPU, it says {says}, which is none that nvidia-smi knows")
+
+
+def settings(subject: Subject) -> Finding:
+    mend = "answer everything in SETTINGS (frameworks/contract.py), and change nothing by it"
+    try:
+        seen = subject.ask("answer", subject.basis.dense())
+    except WorkerDied as death:
+        return broken(death.reason, mend)
+    kinds: dict[str, str] = seen["kinds"]
+    if odd := [f"{n} is a {kind}" for n, kind in kinds.items()
+               if kind not in ("str", "int", "float", "bool")]:  # fmt: skip
+        return broken(f"{', '.join(odd)}", "give plain strings and numbers")
+    if not seen["same"]:
+        return broken("the losses are others once settings() has been asked for", mend)
+    return holds(f"{len(kinds)} settings")
+
+
+AFTER = ("description", "build")
+RULES = (
+    Rule(
+        "build",
+        "The adapter builds a small network of dense layers, with some loss and some optimiser.",
+        build,
+        after=("description",),
+    ),
+    Rule(
+        "precision",
+        "Asked for float64 the adapter computes in it, unless the framework is declared without.",
+        precision,
+        AFTER,
+    ),
+    Rule("variant", "A variant that there is not raises an error that names it.", variant, AFTER),
+    Rule(
+        "device",
+        "The device asked for is the one used; a GPU that is not there is Unavailable, with a "
+        "reason.",
+        device,
+        (*AFTER, "settings"),
+    ),
+    Rule(
+        "settings",
+        "settings() answers everything in SETTINGS with plain values, and leaves training alone.",
+        settings,
+        AFTER,
+    ),
+)

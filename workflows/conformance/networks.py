@@ -1,0 +1,85 @@
+"""The networks that an adapter is tried on: one for every element of the vocabulary, each with
+as little else in it as can be, and each such that a wrong layout shows."""
+
+from typing import NamedTuple
+
+from frameworks.workloads import Dataset, Workload
+from frameworks.workloads.layers import (
+    AveragePool,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+    Shape,
+    Sigmoid,
+    Tanh,
+)
+from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
+from frameworks.workloads.parsing import parse_optimiser
+from frameworks.workloads.workload import LOSSES
+from workflows.parts import PROVEN
+
+CLASSES = 4
+VECTOR, IMAGE = (6,), (9, 8, 2)
+SQUARE = (Dense(6), Dense(CLASSES))  # on a vector of 6: a transposed kernel fits, and shows
+ROUNDED = (Dense(6), ReLU(), Dense(CLASSES))
+CONVOLUTION = (Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(CLASSES))
+
+LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
+    "dense": (VECTOR, SQUARE),
+    "conv2d": (IMAGE, (Conv2D(3), Flatten(), Dense(CLASSES))),
+    "conv2d, stride 2": (IMAGE, (Conv2D(5, 3, 2), Flatten(), Dense(CLASSES))),
+    "conv2d, same": (IMAGE, (Conv2D(3, 4, 1, "same"), Flatten(), Dense(CLASSES))),
+    "conv2d, same, stride 2": (IMAGE, (Conv2D(3, 3, 2, "same"), Flatten(), Dense(CLASSES))),
+    "max_pool": (IMAGE, (MaxPool(2), Flatten(), Dense(CLASSES))),
+    "max_pool, stride 2 of 3": (IMAGE, (MaxPool(3, 2), Flatten(), Dense(CLASSES))),
+    "average_pool": (IMAGE, (AveragePool(2), Flatten(), Dense(CLASSES))),
+    "average_pool, stride 2 of 3": (IMAGE, (AveragePool(3, 2), Flatten(), Dense(CLASSES))),
+    "global_average_pool": (IMAGE, (GlobalAveragePool(), Dense(CLASSES))),
+    "flatten": (IMAGE, (Flatten(), Dense(CLASSES))),
+    "relu": (VECTOR, ROUNDED),
+    "tanh": (VECTOR, (Dense(5), Tanh(), Dense(CLASSES))),
+    "sigmoid": (VECTOR, (Dense(5), Sigmoid(), Dense(CLASSES))),
+}
+
+
+class Basis(NamedTuple):
+    """A loss and an optimiser that an adapter has, for networks about something else."""
+
+    loss: str
+    optimiser: str
+
+    def network(self, shape: Shape, layers: tuple[Layer, ...], batch: int = 6) -> Workload:
+        classes = CLASSES if self.loss == "sparse_cross_entropy" else None
+        return Workload(
+            name="conformance",
+            dataset=Dataset("normal", batch, shape, classes),
+            batch=batch,
+            layers=layers,
+            loss=self.loss,
+            optimiser=proven(self.optimiser),
+        )
+
+    def dense(self) -> Workload:
+        return self.network(VECTOR, SQUARE)
+
+    def wide(self, size: int, batch: int) -> Workload:
+        """Hardly anything but products of matrices."""
+        return self.network((size,), (Dense(size), Dense(size)), batch)
+
+    def elements(self) -> dict[str, Workload]:
+        """A network for each layer, loss and optimiser, by the element's name."""
+        found = {name: self.network(*drawing) for name, drawing in LAYERS.items()}
+        found |= {loss: Basis(loss, self.optimiser).dense() for loss in LOSSES}
+        return found | {kind: Basis(self.loss, kind).dense() for kind in OPTIMISERS}
+
+
+BASES = [Basis(loss, optimiser) for loss in LOSSES for optimiser in OPTIMISERS]
+
+
+def proven(kind: str) -> Optimiser:
+    """With a learning rate that no framework can round."""
+    return parse_optimiser({kind: PROVEN[kind]})

@@ -1,0 +1,170 @@
+"""What a worker is asked for the rules of conformance: each method tries one thing out and
+answers with what came of it; whether that is right is judged outside."""
+
+from typing import Any
+
+import numpy as np
+
+from frameworks.contract import Trainer, Unavailable
+from frameworks.workloads import Weights, Workload, from_dict, initial_weights
+from frameworks.workloads.miniature import batches
+from workflows.behaviour.asking import aligned
+from workflows.rehearsal import SEED
+from workflows.training import Batch, different, numbers
+from workflows.worker import Worker
+
+STEPS = 5
+
+
+class Requests(Worker):
+    """One method for each request, as in `Worker`. Workloads come as dictionaries."""
+
+    def made(self, workload: Workload, variant: str, seed: int = SEED) -> Trainer:
+        return self.adapter.trainer(workload, initial_weights(workload, seed), variant)
+
+    def accepts(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """Why the adapter refuses to build this, "" where it does not."""
+        try:
+            self.made(from_dict(workload), variant)
+        except (Unavailable, NotImplementedError) as refusal:
+            return {"refused": str(refusal) or f"{type(refusal).__name__} without a message"}
+        return {"refused": ""}
+
+    def trained(self, workload: dict[str, Any], variant: str, script: str, out: str) -> Any:
+        """Rehearse what was accepted before: a refusal now comes too late."""
+        try:
+            return self.rehearse(workload, variant, script, out)
+        except (Unavailable, NotImplementedError) as late:
+            return {"late": f"{type(late).__name__}: {late}"}
+
+    def unknown(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """What is raised for a variant that there is not, "" for nothing."""
+        try:
+            self.made(from_dict(workload), variant)
+        except Exception as error:
+            return {"raised": f"{type(error).__name__}: {error}"}
+        return {"raised": ""}
+
+    def weigh(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """What is wrong with weights that are given and asked for again."""
+        asked = from_dict(workload)
+        given = initial_weights(asked, SEED)
+        wanted = {name: array.astype(self.conditions.precision) for name, array in given.items()}
+        trainer = self.adapter.trainer(asked, given, variant)
+        first = numbers(trainer.weights())
+        wrong = uncanonical(first, wanted)
+        if not wrong:
+            kept = {name: array.copy() for name, array in first.items()}
+            given_before = {name: array.copy() for name, array in given.items()}
+            losses(trainer, drawn(asked, 2))
+            if name := different(first, kept):
+                wrong.append(f"{name}, once given away by weights(), changes as training goes on")
+            if name := different(given, given_before):
+                wrong.append(f"training changes {name} in the caller's own arrays")
+            for array in (given := trainer.weights()).values():
+                array.flags.writeable = True
+                array.fill(np.nan)
+            if any(not np.isfinite(array).all() for array in trainer.weights().values()):
+                wrong.append("what is written into an array of weights() changes the network")
+            trainer.restart(given_before)
+            wrong += [f"after restart() {w}" for w in uncanonical(trainer.weights(), wanted)]
+        return {"wrong": wrong, "numbers": sum(array.size for array in wanted.values())}
+
+    def overwrite(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """The loss of a mini-batch whose arrays are left alone, and of one whose arrays are
+        overwritten once `put` and `synchronise` have returned; and who wrote into them."""
+        asked = from_dict(workload)
+        (batch,) = drawn(asked, 1)
+        alone = losses(self.made(asked, variant), [batch])[0]
+        inputs, targets = (aligned(array) for array in batch)
+        trainer, wrote = self.made(asked, variant), ""
+        put = trainer.put(inputs, targets)
+        trainer.synchronise()
+        if not (np.array_equal(inputs, batch[0]) and np.array_equal(targets, batch[1])):
+            wrote = "put"
+        inputs.fill(3)
+        targets.fill(0)
+        trainer.step(put)
+        trainer.synchronise()
+        if not ((inputs == 3).all() and (targets == 0).all()):
+            wrote = wrote or "step"
+        return {"alone": alone, "overwritten": float(trainer.loss()), "wrote": wrote}
+
+    def repeat(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """The losses of a trainer, of another from the same weights, of the first restarted."""
+        asked = from_dict(workload)
+        given, mini_batches = initial_weights(asked, SEED), drawn(asked, STEPS)
+        first = self.made(asked, variant)
+        runs = {"first": losses(first, mini_batches)}
+        runs["second"] = losses(self.made(asked, variant), mini_batches)
+        first.restart(given)
+        runs["restarted"] = losses(first, mini_batches)
+        return runs
+
+    def interleave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """The losses of two different trainers one after the other, and step by step in turns."""
+        asked = from_dict(workload)
+        mini_batches, seeds = drawn(asked, STEPS), (SEED, SEED + 1)
+        alone = [losses(self.made(asked, variant, seed), mini_batches) for seed in seeds]
+        pair = [self.made(asked, variant, seed) for seed in seeds]
+        together: list[list[float]] = [[], []]
+        for batch in mini_batches:
+            for trainer, found in zip(pair, together, strict=True):
+                found += losses(trainer, [batch])
+        return {"alone": alone, "together": together}
+
+    def precise(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """Types of the weights, as given out, and whether training left any that float32
+        cannot hold."""
+        trainer = self.made(asked := from_dict(workload), variant)
+        losses(trainer, drawn(asked, 2))
+        found = trainer.weights()
+        return {
+            "types": sorted({str(array.dtype) for array in found.values()}),
+            "finer": any((array.astype(np.float32) != array).any() for array in found.values()),
+        }
+
+    def answer(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """The settings, what is said of the device among them, and whether asking for them
+        changed the training."""
+        asked = from_dict(workload)
+        mini_batches = drawn(asked, 2)
+        plain = losses(self.made(asked, variant), mini_batches)
+        self.trainer = self.made(asked, variant)
+        disturbed = losses(self.trainer, mini_batches[:1])
+        found = self.settings()["settings"]
+        disturbed += losses(self.trainer, mini_batches[1:])
+        kinds = {name: type(value).__name__ for name, value in found.items()}
+        return {"kinds": kinds, "device": found.get("device"), "same": disturbed == plain}
+
+
+def drawn(workload: Workload, count: int) -> list[Batch]:
+    return list(batches(workload, SEED, count))
+
+
+def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
+    found = []
+    for batch in mini_batches:
+        put = trainer.put(*(array.copy() for array in batch))
+        trainer.synchronise()
+        trainer.step(put)
+        trainer.synchronise()
+        found.append(float(trainer.loss()))
+    return found
+
+
+def uncanonical(found: Weights, wanted: Weights) -> list[str]:
+    """Where weights are not those wanted: by name, shape, type, or bit."""
+    wrong = [f"{name} is not there" for name in wanted if name not in found]
+    wrong += [
+        f"{name} is there, which the workload has not" for name in found if name not in wanted
+    ]
+    for name in wanted.keys() & found.keys():
+        own, asked = found[name], wanted[name]
+        if own.shape != asked.shape:
+            wrong.append(f"{name} comes back as {own.shape}, canonical is {asked.shape}")
+        elif own.dtype != asked.dtype:
+            wrong.append(f"{name} comes back as {own.dtype}, {asked.dtype} was asked for")
+        elif own.tobytes() != asked.tobytes():
+            wrong.append(f"{name} comes back with other numbers ({(own != asked).mean():.0%})")
+    return wrong

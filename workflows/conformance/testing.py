@@ -1,0 +1,92 @@
+"""The rules of conformance as pytest tests, for packages that bring an adapter of their own.
+
+A test file in full:
+
+    from workflows.conformance.testing import Conformance
+
+    class TestMine(Conformance):
+        framework = "mine"
+
+It has one test for each variant and rule: it fails with what must hold, what was seen and how to
+mend it, and is skipped with the reason where a rule does not apply. A rule that is knowingly
+broken goes into `known`, with the reason: its test is expected to fail, and fails once it holds.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import pytest
+
+from frameworks.registry import framework
+from workflows.conformance.examined import Examined
+from workflows.conformance.rules import RULES
+from workflows.conformance.subject import TIMEOUT_S, Subject
+
+
+class Conformance:
+    """`variants`: all without a trap, unless given. `workloads`: those to be certified, as in a
+    study's configuration; all of the catalogue, unless given. `known`: reasons by rule, or by
+    variant and rule."""
+
+    framework: ClassVar[str]
+    variants: ClassVar[tuple[str, ...]] = ()
+    device: ClassVar[str] = "cpu"
+    threads: ClassVar[int] = 1
+    quick: ClassVar[bool] = True
+    timeout_s: ClassVar[float] = TIMEOUT_S
+    workloads: ClassVar[Mapping[str, Any] | None] = None
+    known: ClassVar[Mapping[str | tuple[str, str], str]] = {}
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "rule" not in metafunc.fixturenames:
+            return
+        described = framework(self.framework)
+        able = [name for name, own in described.variants.items() if not own.trap]
+        pairs = [(variant, rule) for variant in self.variants or able for rule in RULES]
+        metafunc.parametrize(
+            ("variant", "rule"), pairs, ids=[f"{variant}-{rule}" for variant, rule in pairs]
+        )
+
+    @pytest.fixture(scope="class")
+    def subjects(self) -> Iterator[dict[str, Examined]]:
+        """By variant, each examined once; a rule is tried when it is first asked for."""
+        with ExitStack() as stack:
+            made = Made(stack, type(self))
+            yield made
+
+    def test_rule(
+        self, subjects: dict[str, Examined], variant: str, rule: str, request: pytest.FixtureRequest
+    ) -> None:
+        examined = subjects[variant]
+        if reason := self.known.get(rule) or self.known.get((variant, rule)):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+        outcome = examined.outcome(rule)
+        if outcome.finding.status == "does not apply":
+            pytest.skip(outcome.finding.seen)
+        if outcome.finding.status == "broken":
+            pytest.fail(f"{outcome.contender}: {rule}\n{outcome.paragraph()}", pytrace=False)
+
+
+class Made(dict[str, Examined]):
+    """Subjects, made as they are needed; one that cannot be examined here is a skipped test."""
+
+    def __init__(self, stack: ExitStack, asked: type[Conformance]) -> None:
+        self.stack, self.asked = stack, asked
+
+    def __missing__(self, variant: str) -> Examined:
+        asked = self.asked
+        subject = Subject(
+            framework(asked.framework),
+            variant,
+            asked.device,
+            asked.threads,
+            asked.workloads,
+            asked.quick,
+            timeout_s=asked.timeout_s,
+        )
+        self.stack.enter_context(subject)
+        if missing := subject.missing():
+            pytest.skip(missing)
+        self[variant] = Examined(subject)
+        return self[variant]

@@ -1,0 +1,143 @@
+"""Rules about trainers: weights, mini-batches, repetition, company."""
+
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from workflows.conformance.outcome import Finding, broken, holds
+from workflows.conformance.rule import Rule
+from workflows.conformance.subject import Subject
+
+ANOTHER = 1e-3  # relative, of a loss: another mini-batch, no rounding
+SIZE = 1536  # of a network that memory is lost of: two matrices of 9 MB in float32
+EARLY, LATER = 3, 6  # trainers that may still make pools grow, and those that may not
+LOST = 0.5  # of a trainer's weights, a trainer
+
+
+def weights(subject: Subject) -> Finding:
+    numbers = tensors = 0
+    for network in subject.trained:
+        for precision in ("float32", subject.finest):
+            seen = subject.ask("weigh", network, precision)
+            if seen["wrong"]:
+                return broken(
+                    f"in {precision}: " + "; ".join(seen["wrong"]),
+                    "weights() gives new arrays in canonical layout (dense (in, out), convolution "
+                    "(height, width, in, out)) and Conditions.precision; what is given is copied",
+                )
+            numbers += seen["numbers"]
+            tensors += len(network.parameter_shapes)
+    return holds(f"{numbers} numbers in {tensors} tensors come back bit for bit, as copies")
+
+
+def batch(subject: Subject) -> Finding:
+    for network in subject.trained:
+        seen = subject.ask("overwrite", network)
+        if seen["wrote"]:
+            return broken(
+                f"{seen['wrote']}() writes into the arrays of the caller",
+                "work on a copy: the caller goes on using its arrays",
+            )
+        alone, after = seen["alone"], seen["overwritten"]
+        if not abs(after - alone) <= ANOTHER * abs(alone):
+            return broken(
+                f"loss {after:.6g}, and {alone:.6g} where the arrays are left alone after put()",
+                "copy in put(), also where type and layout are right already: the caller "
+                "overwrites its arrays with the next mini-batch",
+            )
+    return holds("the loss does not change when the caller's arrays do")
+
+
+def repeats(subject: Subject) -> Finding:
+    for network in subject.trained:
+        seen = subject.ask("repeat", network)
+        for name, again in (("second", "another trainer"), ("restarted", "a restart")):
+            if text := unlike(seen["first"], seen[name]):
+                return broken(
+                    f"{again} from the same weights: {text}",
+                    "restart() loads the weights and forgets all state of the optimiser"
+                    if name == "restarted"
+                    else "no random numbers: seed them, or choose deterministic kernels",
+                )
+    return holds("another trainer and a restart give the same losses, bit for bit")
+
+
+def company(subject: Subject) -> Finding:
+    for network in subject.trained:
+        seen = subject.ask("interleave", network)
+        for alone, together in zip(seen["alone"], seen["together"], strict=True):
+            if text := unlike(alone, together):
+                return broken(
+                    f"in turns with another trainer: {text}",
+                    "keep the network, the optimiser's state and the loss in the trainer, not in "
+                    "the module or the class",
+                )
+    return holds("two trainers in turns have the losses that each has alone")
+
+
+def unlike(losses: list[float], others: list[float]) -> str:
+    """The first loss that is not the same, in words; NaN is like NaN."""
+    for step, (loss, other) in enumerate(zip(losses, others, strict=True), 1):
+        if repr(loss) != repr(other):
+            return f"loss of step {step} is {other!r}, was {loss!r}"
+    return ""
+
+
+def memory(subject: Subject) -> Finding:
+    wide = subject.basis.wide(SIZE, 4)
+    size = 4 * sum(map(prod, wide.parameter_shapes.values()))
+    held = []
+    for _ in range(EARLY + LATER):
+        subject.ask("drop", wide)
+        held.append(resident(subject))
+    # Half of the rounds, so that neither one large step nor a slow start decides.
+    growth = sorted(after - before for before, after in pairwise(held[EARLY - 1 :]))[LATER // 2]
+    overall = (held[-1] - held[EARLY - 1]) / LATER
+    seen = f"{overall / 1e6:.1f} MB more for each trainer that is gone, of {size / 1e6:.0f} MB"
+    if min(growth, overall) > LOST * size:
+        return broken(
+            seen,
+            "keep no reference to a trainer, its network or its batches in the module, the "
+            "adapter or a cache; clear what the framework keeps in a global registry",
+        )
+    return holds(seen)
+
+
+def resident(subject: Subject) -> Any:
+    process = subject.opened("float32", subject.device, subject.threads).process
+    return psutil.Process(process.pid).memory_info().rss
+
+
+AFTER = ("description", "build")
+RULES = (
+    Rule(
+        "weights",
+        "Weights come back bit for bit as they were given, by the workload's names, in canonical "
+        "shapes, as copies.",
+        weights,
+        (*AFTER, "precision"),
+    ),
+    Rule(
+        "batch",
+        "Once put() and synchronise() have returned, the caller may overwrite its arrays, and the "
+        "adapter never writes to them.",
+        batch,
+        AFTER,
+    ),
+    Rule(
+        "repeats",
+        "The same weights and mini-batches give the same losses again, in another trainer and "
+        "after restart().",
+        repeats,
+        AFTER,
+    ),
+    Rule(
+        "company",
+        "Two trainers in one process do not disturb each other.",
+        company,
+        (*AFTER, "repeats"),
+    ),
+    Rule("memory", "A trainer that is gone gives its memory back.", memory, AFTER),
+)

@@ -1,0 +1,156 @@
+"""Rules that hold an adapter against plain NumPy: the first loss, and every element."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from frameworks.truth import TruthTrainer
+from frameworks.truth.mistakes import CATALOGUE
+from frameworks.workloads import Workload
+from workflows.agreement import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
+from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
+from workflows.conformance.rule import Rule
+from workflows.conformance.subject import Subject
+from workflows.departure import apart
+from workflows.diagnosis import explain, farthest
+from workflows.process import WorkerDied
+from workflows.rehearsal import Moment, Rehearsal, Script, moments, perform
+
+EXACT = {"float64": 1e-12, "float32": 1e-5}  # of a first loss, relative
+TRAINED = {"float64": 1e-12, "float32": FLOAT32_LOSS}  # of losses and weights in all steps
+CLAIM = "NotImplementedError(f'no layer of kind {layer.kind!r}') in Adapter.trainer claims less"
+
+
+class Late(Exception):
+    """Refused by a step, when the trainer had been built."""
+
+
+def rehearsed(subject: Subject, workload: Workload) -> tuple[Script, Rehearsal]:
+    """A small network trained as scripted. Raises Late, WorkerDied, Unavailable, Uncanonical."""
+    script = Script.draw(workload)
+    given, out = (subject.folder / name for name in ("script.npz", "rehearsal.npz"))
+    script.save(given)
+    answer = subject.ask("trained", workload, subject.finest, script=str(given), out=str(out))
+    if "late" in answer:
+        raise Late(answer["late"])
+    seen = Rehearsal.read(out)
+    for moment in seen.moments:
+        require_shapes(moment.weights, script.weights)
+    return script, seen
+
+
+def first_loss(subject: Subject) -> Finding:
+    errors, allowed = [], EXACT[subject.finest]
+    for network in subject.trained:
+        try:
+            script, seen = rehearsed(subject, network)
+        except Late:  # of this the vocabulary's rule tells
+            continue
+        true = next_loss(TruthTrainer(network, script.weights), script)
+        errors.append(apart(seen.moments[1].loss, true))
+        if not errors[-1] <= allowed:
+            return broken(
+                f"{contents(network)}: {seen.moments[1].loss!r}, right is {true!r}, "
+                f"{errors[-1]:.1e} off (allowed {allowed:.0e}, in {subject.finest})",
+                cause(script, seen),
+            )
+    if not errors:
+        return does_not_apply("it takes no step")
+    return holds(f"{len(errors)} networks, {max(errors):.1e} off at most, in {subject.finest}")
+
+
+def next_loss(trainer: Any, script: Script) -> float:
+    trainer.step(trainer.put(*script.batches[0]))
+    return float(trainer.loss())
+
+
+def vocabulary(subject: Subject) -> Finding:
+    """Every layer, loss and optimiser: trained as NumPy does, or refused by name."""
+    wrong, notes, worst, count = [], [], 0.0, 0
+    for name, network in subject.basis.elements().items():
+        try:
+            if refusal := subject.refusal(network):
+                if not named(refusal, network):
+                    wrong.append((name, f"refused with {refusal!r}, which does not name it", CLAIM))
+                notes.append(f"not supported: {name} ({refusal})")
+                continue
+            script, seen = rehearsed(subject, network)
+            distance, allowed, mend = held(subject, script, seen)
+        except Late as late:
+            wrong.append((name, f"refused by a step only ({late})", CLAIM))
+        except (WorkerDied, Uncanonical) as failure:
+            wrong.append((name, str(failure), CLAIM))
+        else:
+            count += 1
+            worst = max(worst, distance if allowed == TRAINED[subject.finest] else 0.0)
+            if not distance <= allowed:
+                wrong.append((name, f"{distance:.1e} off (allowed {allowed:.0e})", mend))
+    if wrong:
+        seen_ = "; ".join(f"{name}: {text}" for name, text, _ in wrong)
+        mends = dict.fromkeys(mend for *_, mend in wrong)
+        return broken(seen_, "; ".join(mends), *notes)
+    return holds(f"{count} elements, {worst:.1e} off at most, in {subject.finest}", *notes)
+
+
+def held(subject: Subject, script: Script, seen: Rehearsal) -> tuple[float, float, str]:
+    """How far a rehearsal is from the truth or from the mistake declared, how far it may be, and
+    what to do about it."""
+    component = f"optimiser.{script.workload.optimiser.kind}"
+    declared = [d for d in subject.description.variants[subject.variant].deviations
+                if d.component == component]  # fmt: skip
+    true, allowed = perform(TruthTrainer, script).moments, TRAINED[subject.finest]
+    distance = farthest(seen.moments, true)
+    if declared and not distance <= allowed:
+        (deviation, *_) = declared
+        if not deviation.mistake:
+            return early(seen.moments, true), deviation.loss_within, "declare its true size"
+        trainer = CATALOGUE[deviation.mistake].trainer(script.workload, script.weights)
+        assert trainer, f"{deviation.mistake} does not fit {script.workload}"
+        distance = farthest(seen.moments, list(moments(trainer, script)))
+        return distance, allowed, f"it is not {deviation.mistake!r}, as declared"
+    return distance, allowed, "" if distance <= allowed else cause(script, seen)
+
+
+def early(seen: list[Moment], true: list[Moment]) -> float:
+    pairs = list(zip(seen, true, strict=True))[: DECLARED_STEPS + 1]
+    return max(apart(own.loss, right.loss) for own, right in pairs)
+
+
+def cause(script: Script, seen: Rehearsal) -> str:
+    with np.errstate(all="ignore"):
+        return explain(script, seen).text
+
+
+def named(refusal: str, workload: Workload) -> bool:
+    """Whether a refusal says which part of the workload it is about."""
+    parts = [layer.kind for layer in workload.layers]
+    parts += ["padding", "stride", workload.loss, workload.optimiser.kind]
+    return any(letters(part) in letters(refusal) for part in parts)
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def contents(workload: Workload) -> str:
+    kinds = ", ".join(layer.kind for layer in workload.layers)
+    return f"{kinds}, {workload.loss}"
+
+
+AFTER = ("description", "build", "precision", "weights", "batch")
+RULES = (
+    Rule(
+        "first loss",
+        "The first loss is that of plain NumPy on the same weights and mini-batch.",
+        first_loss,
+        AFTER,
+    ),
+    Rule(
+        "vocabulary",
+        "Every layer, loss and optimiser trains as in plain NumPy, or is refused by name in "
+        "Adapter.trainer with NotImplementedError.",
+        vocabulary,
+        (*AFTER, "first loss", "repeats", "company"),
+    ),
+)
