@@ -12,6 +12,7 @@ configfile: f"{workflow.basedir}/config/study.yaml"
 
 
 include: "workflows/common.smk"
+include: "workflows/environments.smk"
 include: "workflows/probe.smk"
 include: "workflows/prepare.smk"
 include: "workflows/certify.smk"
@@ -27,3 +28,4 @@ rule all:
     default_target: True
     input:
         f"{HERE}/complete",
+        environments(FRAMEWORKS),

@@ -118,6 +118,10 @@ class Framework:
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+    # For `isolate: true`: a file of all that has to be installed, beside the adapter's module, with
+    # the versions of everything in a .lock of the same name. "": the package itself and the first
+    # of `distributions`, by name.
+    requirements: str = ""
 
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():

@@ -13,6 +13,7 @@ from pathlib import Path
 from frameworks.registry import framework
 from workflows.configfiles import ConfigurationError, read
 from workflows.configuration import Configuration
+from workflows.environments import without_environment
 from workflows.folders import Folders
 from workflows.machine import fingerprint
 from workflows.plan import (
@@ -28,8 +29,9 @@ from workflows.process import WorkerDied, WorkerProcess
 from workflows.storage import RecordError, write_json
 
 
-def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
-    """Open a framework on each device it is wanted on, for a moment; one import each.
+def look(study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = "") -> Probe:
+    """Open a framework on each device it is wanted on, for a moment; one import each. Where its
+    environment is `unbuilt` for a reason, that is what is found.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
@@ -37,7 +39,9 @@ def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
     own = contenders_here(study, name)
     devices = {}
     for contender in own:
-        if contender.device not in devices:
+        if unbuilt:
+            devices[contender.device] = Found(missing=unbuilt)
+        elif contender.device not in devices:
             note(f"looking for {name} on {contender.device} ...")
             devices[contender.device] = open_once(contender.model_copy(update={"threads": 1}))
     for contender in own:
@@ -85,8 +89,9 @@ def main() -> int:
             study = load_study(folders)
             names = [arguments.framework]
         for name in names:
-            write_json(folders.probe(name), look(study, name, note))
-    except (ConfigurationError, PlanError, RecordError, ValueError) as error:
+            unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
+            write_json(folders.probe(name), look(study, name, note, unbuilt))
+    except (ConfigurationError, PlanError, RecordError, ValueError, OSError) as error:
         note(str(error))
         return 1
     if arguments.configfile:
