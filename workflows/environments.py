@@ -47,9 +47,11 @@ def build(wanted: Environment, progress: Progress, log: Path) -> Built:
     Another build of the same is waited for, and a measurement on this machine too.
 
     Raises:
-        InstallerFailed: with the installer's last lines.
+        InstallerFailed: with the installer's last lines, or why it was not even called.
         OSError: the cache cannot be written to, say.
     """
+    if wanted.refusal:
+        raise InstallerFailed(wanted.refusal)
     wanted.folder.parent.mkdir(parents=True, exist_ok=True)
     if found := ready(wanted):
         return found

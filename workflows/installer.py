@@ -1,5 +1,6 @@
 """uv if it is on PATH, else venv and pip: making a virtual environment and installing into it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from workflows.isolation import without_leaks
 from workflows.progress import Progress, duration
 
 CONSTRAINTS = "constraints.txt"
+YES = ("1", "true", "yes", "on", "y", "t")
 LAST_LINES = 4
 POLL_S = 0.5
 
@@ -20,7 +22,6 @@ TOLD_TO_UV = {
     "PIP_INDEX_URL": "UV_DEFAULT_INDEX",
     "PIP_EXTRA_INDEX_URL": "UV_INDEX",
     "PIP_FIND_LINKS": "UV_FIND_LINKS",
-    "PIP_NO_INDEX": "UV_NO_INDEX",
     "PIP_CERT": "SSL_CERT_FILE",
 }
 
@@ -33,7 +34,7 @@ def creating(folder: Path, uv: str | None) -> list[str]:
     """Make a virtual environment. What is run later is its `bin/python` alone, which does not
     mind that the folder is renamed."""
     if uv:
-        return [uv, "venv", "--no-project", "--python", sys.executable, str(folder)]
+        return [uv, "venv", "--quiet", "--no-project", "--python", sys.executable, str(folder)]
     return [sys.executable, "-m", "venv", str(folder)]
 
 
@@ -42,7 +43,9 @@ def installing(wanted: Sequence[str], folder: Path, uv: str | None) -> list[str]
     asked = [*wanted, "-c", str(folder / CONSTRAINTS)]
     python = str(folder / "bin" / "python")
     if uv:
-        return [uv, "pip", "install", "--python", python, *asked]
+        # Alone among these, uv has no variable for it.
+        alone = ["--no-index"] if os.environ.get("PIP_NO_INDEX", "").lower() in YES else []
+        return [uv, "pip", "install", *alone, "--python", python, *asked]
     quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
     return [python, "-m", "pip", "install", *quiet, *asked]
 

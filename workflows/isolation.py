@@ -28,6 +28,8 @@ LEAKING = (
     "UV_SYSTEM_PYTHON", "VIRTUAL_ENV",
 )  # fmt: skip
 
+INSTALLERS = ("pip", "uv")
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -39,6 +41,7 @@ class Environment:
     constraints: str
     beside: Path
     key: str  # of what is in it, in which versions
+    refusal: str = ""  # why it must not be built
 
     @property
     def folder(self) -> Path:
@@ -71,10 +74,10 @@ def environment(name: str) -> Environment:
     description = framework(name)
     code = adapter_files(description)
     beside = code if code.is_dir() else code.parent
-    wanted, pinned, text = by_name(description), "", ""
+    (wanted, refusal), pinned, text = by_name(description), "", ""
     if description.requirements:
         file = beside / description.requirements
-        wanted, text = ("-r", str(file)), read(file)
+        (wanted, refusal), text = (("-r", str(file)), ""), read(file)
         # NumPy is the study's own, so that a lock's has no say.
         pinned = re.sub(r"(?im)^numpy\b.*\n?", "", read(file.with_suffix(".lock")))
     numpy = f"numpy=={version('numpy')}"
@@ -87,19 +90,28 @@ def environment(name: str) -> Environment:
         constraints=pinned,
         beside=beside,
         key=content_hash([asked, statements(pinned), numpy, python_version(), copied]),
+        refusal=refusal,
     )
 
 
-def by_name(description: Framework) -> tuple[str, ...]:
-    """A package that offers a framework, from where it was installed, and the framework."""
+def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
+    """A package that offers a framework, from where it was installed, and the framework.
+
+    One that merely lies on a path is refused: what an index has under its name is another's.
+    """
     entry = entry_points().get(description.name)
     own = entry.dist if entry else None
     named = description.distributions[:1]
     if description.name in folders() or own is None:
-        return named
+        return named, ""
     url = json.loads(own.read_text("direct_url.json") or "{}").get("url", "")  # PEP 610
+    if not url and (own.read_text("INSTALLER") or "").strip() not in INSTALLERS:
+        return (), (
+            f"{own.name} was not installed by {' or '.join(INSTALLERS)}, so it is not known where "
+            "it can be had: install it, or give its Framework a file of `requirements`"
+        )
     itself = f"{own.name} @ {url}" if url else f"{own.name}=={own.version}"
-    return (itself, *(name for name in named if name != own.name))
+    return (itself, *(name for name in named if name != own.name)), ""
 
 
 def statements(text: str) -> list[str]:
