@@ -28,4 +28,3 @@ rule all:
     default_target: True
     input:
         f"{HERE}/complete",
-        environments(FRAMEWORKS),

@@ -15,6 +15,7 @@ for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", wo
 
 from workflows import configfiles, keys
 from workflows.code import content_hash, files_hash
+from workflows.environments import attempt
 from workflows.folders import Folders
 from workflows.isolation import environment, isolated
 from workflows.machine import fingerprint

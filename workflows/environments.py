@@ -36,6 +36,7 @@ class Built(Record):
     framework: str
     folder: str
     missing: str = ""  # why there is none, if so
+    attempt: int = 1  # of the study to build it
     installer: str = ""
     took_s: float = 0.0
     size_mb: int = 0
@@ -127,20 +128,30 @@ def without_environment(
         known = read_json(folders.environment(name), Built)
         if known.folder == str(wanted.folder) and not (known.missing and again):
             return known.missing
-    return make(wanted, folders).missing
+    return make(wanted, folders, attempt(folders, name)).missing
 
 
-def make(wanted: Environment, folders: Folders) -> Built:
+def attempt(folders: Folders, name: str) -> int:
+    """Which one is due: after a failed one, the next. Snakemake sees by it what to try again."""
+    try:
+        before = read_json(folders.environment(name), Built)
+    except RecordError:
+        return 1
+    return before.attempt + bool(before.missing)
+
+
+def make(wanted: Environment, folders: Folders, attempt: int = 1) -> Built:
     """Build it, and leave a record in the study of how that went."""
     name, folder = wanted.framework, str(wanted.folder)
     log = (folders.logs / f"environment-{name}.log").absolute()
     with Progress(1, f"environment of {name}") as progress:
         try:
             built = build(wanted, progress, log)
-            progress.note(f"ready in {folder}, {built.size_mb} MB")
         except (InstallerFailed, OSError) as failure:
             built = Built(framework=name, folder=folder, missing=f"{UNBUILT}: {failure}")
-            progress.note(f"{built.missing} (all of it: {log})")
+    ready = f"ready in {folder}, {built.size_mb} MB"
+    progress.note(f"{built.missing} (all of it: {log})" if built.missing else ready)
+    built.attempt = attempt
     write_json(folders.environment(name), built)
     return built
 
@@ -149,6 +160,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.environments", description=__doc__)
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--framework", required=True)
+    parser.add_argument("--attempt", type=int, help="its number, after failed ones")
     arguments = parser.parse_args()
     name, folders = arguments.framework, Folders(arguments.study)
     try:
@@ -160,7 +172,7 @@ def main() -> int:
                 f"{name} has no environment of its own in this study: its configuration has no "
                 "`isolate: true`, or an interpreter for it"
             )
-        make(environment(name), folders)
+        make(environment(name), folders, arguments.attempt or attempt(folders, name))
     except (RecordError, PlanError, OSError) as error:
         print(f"environment of {name}: {error}", file=sys.stderr)
         return 1

@@ -8,8 +8,10 @@ rule environment:
         "environment.yaml"
     params:
         key=lambda wildcards: environment(wildcards.framework).key,
+        attempt=lambda wildcards: attempt(Folders(Path(HERE)), wildcards.framework),
         study=lambda wildcards: HERE,
     # One that cannot be built is a row of the report: the command then succeeds, and the log has
     # what the installer said.
     shell:
-        "python -m workflows.environments --study {params.study} --framework {wildcards.framework}"
+        "python -m workflows.environments --study {params.study} --framework {wildcards.framework} "
+        "--attempt {params.attempt}"

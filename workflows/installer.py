@@ -14,7 +14,7 @@ from workflows.progress import Progress, duration
 
 CONSTRAINTS = "constraints.txt"
 YES = ("1", "true", "yes", "on", "y", "t")
-LAST_LINES = 4
+LAST_LINES = 8  # pip's words on a conflict take so many
 POLL_S = 0.5
 
 # What pip is told about where packages come from, uv is told as well, unless it has its own.
@@ -87,4 +87,4 @@ def last_lines(log: Path) -> list[str]:
     """The end of what an installer said, without passwords."""
     lines = log.read_text(errors="replace")[-4000:].splitlines()
     said = [re.sub(r"//[^/@\s]+@", "//...@", line).strip() for line in lines]
-    return [line[:300] for line in said if line][-LAST_LINES:]
+    return [line[:200] for line in said if line][-LAST_LINES:]

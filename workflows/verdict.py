@@ -107,7 +107,6 @@ def main() -> int:
     print(f"\nThe report of study {study.study!r}: {arguments.report}", file=sys.stderr)
     for name, reason in absent.items():
         print(f"Without {name}: {reason}\nThe next run tries again.", file=sys.stderr)
-        move(folders.environment(name), "failed")
     for path in late:
         move(path, "overtaken")
         if path.parts[-3] == "certificates" and path.stem == study.reference:

@@ -159,7 +159,7 @@ def test_what_cannot_be_installed_is_a_reason_and_is_tried_again(installer, whee
     study = parse({**small, "isolate": True})
     reason = without_environment(study, "abacus", folders)
     assert reason.startswith("its environment could not be built: ")
-    assert "abacus" in reason and "==0.1" in reason and len(reason) < 1300
+    assert "abacus" in reason and "==0.1" in reason and len(reason) < 1700
     probe = look(study, "abacus", print, reason)
     assert probe.devices["cpu"].missing == reason
     assert "abacus" in (folders.logs / "environment-abacus.log").read_text()
@@ -172,7 +172,7 @@ def test_what_cannot_be_installed_is_a_reason_and_is_tried_again(installer, whee
     assert Path(interpreter(study, "abacus")).exists()
 
 
-def test_what_is_pinned_is_installed(installer, wheels, folders, requirements):
+def test_what_is_pinned_is_installed(wheels, folders, requirements):
     for version in ("1.0", "2.0"):
         for name in ("bead", "wire"):
             write_wheel(wheels, name, version, {})
@@ -301,8 +301,8 @@ def test_only_what_is_isolated_can_be_built(small, abacus, tmp_path):
 
 def test_passwords_of_a_package_index_are_not_written_down(tmp_path):
     log = tmp_path / "log"
-    log.write_text("one\ntwo\n\nthree\nfour\ncannot reach https://me:secret@index.org/simple\n")
-    assert last_lines(log) == ["two", "three", "four", "cannot reach https://...@index.org/simple"]
+    log.write_text("one\n" * 9 + "\n\ncannot reach https://me:secret@index.org/simple\n")
+    assert last_lines(log) == ["one"] * 7 + ["cannot reach https://...@index.org/simple"]
 
 
 def test_a_study_goes_on_without_what_could_not_be_built(
@@ -335,6 +335,7 @@ def test_a_study_goes_on_without_what_could_not_be_built(
     assert not {"contest", "certify", "reference"} & study.would_run()
     assert "Without bead" in study.snakemake()
     assert measured() == before
+    assert "environment" in study.would_run()  # and every time
 
     packed(wheels, bead, "bead")
     assert "run snakemake again" in study.snakemake(fails=True)
