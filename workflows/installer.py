@@ -12,7 +12,6 @@ from pathlib import Path
 from workflows.isolation import without_leaks
 from workflows.progress import Progress, duration
 
-CONSTRAINTS = "constraints.txt"
 YES = ("1", "true", "yes", "on", "y", "t")
 LAST_LINES = 8  # pip's words on a conflict take so many
 POLL_S = 0.5
@@ -39,15 +38,14 @@ def creating(folder: Path, uv: str | None) -> list[str]:
 
 
 def installing(wanted: Sequence[str], folder: Path, uv: str | None) -> list[str]:
-    """Install into it, held to the pins in its `CONSTRAINTS`."""
-    asked = [*wanted, "-c", str(folder / CONSTRAINTS)]
+    """Install into it; `wanted` as pip and uv both understand it."""
     python = str(folder / "bin" / "python")
     if uv:
         # Alone among these, uv has no variable for it.
         alone = ["--no-index"] if os.environ.get("PIP_NO_INDEX", "").lower() in YES else []
-        return [uv, "pip", "install", *alone, "--python", python, *asked]
+        return [uv, "pip", "install", *alone, "--python", python, *wanted]
     quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    return [python, "-m", "pip", "install", *quiet, *asked]
+    return [python, "-m", "pip", "install", *quiet, *wanted]
 
 
 def run(command: list[str], folder: Path, log: Path, progress: Progress) -> None:

@@ -87,7 +87,7 @@ def environment(name: str) -> Environment:
     return Environment(
         framework=name,
         wanted=(*wanted, numpy),
-        constraints=pinned,
+        constraints="".join(f"{line}\n" for line in statements(pinned)),
         beside=beside,
         key=content_hash([asked, statements(pinned), numpy, python_version(), copied]),
         refusal=refusal,

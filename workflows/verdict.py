@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from workflows.building import Built
 from workflows.configuration import Configuration
-from workflows.environments import UNBUILT, Built
+from workflows.environments import UNBUILT
 from workflows.examination import FAILED
 from workflows.folders import Folders
 from workflows.isolation import isolated

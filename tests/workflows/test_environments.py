@@ -25,8 +25,9 @@ from tests.workflows.wheels import (
     write_wheel,
 )
 from workflows import isolation, keys
+from workflows.building import Built
 from workflows.configfiles import parse
-from workflows.environments import Built, make, without_environment
+from workflows.environments import make, without_environment
 from workflows.folders import Folders
 from workflows.installer import last_lines
 from workflows.isolation import environment, environments_folder, interpreter
@@ -38,7 +39,7 @@ from workflows.storage import read_json, write_json
 
 def uses(monkeypatch, installer):
     if installer == "pip":
-        monkeypatch.setattr("workflows.environments.shutil.which", lambda name: None)
+        monkeypatch.setattr("workflows.building.shutil.which", lambda name: None)
     elif not shutil.which("uv"):
         pytest.skip("uv is not on PATH")
 
