@@ -60,7 +60,7 @@ def run(command: list[str], folder: Path, log: Path, progress: Progress) -> None
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_S)
-                said = ["", *last_lines(log)][-1][:100]
+                said = ["preparing", *last_lines(log)][-1][:100]
                 progress.update(0, f"{said} | {duration(time.monotonic() - begin)} so far")
         finally:
             process.kill()
