@@ -12,6 +12,7 @@ configfile: f"{workflow.basedir}/config/study.yaml"
 
 
 include: "workflows/common.smk"
+include: "workflows/environments.smk"
 include: "workflows/probe.smk"
 include: "workflows/prepare.smk"
 include: "workflows/certify.smk"

@@ -61,6 +61,10 @@ class Framework:
     # Without float64, which `Adapter.__init__` then refuses as Unavailable, a certificate
     # holds in float32 only, and says so.
     precisions: tuple[str, ...] = ("float32", "float64")
+    # For `isolate: true`: a file of all that has to be installed, beside the adapter's module, with
+    # the versions of everything in a .lock of the same name. "": the package itself and the first
+    # of `distributions`, by name.
+    requirements: str = ""
 
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():

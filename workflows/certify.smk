@@ -1,7 +1,7 @@
 rule reference:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
-        probe=f"{HERE}/probes/{keys.reference_framework(STUDY)}.json",
+        probes=probed(reference_candidates()),
     output:
         directory(f"{HERE}/certificates/{{workload}}/reference"),
     log:
@@ -24,7 +24,7 @@ rule certify:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
         reference=f"{HERE}/certificates/{{workload}}/reference",
-        probe=f"{HERE}/probes/{{framework}}.json",
+        probe=lambda wildcards: probed([wildcards.framework]),
     output:
         f"{HERE}/certificates/{{workload}}/{{framework}}.json",
     log:

@@ -1,6 +1,7 @@
 """Which code was run: version and commit for people, hashes for what must run again."""
 
 import hashlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from frameworks.contract import Framework
 from workflows.records import Code
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,6 +87,15 @@ def files_hash(*paths: str | Path) -> str:
             content = file.read_bytes()
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:DIGITS]
+
+
+def adapter_files(description: Framework) -> Path:
+    """The folder of a framework's adapter, or its file where it is a module of its own."""
+    spec = importlib.util.find_spec(description.adapter.partition(":")[0])
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{description.name}: no module {description.adapter}")
+    file = Path(spec.origin)
+    return file.parent if (file.parent / "__init__.py").exists() else file
 
 
 def content_hash(value: Any) -> str:

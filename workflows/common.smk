@@ -15,7 +15,9 @@ for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", wo
 
 from workflows import configfiles, keys
 from workflows.code import content_hash, files_hash
+from workflows.environments import attempt
 from workflows.folders import Folders
+from workflows.isolation import environment, isolated
 from workflows.machine import fingerprint
 from workflows.plan import ask
 
@@ -49,6 +51,25 @@ def command():
 
 onstart:
     ask(Folders(Path(HERE)), STUDY, MACHINE, command())
+
+
+def environments(names):
+    """The records of those that have an environment of their own."""
+    own = [name for name in names if isolated(STUDY, name)]
+    return expand(f"{HERE}/environments/{{framework}}.json", framework=own)
+
+
+def probed(names):
+    """Probes, for stages whose keys hold what can be known of an isolated environment before it
+    is built: trying once more to build one measures nothing again by itself."""
+    probe = f"{HERE}/probes/{{}}.json".format
+    return [ancient(probe(n)) if isolated(STUDY, n) else probe(n) for n in names]
+
+
+def reference_candidates():
+    """Whose probes say which contender is the reference: where environments are built first, any
+    of them may turn out not to be there."""
+    return FRAMEWORKS if STUDY.isolate else [keys.reference_framework(STUDY)]
 
 
 def contests(*suffixes):

@@ -193,6 +193,11 @@ class Configuration(Section):
     precision: float = Field(default=0.03, gt=0, lt=1)
     budget_minutes: float | None = Field(default=None, gt=0)
     interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
+    isolate: bool = Field(
+        default=False,
+        description="Build a virtual environment for each framework that has no interpreter in "
+        "`interpreters`, from its requirements and lock, and run it there.",
+    )
 
     @field_validator("controls", mode="before")
     @classmethod

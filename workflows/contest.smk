@@ -1,7 +1,7 @@
 rule contest:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
-        probes=expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS),
+        probes=probed(FRAMEWORKS),
     output:
         f"{HERE}/contests/{{workload}}/{{replicate}}.parquet",
         f"{HERE}/contests/{{workload}}/{{replicate}}.json",

@@ -12,6 +12,9 @@ class Folders:
     def study(self) -> Path:
         return self.root / "study.json"
 
+    def environment(self, framework: str) -> Path:
+        return self.root / "environments" / f"{framework}.json"
+
     def probe(self, framework: str) -> Path:
         return self.root / "probes" / f"{framework}.json"
 

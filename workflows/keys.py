@@ -4,7 +4,6 @@ Editing `analysis/` is in none of them; editing an adapter is in the keys of the
 and certificates it takes part in.
 """
 
-import importlib.util
 import json
 import os
 import re
@@ -15,12 +14,12 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from frameworks.contract import Framework
 from frameworks.registry import folders, framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
-from workflows.code import ROOT, content_hash, files_hash
+from workflows.code import ROOT, adapter_files, content_hash, files_hash
 from workflows.configuration import Configuration
+from workflows.isolation import environment, isolated
 from workflows.plan import contenders_here, surface
 from workflows.records import NOTHING
 
@@ -61,15 +60,6 @@ MEASURING = (
 )
 
 
-def adapter_files(description: Framework) -> Path:
-    """The folder of a framework's adapter, or its file where it is a module of its own."""
-    spec = importlib.util.find_spec(description.adapter.partition(":")[0])
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"{description.name}: no module {description.adapter}")
-    file = Path(spec.origin)
-    return file.parent if (file.parent / "__init__.py").exists() else file
-
-
 def borrowed(place: Path) -> set[Path]:
     """The folders of other frameworks whose code an adapter builds on."""
     files = place.rglob("*.py") if place.is_dir() else [place]
@@ -107,7 +97,10 @@ def installed(name: str, interpreter: str) -> dict[str, str]:
 
 def interpreted(study: Configuration, name: str) -> list[Any]:
     """The interpreter, by its path only where one is configured: however Snakemake itself was
-    started is not a reason to measure again."""
+    started is not a reason to measure again. An environment of its own by what is pinned for it,
+    which is known before it is built."""
+    if isolated(study, name):
+        return ["isolated", environment(name).key]
     configured = study.interpreters.get(name, "")
     return [configured, installed(name, configured or sys.executable)]
 
@@ -162,7 +155,7 @@ def reference_framework(study: Configuration) -> str:
     """The framework that will be the reference, as far as can be told without importing."""
     names = [study.reference, *(entry.framework for entry in study.contenders)]
     for name in names:
-        if installed(name, study.interpreters.get(name, sys.executable)):
+        if isolated(study, name) or installed(name, study.interpreters.get(name, sys.executable)):
             return name
     return study.reference
 

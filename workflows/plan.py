@@ -13,6 +13,7 @@ from frameworks.registry import framework, own_environment, trapped
 from workflows.configfiles import ConfigurationError, parse
 from workflows.configuration import CONCLUDING, Configuration
 from workflows.folders import Folders
+from workflows.isolation import interpreter
 from workflows.machine import available_cores
 from workflows.records import NOTHING, Entrant, Record
 from workflows.storage import read_json, write_json
@@ -113,6 +114,7 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
     """Every contender of the configuration, in its order; `all` threads become a number."""
     seen = set()
     for entry in study.contenders:
+        python = interpreter(study, entry.framework)
         for variant in entry.variants:
             for device in entry.devices or study.devices:
                 for asked in entry.threads or study.threads:
@@ -121,7 +123,7 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
                         variant=variant,
                         device=device,
                         threads=cores if asked == "all" else asked,
-                        interpreter=study.interpreters.get(entry.framework, sys.executable),
+                        interpreter=python,
                         required=entry.required,
                     )
                     if contender.name in seen:  # on one core, `all` is 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from frameworks.registry import framework
 from workflows.configfiles import ConfigurationError, read
 from workflows.configuration import Configuration
+from workflows.environments import without_environment
 from workflows.folders import Folders
 from workflows.machine import fingerprint
 from workflows.plan import (
@@ -29,9 +30,10 @@ from workflows.process import WorkerDied, WorkerProcess
 from workflows.storage import RecordError, write_json
 
 
-def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
+def look(study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = "") -> Probe:
     """Open a framework on each device it is wanted on, for a moment, and again in each
-    environment that a variant wants; one import each.
+    environment that a variant wants; one import each. Where its own environment is `unbuilt` for
+    a reason, that is what is found.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
@@ -39,7 +41,10 @@ def look(study: Configuration, name: str, note: Callable[[str], None]) -> Probe:
     own = contenders_here(study, name)
     devices = {}
     for contender in own:
-        if (place := surface(contender)) not in devices:
+        place = surface(contender)
+        if unbuilt:
+            devices[place] = Found(missing=unbuilt)
+        elif place not in devices:
             note(f"looking for {name} on {place} ...")
             devices[place] = open_once(contender.model_copy(update={"threads": 1}))
     for contender in own:
@@ -87,8 +92,9 @@ def main() -> int:
             study = load_study(folders)
             names = [arguments.framework]
         for name in names:
-            write_json(folders.probe(name), look(study, name, note))
-    except (ConfigurationError, PlanError, RecordError, ValueError) as error:
+            unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
+            write_json(folders.probe(name), look(study, name, note, unbuilt))
+    except (ConfigurationError, PlanError, RecordError, ValueError, OSError) as error:
         note(str(error))
         return 1
     if arguments.configfile:

@@ -1,4 +1,6 @@
 rule probe:
+    input:
+        lambda wildcards: environments([wildcards.framework]),
     output:
         f"{HERE}/probes/{{framework}}.json",
     log:

@@ -17,6 +17,7 @@ import psutil  # type: ignore[import-untyped]
 from frameworks.contract import Unavailable
 from frameworks.registry import environment
 from workflows.code import ROOT
+from workflows.isolation import ours, sealed
 from workflows.records import Contender
 
 # Numerical libraries read these at import; they must come from the contender's own
@@ -63,11 +64,14 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=self.log,
                 cwd=ROOT,
-                env=surroundings(contender),
+                env=surroundings(contender, interpreter),
             )
         except OSError as error:
             self.log.close()
-            raise WorkerDied(f"cannot start {interpreter}: {error.strerror}") from None
+            again = (
+                "; python -m workflows.environments builds it again" if ours(interpreter) else ""
+            )
+            raise WorkerDied(f"cannot start {interpreter}: {error.strerror}{again}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -174,13 +178,13 @@ class WorkerProcess:
         self.log.close()
 
 
-def surroundings(contender: Contender) -> Mapping[str, str]:
+def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
     """The environment variables of a worker: the caller's, but for thread counts, the
-    visible GPUs and what its framework and variant ask for."""
-    variables = dict(os.environ)
+    visible GPUs, what its framework and variant ask for, and what its interpreter must not see."""
+    variables = sealed(interpreter)
     variables.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
     variables["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
+        filter(None, [str(ROOT), variables.get("PYTHONPATH", "")])
     )
     if contender.device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = "-1"

@@ -6,11 +6,15 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from workflows.building import Built
+from workflows.configuration import Configuration
+from workflows.environments import UNBUILT
 from workflows.examination import FAILED
 from workflows.folders import Folders
+from workflows.isolation import isolated
 from workflows.plan import PlanError, load_study
 from workflows.records import CertificateRecord, CertificateRow, ContenderRecord, ContestRecord
 from workflows.storage import RecordError, read_json
@@ -32,6 +36,33 @@ def failures(folders: Folders) -> Iterator[tuple[Path, list[str]]]:
             yield path, [f"{where}: {row.name}: {row.reason}" for row in rows]
 
 
+def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
+    """Frameworks whose own environment could not be built, and why."""
+    found = {}
+    for name in sorted({entry.framework for entry in study.contenders}):
+        path = folders.environment(name)
+        if isolated(study, name) and path.exists() and (why := read_json(path, Built).missing):
+            found[name] = why
+    return found
+
+
+def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]) -> list[Path]:
+    """Records without a framework whose environment is there by now. Where that is the
+    reference's, every certificate refers to another."""
+
+    def late(rows: Sequence[ContenderRecord | CertificateRow]) -> set[str]:
+        without = {row.framework for row in rows if row.reason.startswith(UNBUILT)}
+        return without - set(unbuilt)
+
+    contests = sorted(folders.root.glob("contests/*/*.json"))
+    found = [path for path in contests if late(read_json(path, ContestRecord).contenders)]
+    certificates = sorted(folders.root.glob("certificates/*/*.json"))
+    absent = {path: late(read_json(path, CertificateRecord).rows) for path in certificates}
+    if study.reference in set().union(*absent.values()):
+        return found + certificates
+    return found + [path for path in certificates if absent[path]]
+
+
 def set_aside(path: Path) -> bool:
     """Rename a record and its table, so that it is kept but no longer counts as done.
 
@@ -41,10 +72,14 @@ def set_aside(path: Path) -> bool:
     before = path.with_name(f"{path.name}.failed")
     if before.exists() and reasons(before) == reasons(path):
         return False
+    move(path, "failed")
+    return True
+
+
+def move(path: Path, suffix: str) -> None:
     for part in (path, path.with_suffix(".parquet")):
         if part.exists():
-            part.replace(part.with_name(f"{part.name}.failed"))
-    return True
+            part.replace(part.with_name(f"{part.name}.{suffix}"))
 
 
 def reasons(path: Path) -> list[str]:
@@ -62,28 +97,43 @@ def main() -> int:
     parser.add_argument("--report", type=Path, required=True)
     arguments = parser.parse_args()
     try:
-        study = load_study(Folders(arguments.study))
-        failed = list(failures(Folders(arguments.study)))
+        folders = Folders(arguments.study)
+        study = load_study(folders)
+        failed = list(failures(folders))
+        absent = unbuilt(folders, study)
+        late = overtaken(folders, study, absent)
     except (RecordError, PlanError) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"\nThe report of study {study.study!r}: {arguments.report}", file=sys.stderr)
+    for name, reason in absent.items():
+        print(f"Without {name}: {reason}\nThe next run tries again.", file=sys.stderr)
+    for path in late:
+        move(path, "overtaken")
+        if path.parts[-3] == "certificates" and path.stem == study.reference:
+            shutil.rmtree(folders.traces(path.parent.name), ignore_errors=True)
+    if late:
+        print(
+            "An environment could be built that was not there before: run snakemake again to "
+            "measure what it was missing from.",
+            file=sys.stderr,
+        )
     if not failed:
-        return 0
+        return 1 if late else 0
     print("\nSome contenders failed; the report has the others:", file=sys.stderr)
     again = 0
     for path, lines in failed:
         for line in lines:
             print(f"  {line}", file=sys.stderr)
-        again += set_aside(path)
+        again += path in late or set_aside(path)
     if again:
         # Without its folder the reference is traced again.
-        for broken in Folders(arguments.study).root.glob(f"certificates/*/*/{FAILED}"):
+        for broken in folders.root.glob(f"certificates/*/*/{FAILED}"):
             shutil.rmtree(broken.parent)
         text = "They are set aside (*.failed): run snakemake again to repeat only those."
     else:
         text = "They failed as before, so they are kept: delete *.failed to have them repeated."
-    print(f"{text}\nTheir logs: {Folders(arguments.study).logs}", file=sys.stderr)
+    print(f"{text}\nTheir logs: {folders.logs}", file=sys.stderr)
     return 1
 
 

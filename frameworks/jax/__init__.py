@@ -9,6 +9,7 @@ FRAMEWORK = Framework(
     companions=("jaxlib", "optax"),
     install="pip install -r frameworks/jax/requirements.txt",
     adapter="frameworks.jax.adapter:JaxAdapter",
+    requirements="requirements.txt",
     variants={
         "default": Variant(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False

@@ -8,6 +8,7 @@ FRAMEWORK = Framework(
     distributions=("torch",),
     install="pip install -r frameworks/pytorch/requirements.txt",
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
+    requirements="requirements.txt",
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),

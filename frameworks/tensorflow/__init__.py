@@ -27,6 +27,7 @@ FRAMEWORK = Framework(
     companions=("keras",),
     install="pip install -r frameworks/tensorflow/requirements.txt",
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
+    requirements="requirements.txt",
     variants={
         "default": Variant(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",

@@ -11,9 +11,10 @@ from workflows.configuration import CONCLUDING
 # Imported by what measures, and of no influence on what is measured.
 HARMLESS = {
     "analysis", "workflows.code", "workflows.configfiles", "workflows.configuration",
-    "workflows.environment", "workflows.folders", "workflows.keys", "workflows.lock",
-    "workflows.machine", "workflows.outlook", "workflows.plan", "workflows.progress",
-    "workflows.records", "workflows.rehearsal", "workflows.storage", "workflows.training",
+    "workflows.environment", "workflows.folders", "workflows.isolation", "workflows.keys",
+    "workflows.lock", "workflows.machine", "workflows.outlook", "workflows.plan",
+    "workflows.progress", "workflows.records", "workflows.rehearsal", "workflows.storage",
+    "workflows.training",
 }  # fmt: skip
 
 

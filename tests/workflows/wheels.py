@@ -1,0 +1,62 @@
+"""Wheels made on the spot, so that environments can be built without a network."""
+
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+from tests.conftest import PACKAGES
+
+
+def write_wheel(folder, name, version, files, tag="py3-none-any"):
+    """A wheel of these files, as text or bytes by path."""
+    info = f"{name}-{version}.dist-info"
+    files = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nTag: {tag}\n"
+        f"Root-Is-Purelib: {str(tag.endswith('any')).lower()}\n",
+    }
+    record = f"{info}/RECORD"
+    listed = "".join(f"{path},,\n" for path in [*files, record])
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as wheel:
+        for path, content in {**files, record: listed}.items():
+            wheel.writestr(path, content)
+
+
+def numpy_as_installed(folder):
+    """The NumPy that the tests run on, less its own tests."""
+    found = distribution("numpy")
+    tag = next(line.split(": ")[1] for line in found.read_text("WHEEL").splitlines()
+               if line.startswith("Tag"))  # fmt: skip
+    kept = [file for file in found.files or []
+            if file.parts[0] in ("numpy", "numpy.libs") and file.suffix != ".pyc"
+            and "tests" not in file.parts]  # fmt: skip
+    contents = {str(file): Path(found.locate_file(file)).read_bytes() for file in kept}
+    write_wheel(folder, "numpy", found.version, contents, tag)
+
+
+def numpy_by_name_only(folder):
+    write_wheel(folder, "numpy", distribution("numpy").version, {})
+
+
+def abacus_as(folder, name):
+    """The abacus under a name, in `folder`, as pip would have installed it from an index."""
+    source = (PACKAGES / "abacus" / "abacus.py").read_text()
+    info = folder / f"{name}-0.1.dist-info"
+    info.mkdir(parents=True)
+    (folder / f"{name}.py").write_text(source.replace('"abacus', f'"{name}'))
+    (info / "INSTALLER").write_text("pip\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(f"[samestep.frameworks]\n{name} = {name}:FRAMEWORK\n")
+    return folder
+
+
+def packed(wheels, folder, name):
+    """A wheel of such a folder."""
+    files = {
+        f"{name}.py": (folder / f"{name}.py").read_text(),
+        f"{name}-0.1.dist-info/entry_points.txt": (
+            folder / f"{name}-0.1.dist-info" / "entry_points.txt"
+        ).read_text(),
+    }
+    write_wheel(wheels, name, "0.1", files)
