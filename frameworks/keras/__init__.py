@@ -26,6 +26,7 @@ FRAMEWORK = Framework(
     distributions=("keras",),
     companions=("tensorflow", "tensorflow-cpu", "torch", "jax", "jaxlib"),
     install="pip install -r frameworks/keras/requirements.txt",
+    requirements="requirements.txt",
     adapter="frameworks.keras.adapter:KerasAdapter",
     variants={
         "tensorflow": variant("compile and train_on_batch on TensorFlow", "tensorflow"),
