@@ -49,10 +49,11 @@ class Conformance:
         )
 
     @pytest.fixture(scope="class")
-    def subjects(self) -> Iterator[dict[str, Examined]]:
+    @classmethod
+    def subjects(cls) -> Iterator[dict[str, Examined]]:
         """By variant, each examined once; a rule is tried when it is first asked for."""
         with ExitStack() as stack:
-            made = Made(stack, type(self))
+            made = Made(stack, cls)
             yield made
 
     def test_rule(
