@@ -20,14 +20,12 @@ class TestPyTorch(Ours):
 class TestTensorFlow(Ours):
     framework = "tensorflow"
     known = {  # noqa: RUF012
-        "source": "two of its files are longer than 150 lines",
-        "memory": "the weights of every Keras model stay in memory when its trainer is gone",
+        "memory": "the weights of every Keras model stay in memory when its trainer is gone"
     }
 
 
 class TestJAX(Ours):
     framework = "jax"
-    known = {"variant": "its adapter builds any variant"}  # noqa: RUF012
 
 
 ABACUS = """
