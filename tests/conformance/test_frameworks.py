@@ -20,7 +20,7 @@ class TestPyTorch(Ours):
 class TestTensorFlow(Ours):
     framework = "tensorflow"
     known = {  # noqa: RUF012
-        "memory": "the weights of every Keras model stay in memory when its trainer is gone"
+        "memory": "what a Keras optimiser has trained in a tf.function stays in memory"
     }
 
 
