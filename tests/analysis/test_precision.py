@@ -164,7 +164,9 @@ def test_one_replicate_says_nothing_of_precision(found: Found) -> None:
     findings = found(replace(NOISY, replicates=1))
     assert said(findings).startswith("One replicate has no interval")
     assert findings.precision[0].half_width is None
-    alone = found(Recipe(machine="alone", frameworks=("pytorch",), replicates=2))
+    alone = found(
+        Recipe(machine="alone", frameworks=("pytorch",), variants=("default",), replicates=2)
+    )
     assert said(alone) == ""
 
 
