@@ -63,7 +63,8 @@ def test_a_workload_a_framework_cannot_do_is_a_row_with_its_reason(study):
     cnn = {"mnist-cnn": {"samples": 400, "batch": 4, "filters": [2, 2]}}
     record, rows = study(workloads=cnn).contest(workload="mnist-cnn")
     only = record.contenders[0]
-    assert (only.status, only.reason) == ("missing", "an abacus cannot do mnist-cnn")
+    lacks = "an abacus has no conv2d, flatten, max_pool, sparse_cross_entropy"
+    assert (only.status, only.reason) == ("missing", lacks)
     assert rows.empty
 
 
@@ -92,7 +93,7 @@ def test_contenders_are_probed_once_and_keep_what_was_measured(study):
     record, rows = made.contest()
     right, delicate = (c.settings for c in record.contenders)
     assert right["effective_epsilon"] == 1e-8 and right["restart"] == "forgets"
-    assert right["same_padding"] == "not supported: an abacus cannot do probe"
+    assert right["same_padding"] == "not supported: an abacus has no conv2d, flatten"
     assert "SIGKILL" in delicate["behaviour"] and "precision" in delicate
     assert [c.status for c in record.contenders] == ["ok", "ok"]
     assert rows.groupby("contender").size().nunique() == 1

@@ -114,7 +114,7 @@ def test_required_is_asked_for_again_when_a_stage_begins(small, abacus, tmp_path
 def test_a_variant_may_want_an_environment_of_its_own():
     jax = Entrant(framework="keras", variant="jax", device="cpu", threads=1)
     control = jax.model_copy(update={"variant": "torch+twin", "runs": "torch"})
-    assert surroundings(jax)["KERAS_BACKEND"] == "jax"
-    assert surroundings(control)["KERAS_BACKEND"] == "torch"
+    assert surroundings(jax, sys.executable)["KERAS_BACKEND"] == "jax"
+    assert surroundings(control, sys.executable)["KERAS_BACKEND"] == "torch"
     assert surface(jax) == "cpu KERAS_BACKEND=jax"
     assert surface(jax.model_copy(update={"framework": "pytorch", "variant": "tuned"})) == "cpu"
