@@ -62,6 +62,10 @@ class Permission(NamedTuple):
     text: str
 
 
+FLOAT64 = "float64"
+SINGLE = "in float32 only"  # of a certificate that claims less, as judge_single words it
+
+
 class Certificates:
     """The certificates of one machine by seat."""
 
@@ -90,7 +94,7 @@ class Certificates:
             return Permission(False, "; ".join(refusals))
         deviations = [declared(row) for row in rows if row.status == "declared"]
         deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
-        deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != "float64"]
+        deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != FLOAT64]
         if deviations:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.certificates import components
+from analysis.certificates import SINGLE, components
 from analysis.comparisons import Comparison
 from analysis.study import Machine
 from analysis.words import alike, count, crossed, device, listing, percent, sentence, title
@@ -119,12 +119,15 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
 def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
     """What was shown in float64 before any of these were timed."""
     deviating = [row.certificate for row in rows if row.certificate.startswith("declared")]
-    agreeing, others = len(rows) - len(deviating), len(deviating)
+    single = sum(SINGLE in row.certificate for row in rows if row.certificate not in deviating)
+    agreeing, others = len(rows) - len(deviating) - single, len(deviating)
     exact = (
         f"{agreeing or 'None'} of {count(len(rows), 'pair')} compared "
         f"{'was' if agreeing == 1 else 'were'} first shown in float64 to be the same computation "
         f"within {max(record.tolerance for record in machine.records.certificates):g}"
     )
+    if single:
+        exact += f"; {single} {SINGLE}, as a framework has no float64, which shows less"
     if not deviating:
         return f"{exact}."
     parts = sorted({part for text in deviating for part in components(text)})

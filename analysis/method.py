@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from analysis.certificates import Certificates, furthest
+from analysis.certificates import FLOAT64, SINGLE, Certificates, furthest
 from analysis.control_claims import control_method
 from analysis.harness import harness_cost
 from analysis.segments import AUTOCORRELATION, PENALTY
@@ -57,11 +57,13 @@ def certificates(machine: Machine) -> str:
         return "No certificate was recorded, so no pair could be compared."
     found = Certificates(machine).found
     rows = [row for seat, (_, row) in found.items() if not machine.trap(seat)]
-    agreeing = [row for row in rows if row.status == "agrees"]
+    agreeing = [row for row in rows if row.status == "agrees" and row.precision == FLOAT64]
     others = {
         status: sum(row.status == status for row in rows)
         for status in ("declared", "refused", "failed", "missing")
     }
+    single = sum(row.status == "agrees" for row in rows) - len(agreeing)
+    others = {f"{SINGLE} (no float64: first gradients and the first losses)": single} | others
     told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
     full = max(record.full_steps for record in records)
     narrowed = sorted({record.workload for record in records if record.narrowed})

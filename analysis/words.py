@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
+# Of frameworks, those of older records; records have their own.
 TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 

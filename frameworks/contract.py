@@ -3,15 +3,17 @@
 `python -m frameworks new NAME` writes the first lines, `python -m frameworks check NAME` says
 what is missing or wrong, and frameworks/README.md shows it once from start to report.
 
-An adapter is one file, of 150 lines at most. It has no clock, reads and writes no file, prints
-nothing and has no command line: all that is the harness's. In this order:
+An adapter is one file, or a few of 150 lines at most. It has no clock, reads and writes no
+file, prints nothing and has no command line: all that is the harness's. In this order:
 
 1. `FRAMEWORK`, a `Framework`: what it is called, how it is installed, which devices and
    variants it has. It is read where the framework is not installed.
 2. `Adapter.__init__` puts the process into the conditions asked for, or raises `Unavailable`
    with the reason. A worker process under the framework's own interpreter calls it.
-3. `Adapter.trainer` builds the network of a workload (frameworks/workloads/workload.py), or
-   raises `NotImplementedError` naming the layer, loss or optimiser that it has not.
+3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` naming
+   the layer, loss or optimiser that it has not. What there is, with all fields and shapes, is in
+   frameworks/workloads/: workload.py (`stages`, `parameter_shapes`), layers.py (`Conv2D.pads`),
+   optimisers.py (the published formulas).
 4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
 5. `put`, `step`, `synchronise`, `loss`. The harness calls, and times, `put` -> `synchronise`
    and `step` -> `synchronise` for every mini-batch.
@@ -94,7 +96,9 @@ What goes wrong most often:
   (frameworks/workloads/optimisers.py). Where a framework's own is elsewhere, write the update
   yourself or declare a `Deviation`.
 - **float64.** The certificate trains in it. Numbers that a framework keeps in float32 (a
-  learning rate, a beta), or a type it falls back to, show there at 1e-8.
+  learning rate, a beta), or a type it falls back to, show there at 1e-8. A framework without
+  float64 says `precisions=("float32",)` in its `Framework` and raises `Unavailable` for it: its
+  certificate then holds in float32 only, claims less, and says so in every row.
 - **float32.** A single float64 array makes a whole network compute in float64, and take twice
   as long. `settings()["precision"]` is to be read off the weights, as they have become.
 - **Threads.** They are in the environment (OMP_NUM_THREADS ...) before the framework is
@@ -138,7 +142,8 @@ class Trainer(ABC):
 
     @abstractmethod
     def synchronise(self) -> None:
-        """Wait until the device has done everything asked of it, updates of weights included."""
+        """Wait until the device has done everything asked of it, updates of weights included.
+        Called right after building, too, before anything was put."""
 
     @abstractmethod
     def loss(self) -> float:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 class Deviation:
     """Something a variant is known not to compute as the workload says.
 
-    `component` is the part that deviates (`optimiser.adam`). The certificate measures the
+    `component` is the optimiser that deviates (`optimiser.adam`): layers and losses must agree.
+    The certificate measures the
     size, demands that it stays within `loss_within` (relative, over the first ten steps),
     and demands full agreement once that part is replaced by plain SGD. Where `mistake` names
     one of `frameworks.truth.mistakes`, a miniature must train exactly as that one does.

@@ -3,6 +3,7 @@
 import importlib
 import importlib.metadata
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,10 @@ def framework(name: str) -> Framework:
         elif name in (packages := entry_points()):  # asked last, since all packages are looked at
             offered = packages[name].load()
         else:
-            raise UnknownFramework(f"unknown framework {name!r} (known: {', '.join(names())})")
+            raise UnknownFramework(
+                f"unknown framework {name!r} (known: {', '.join(names())}; packages are those of "
+                f"{sys.executable})"
+            )
     except UnknownFramework:
         raise
     except Exception as error:  # somebody else's code, at its import

@@ -189,7 +189,10 @@ def likely(error: float) -> str:
     if not error <= 2**-5:
         return "so much is no matter of precision"
     if error <= 2**-16:
-        return "most tensors are closer: a sum that cancels in this one would look so"
+        return (
+            "most tensors are closer: a sum that cancels in this one would look so, or one sample "
+            "in which a ReLU or a max-pooling is undecided"
+        )
     return f"products in {'bfloat16' if error > 2**-10 else 'TF32 or float16'} would look so"
 
 

@@ -61,6 +61,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             budget_minutes=study.budget_minutes,
             command=plan.command,
             configuration=plan.configuration,
+            titles={c.framework: framework(c.framework).title for c in plan.contenders},
         ),
         workloads=[described(plan, name) for name in study.workloads],
         datasets=datasets,

@@ -33,11 +33,16 @@ CLOSING_S = 10.0
 
 
 class WorkerDied(Exception):
-    """A worker that is gone; `reason` says how, for people."""
+    """A worker that is gone; `reason` says how, for people, and `where` in which line of its
+    adapter, if that is known."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, where: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.where = reason, where
+
+    @property
+    def located(self) -> str:
+        return f"{self.reason} ({self.where})" if self.where else self.reason
 
 
 class WorkerProcess:
@@ -118,7 +123,7 @@ class WorkerProcess:
         except ValueError:  # it ended in the middle of an answer
             raise WorkerDied(self.obituary()) from None
         if "error" in answer:
-            raise WorkerDied(answer["error"])
+            raise WorkerDied(answer["error"], answer.get("where", ""))
         if "unavailable" in answer:
             raise Unavailable(answer["unavailable"])
         return answer

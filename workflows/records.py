@@ -297,6 +297,7 @@ class StudyRecord(Record):
     configuration: dict[str, Any]
     precision: float = 0.03  # half-width asked of every ratio's interval, relative
     budget_minutes: float | None = None  # for all contests
+    titles: dict[str, str] = {}  # of frameworks, as people write them
 
 
 class MachineRecords(Record):

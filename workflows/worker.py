@@ -196,6 +196,15 @@ def explain(error: BaseException) -> str:
     return f"{kind}: {text}"
 
 
+def where(error: BaseException) -> str:
+    """The last line of an adapter that an exception came through: `adapter.py:41`."""
+    ours = str(Path(__file__).parent)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(ours) and "site-packages" not in frame.filename:
+            return f"{Path(frame.filename).name}:{frame.lineno}"
+    return ""
+
+
 def main(kind: type[Worker] = Worker) -> None:
     # Frameworks print to standard output at will; answers keep a descriptor of their own.
     answers = os.fdopen(os.dup(1), "w")
@@ -209,7 +218,7 @@ def main(kind: type[Worker] = Worker) -> None:
             answer = {"unavailable": str(reason)}
         except Exception as error:
             traceback.print_exc()
-            answer = {"error": explain(error)}
+            answer = {"error": explain(error), "where": where(error)}
         with contextlib.suppress(BrokenPipeError):
             answers.write(json.dumps(answer) + "\n")
             answers.flush()

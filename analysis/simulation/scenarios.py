@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from analysis.simulation.conditions import HARSH, HEAVY, SHARED, WILD, device, facts
 from analysis.simulation.noise import Noise
 
-WORKLOADS, PAIRS = 2, 4  # of the default study: eight contenders in each workload
+WORKLOADS, PAIRS = 2, 4  # eight contenders in each workload: the default study's but for JAX
 RATIOS = (0.8, 1.05, 2.0)
 
 

@@ -25,8 +25,9 @@ class JaxAdapter(Adapter):
         configure(conditions)
         try:
             self._device = jax.devices(conditions.device)[0]
-        except RuntimeError as error:
-            raise Unavailable(f"JAX {jax.__version__} sees no GPU: {error}") from None
+        except RuntimeError:
+            found = ", ".join(sorted({device.platform for device in jax.devices()}))
+            raise Unavailable(f"JAX {jax.__version__} sees no GPU (it has: {found})") from None
         jax.config.update("jax_default_device", self._device)
         self._conditions = conditions
 

@@ -30,11 +30,11 @@ def test_it_takes_turns_and_costs_next_to_nothing(findings):
     (row,) = findings.harness
     assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
     assert row.low_ms < row.median_ms < row.high_ms
-    assert row.fastest == "abacus default" and 0 < row.share < 1
+    assert row.fastest == "Abacus default" and 0 < row.share < 1
     assert row.median_ms == pytest.approx(
         row.share * min(line.median_ms for line in findings.contenders)
     )
-    assert "of the fastest (abacus default)" in harness_cost(findings.harness)
+    assert "of the fastest (Abacus default)" in harness_cost(findings.harness)
     assert contender_table(findings).rows[-1][3] == "nothing: the harness itself"
     assert tables([findings])["harness"].count("\n") == 2
 

@@ -108,7 +108,7 @@ def settings(subject: Subject) -> Finding:
     try:
         seen = subject.ask("answer", subject.basis.dense())
     except WorkerDied as death:
-        return broken(death.reason, mend)
+        return broken(death.located, mend)
     kinds: dict[str, str] = seen["kinds"]
     if odd := [f"{n} is a {kind}" for n, kind in kinds.items()
                if kind not in ("str", "int", "float", "bool")]:  # fmt: skip

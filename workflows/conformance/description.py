@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from analysis.words import count
 from frameworks.contract import Framework
 from frameworks.truth.mistakes import CATALOGUE
 from workflows.code import ROOT
@@ -62,8 +63,8 @@ def description(subject: Subject) -> Finding:
             "name it as 'module:Class', of a subclass of Adapter that has all methods of the "
             "contract; conditions that it cannot meet are Unavailable, nothing else is",
         )
-    names = ", ".join(blocked) or "a package of its own"
-    return holds(f"{len(described.variants)} variants; readable without {names}")
+    names = ", ".join(described.distributions) if blocked else "a package of its own"
+    return holds(f"{count(len(described.variants), 'variant')}; readable without {names}")
 
 
 def oddities(d: Framework) -> Iterator[str]:

@@ -25,7 +25,8 @@ class Requests(Worker):
     def accepts(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """Why the adapter refuses to build this, "" where it does not."""
         try:
-            self.made(from_dict(workload), variant)
+            # As in a contest, before anything was put.
+            self.made(from_dict(workload), variant).synchronise()
         except (Unavailable, NotImplementedError) as refusal:
             return {"refused": str(refusal) or f"{type(refusal).__name__} without a message"}
         return {"refused": ""}

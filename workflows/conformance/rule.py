@@ -25,7 +25,7 @@ class Rule:
             return self.check(subject)
         except WorkerDied as death:
             return broken(
-                f"the adapter's process failed while it was tried: {death.reason}",
+                f"the adapter's process failed while it was tried: {death.located}",
                 "find where the adapter raises or ends: what it has not, it refuses in "
                 "Adapter.trainer with NotImplementedError; all else must run",
             )

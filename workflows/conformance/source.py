@@ -28,7 +28,8 @@ def source(subject: Subject) -> Finding:
 
 
 def sources(module: str) -> list[Path]:
-    """The adapter's module, and those it imports from its own package; nothing is run."""
+    """The adapter's module, and those it imports from its own package, or, if it is in none,
+    those beside it whose names begin with its own; nothing is run."""
     spec = importlib.util.find_spec(module)
     if not spec or not spec.origin:
         return []
@@ -38,12 +39,13 @@ def sources(module: str) -> list[Path]:
         file = waiting.pop()
         if file not in found:
             found.append(file)
-            waiting += list(imported(file, package, first.parent)) if package else []
+            waiting += imported(file, package, first)
     return found
 
 
-def imported(file: Path, package: str, folder: Path) -> Iterator[Path]:
-    """The files in a package's folder that one of them imports."""
+def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
+    """The files beside the first that one of them imports."""
+    own_prefix = f"{package}." if package else first.stem
     for node in ast.walk(ast.parse(file.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -52,8 +54,8 @@ def imported(file: Path, package: str, folder: Path) -> Iterator[Path]:
             base = ".".join(filter(None, [package if node.level else "", node.module]))
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         for name in names:
-            own = folder.joinpath(*name.removeprefix(f"{package}.").split("."))
-            if name.startswith(f"{package}."):
+            own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
+            if name.startswith(own_prefix):
                 yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
 
 

@@ -46,7 +46,7 @@ class Subject:
         self.quick, self.interpreter, self.timeout_s = quick, interpreter, timeout_s
         self.say = say
         self.processes: dict[KEY, Process] = {}
-        self.refusals: dict[Workload, str | WorkerDied] = {}
+        self.refusals: dict[tuple[Workload, str], str | WorkerDied] = {}
         self.temporary = TemporaryDirectory(prefix="samestep-conformance-")
         self.folder = Path(self.temporary.name).resolve()
 
@@ -136,16 +136,17 @@ class Subject:
             pass
         return ""
 
-    def refusal(self, workload: Workload) -> str:
+    def refusal(self, workload: Workload, precision: str = "float32") -> str:
         """Why its adapter does not build this, "" if it does. Raises WorkerDied if it fails."""
-        if workload not in self.refusals:
+        key = (workload, precision)
+        if key not in self.refusals:
             try:
-                self.refusals[workload] = self.ask("accepts", workload)["refused"]
+                self.refusals[key] = self.ask("accepts", workload, precision)["refused"]
             except WorkerDied as death:
-                self.refusals[workload] = death
-        found = self.refusals[workload]
+                self.refusals[key] = death
+        found = self.refusals[key]
         if isinstance(found, WorkerDied):
-            raise WorkerDied(found.reason)
+            raise WorkerDied(found.reason, found.where)
         return found
 
     def builds(self, workload: Workload) -> bool:

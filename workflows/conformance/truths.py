@@ -70,7 +70,7 @@ def vocabulary(subject: Subject) -> Finding:
     wrong, notes, worst, count = [], [], 0.0, 0
     for name, network in subject.basis.elements().items():
         try:
-            if refusal := subject.refusal(network):
+            if refusal := subject.refusal(network, subject.finest):
                 if not named(refusal, network):
                     wrong.append((name, f"refused with {refusal!r}, which does not name it", CLAIM))
                 notes.append(f"not supported: {name} ({refusal})")

@@ -1,0 +1,51 @@
+"""A framework without float64: what is told of a certificate that claims less."""
+
+from dataclasses import replace
+
+from analysis.claims import summary
+from analysis.method import method
+from analysis.tables import Findings
+
+ONLY = (
+    "in float32 only, since it has no float64: first gradients to 1e-05, losses of 10 steps to "
+    "1e-03"
+)
+
+
+def with_single(findings: Findings) -> Findings:
+    """TensorFlow's tuned had its certificates in float32."""
+    single = {"precision": "float32", "reason": ONLY, "long": None, "full": None}
+    certificates = [
+        record.model_copy(
+            update={
+                "rows": [
+                    row.model_copy(update=single)
+                    if (row.framework, row.variant) == ("tensorflow", "tuned")
+                    else row
+                    for row in record.rows
+                ]
+            }
+        )
+        for record in findings.machine.records.certificates
+    ]
+    records = findings.machine.records.model_copy(update={"certificates": certificates})
+    return Findings(replace(findings.machine, records=records))
+
+
+def test_it_is_not_counted_among_those_shown_in_float64(findings: Findings) -> None:
+    found = with_single(findings)
+    before, after = (" ".join(summary(f.machine, f.comparisons)) for f in (findings, found))
+    assert "in float32 only" not in before
+    assert "None of 8 pairs compared were first shown in float64" in after
+    assert "4 in float32 only, as a framework has no float64, which shows less" in after
+
+
+def test_the_method_counts_it_apart(findings: Findings) -> None:
+    texts = [dict(method(f))["Same computation"] for f in (findings, with_single(findings))]
+    assert "in float32 only" not in texts[0]
+    assert "4 in float32 only (no float64: first gradients and the first losses)" in texts[1]
+
+
+def test_its_ratio_stands_with_the_weaker_claim(findings: Findings) -> None:
+    rows = [r for r in with_single(findings).comparisons if r.variant == "tuned"]
+    assert rows and all(r.ratio and "in float32 only" in r.certificate for r in rows)
