@@ -85,7 +85,8 @@ def certificates(machine: Machine) -> str:
         )
     return (
         f"{text} In float32, as timed, first gradients may be {short(records[0].rounding)} from "
-        "the reference's in float64, unless a reduced precision explains more, and the losses of "
+        "the reference's in float64 (in the median of three mini-batches, where the first one's "
+        "are not), unless a reduced precision explains more, and the losses of "
         f"the first steps {FLOAT32_LOSS:g} from its own in float64. The first steps are repeated "
         "after a restart, arrays given to put are overwritten when it has returned, and nothing "
         "may be left to do behind the fence. A miniature of the workload, with other targets, is "

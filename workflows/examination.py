@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.registry import framework, trapped
 from frameworks.workloads import Workload
@@ -19,6 +21,7 @@ from workflows.agreement import (
     judge_other,
     judge_single,
     require_shapes,
+    rounded,
 )
 from workflows.diagnosis import Diagnosis, examine
 from workflows.distance import relative
@@ -28,6 +31,7 @@ from workflows.process import WorkerDied, WorkerProcess
 from workflows.records import CertificateRow, OptimiserRow
 from workflows.tracing import Reference, Trace, Tracing, arrays
 
+OTHER_BATCHES = (1, 2)  # looked at where the first mini-batch's float32 gradients are far off
 FAILED = "failed.txt"  # in the place of the reference's traces: why there are none
 
 
@@ -179,7 +183,23 @@ class Examination:
         losses = zip(trace.losses, self.result.losses, strict=False)
         self.result.float32 = [relative(a, b) for a, b in losses]
         self.result.unfenced = self.tracing.unfenced(worker, self.contender)
+        if rounded(self.result, self.asked.rounding):
+            self.result.rounding = self.usual_rounding(worker, file)
         return trace
+
+    def usual_rounding(self, worker: WorkerProcess, file: Path) -> dict[str, float]:
+        """The median over three mini-batches: in one, a single sample whose ReLU or max-pooling
+        is undecided moves whole gradients, in whatever precision that is not exact. Comes last,
+        as the reference may share the process."""
+        own, found, reference = [], [self.result.rounding], self.tracing.plan.reference
+        for batch in OTHER_BATCHES:
+            self.tracing.gradients(worker, self.contender, file, batch=batch)
+            own.append(arrays(file))
+        with self.tracing.process(reference) as another:
+            for batch, gradients in zip(OTHER_BATCHES, own, strict=True):
+                self.tracing.gradients(another, reference, file, batch=batch)
+                found.append(apart(gradients, arrays(file)))
+        return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
     def rehearse(self, scratch: Path) -> None:
         """A miniature against plain NumPy: it has other targets, does not hang on the

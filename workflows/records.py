@@ -198,7 +198,8 @@ class CertificateRow(Contender):
     replaced by plain SGD; `optimisers` are the long run with the others, by kind.
 
     `gradients` are the relative L2 distances of the first step's gradients at full size,
-    tensor by tensor, in float64; `rounding` the same of its float32 gradients, under the
+    tensor by tensor, in float64; `rounding` the same (the median of three mini-batches, where
+    the first one's are too far off) of its float32 gradients, under the
     conditions that are timed, from the reference's float64; `float32` of the losses of its first
     steps from its own in float64. `reduced` names the reduced
     precision that its settings read back, if any. `restarted` compares the first steps with

@@ -109,16 +109,23 @@ class Tracing:
         )
 
     def gradients(
-        self, worker: WorkerProcess, contender: PlannedContender, out: Path, settings: bool = False
+        self,
+        worker: WorkerProcess,
+        contender: PlannedContender,
+        out: Path,
+        settings: bool = False,
+        batch: int = 0,
     ) -> dict[str, Any]:
-        """The first step's gradients at full size go to `out` (.npz); the answer says whether
-        the weights were as given and, if asked, which settings were in effect."""
+        """The gradients of a first step on this mini-batch, at full size, go to `out` (.npz); the
+        answer says whether the weights were as given and, if asked, which settings were in
+        effect."""
         self.load(worker, narrow=False)
         return worker.ask(
             "gradients",
             variant=contender.variant,
             optimiser=GRADIENT_SGD,
             settings=settings,
+            batch=batch,
             out=str(out.resolve()),
         )
 

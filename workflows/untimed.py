@@ -60,14 +60,14 @@ class Untimed:
         return {key: value for key, value in trained._asdict().items() if key != "weights"}
 
     def gradients(
-        self, variant: str, out: str, optimiser: Any, settings: bool = False
+        self, variant: str, out: str, optimiser: Any, settings: bool = False, batch: int = 0
     ) -> dict[str, Any]:
-        """The first step's gradients, by a step of plain SGD, go to `out`; answers with a tensor
-        that was not as given, if any, and with the settings that were in effect."""
+        """The gradients of a first step on this mini-batch, by plain SGD, go to `out`; answers
+        with a tensor that was not as given, if any, and with the settings in effect."""
         workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
         rate = workload.optimiser.learning_rate
-        found, strange = training.gradients(trainer, self.mini_batch(0), self.initial, rate)
+        found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
         np.savez(out, **found)  # type: ignore[arg-type]
         return {"strange": strange, "settings": trainer.settings() if settings else {}}
 

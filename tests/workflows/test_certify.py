@@ -1,4 +1,8 @@
+import numpy as np
+import pytest
+
 from workflows.examination import FAILED
+from workflows.tracing import Tracing
 from workflows.verdict import failures
 
 
@@ -117,3 +121,29 @@ def test_a_wide_workload_is_certified_narrow_and_at_full_size(study):
         "dense2.kernel",
         "dense2.bias",
     }
+
+
+@pytest.mark.parametrize(("off", "status"), [({0}, "agrees"), ({0, 1, 2}, "refused")])
+def test_one_mini_batch_says_little_of_float32(study, monkeypatch, off, status):
+    """A single undecided ReLU moves a whole gradient; what is off in all mini-batches is not."""
+    gradients, looked_at = Tracing.gradients, []
+
+    def disturbed(self, worker, contender, out, settings=False, batch=0):
+        answer = gradients(self, worker, contender, out, settings, batch)
+        timed = settings or (batch and len(looked_at) < 2)  # then come the reference's own
+        looked_at.extend([batch] if batch else [])
+        if timed and batch in off:
+            with np.load(out) as stored:
+                found = dict(stored)
+            found["dense1.kernel"] = found["dense1.kernel"] * 1.001
+            np.savez(out, **found)
+        return answer
+
+    monkeypatch.setattr(Tracing, "gradients", disturbed)
+    (row,) = study().certificate().rows
+    assert looked_at == [1, 2, 1, 2]
+    assert row.status == status, row.reason
+    if status == "refused":
+        assert "first gradient in float32: dense1.kernel differs by 1.0e-03" in row.reason
+    else:
+        assert row.rounding["dense1.kernel"] < 1e-6

@@ -149,9 +149,9 @@ class Subject:
             raise WorkerDied(found.reason, found.where)
         return found
 
-    def builds(self, workload: Workload) -> bool:
+    def builds(self, workload: Workload, precision: str = "float32") -> bool:
         try:
-            return not self.refusal(workload)
+            return not self.refusal(workload, precision)
         except WorkerDied:  # the vocabulary's rule says so
             return False
 
@@ -166,8 +166,10 @@ class Subject:
 
     @property
     def trained(self) -> list[Workload]:
-        """Networks that it builds, among them weights of every rank and every loss."""
+        """Networks that it builds in every precision, among them weights of every rank and every
+        loss."""
         basis = self.basis
         every = [Basis(loss, basis.optimiser).dense() for loss in LOSSES]
         every += [basis.network(VECTOR, ROUNDED), basis.network(IMAGE, CONVOLUTION)]
-        return [network for network in every if self.builds(network)]
+        both = dict.fromkeys(("float32", self.finest))
+        return [n for n in every if all(self.builds(n, precision) for precision in both)]
