@@ -98,7 +98,8 @@ What goes wrong most often:
 - **float64.** The certificate trains in it. Numbers that a framework keeps in float32 (a
   learning rate, a beta), or a type it falls back to, show there at 1e-8. A framework without
   float64 says `precisions=("float32",)` in its `Framework` and raises `Unavailable` for it: its
-  certificate then holds in float32 only, claims less, and says so in every row.
+  certificate then holds in float32 only, claims less, and says so in every row. One that is
+  exact in float64 for some layers only either declines the others, or does without float64.
 - **float32.** A single float64 array makes a whole network compute in float64, and take twice
   as long. `settings()["precision"]` is to be read off the weights, as they have become.
 - **Threads.** They are in the environment (OMP_NUM_THREADS ...) before the framework is
