@@ -90,25 +90,32 @@ def line(
         empty: dict[str, Any] = dict.fromkeys(ContenderLine.__dataclass_fields__)
         counts = {"replicates": 0, "batches": 0, "warmup_batches": 0}
         return ContenderLine(**{**empty, **counts, **fixed})
-    estimate = student(logs(rows).tolist(), machine.study.confidence)
-    median = math.exp(estimate.mean)
+    told = steady(rows, machine.study.confidence)
     return ContenderLine(
         **fixed,
-        replicates=len(rows),
-        batches=int(rows["batches"].sum()),
-        median_ms=median,
-        low_ms=None if estimate.low is None else math.exp(estimate.low),
-        high_ms=None if estimate.high is None else math.exp(estimate.high),
-        q25_ms=geometric(rows, "q25"),
-        q75_ms=geometric(rows, "q75"),
+        **told,
         # several controls share a process, and one of them alone meets it cold
         first_batch_ms=None if machine.control(seat) else geometric(rows, "first"),
         warmup_batches=int(rows["warmup"].sum()),
-        samples_per_s=1000 * batch_size(machine, seat.workload) / median,
+        samples_per_s=1000 * batch_size(machine, seat.workload) / told["median_ms"],
         data_ms=float(rows["data_ms"].mean()),
         transfer_ms=float(rows["transfer_ms"].mean()),
         step_ms=float(rows["step_ms"].mean()),
     )
+
+
+def steady(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:
+    """The columns about steady state, of one seat's processes."""
+    estimate = student(logs(rows).tolist(), confidence)
+    return {
+        "replicates": len(rows),
+        "batches": int(rows["batches"].sum()),
+        "median_ms": math.exp(estimate.mean),
+        "low_ms": None if estimate.low is None else math.exp(estimate.low),
+        "high_ms": None if estimate.high is None else math.exp(estimate.high),
+        "q25_ms": geometric(rows, "q25"),
+        "q75_ms": geometric(rows, "q75"),
+    }
 
 
 def geometric(rows: pd.DataFrame, column: str) -> float:

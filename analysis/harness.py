@@ -1,12 +1,10 @@
 """What the harness itself costs: the time of a framework that computes nothing."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.contenders import ContenderLine, geometric
-from analysis.processes import by_seat, logs, processes
-from analysis.statistics import student
+from analysis.contenders import ContenderLine, steady
+from analysis.processes import by_seat, processes
 from analysis.study import Machine
 from analysis.words import alike, percent, title
 
@@ -38,24 +36,16 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
     for workload in machine.workloads:
         if workload not in found:
             continue
-        rows = found[workload]
-        estimate = student(logs(rows).tolist(), machine.study.confidence)
-        median = math.exp(estimate.mean)
+        told = steady(found[workload], machine.study.confidence)
         own = [(c.median_ms, c) for c in contenders if c.workload == workload and c.median_ms]
         least, fastest = min(own, key=lambda pair: pair[0], default=(None, None))
         lines.append(
             HarnessLine(
                 machine=machine.name,
                 workload=workload,
-                replicates=len(rows),
-                batches=int(rows["batches"].sum()),
-                median_ms=median,
-                low_ms=None if estimate.low is None else math.exp(estimate.low),
-                high_ms=None if estimate.high is None else math.exp(estimate.high),
-                q25_ms=geometric(rows, "q25"),
-                q75_ms=geometric(rows, "q75"),
+                **told,
                 fastest=f"{title(fastest.framework)} {fastest.variant}" if fastest else "",
-                share=median / least if least else None,
+                share=told["median_ms"] / least if least else None,
             )
         )
     return lines
