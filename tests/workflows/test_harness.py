@@ -29,7 +29,7 @@ def findings(study, tmp_path):
 def test_it_takes_turns_and_costs_next_to_nothing(findings):
     (row,) = findings.harness
     assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
-    assert row.low_ms < row.median_ms < row.high_ms
+    assert row.low_ms <= row.median_ms <= row.high_ms  # two medians of a coarse clock may tie
     assert row.fastest == "Abacus default" and 0 < row.share < 1
     assert row.median_ms == pytest.approx(
         row.share * min(line.median_ms for line in findings.contenders)
