@@ -1,5 +1,6 @@
 """What weakens the conclusions, each said only because it was seen in the records."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -142,6 +143,22 @@ def virtual_machine(findings: Findings) -> Iterator[str]:
         yield f"The machine is a {kind}: neighbours and the host's clock are out of sight."
 
 
+def pages(findings: Findings) -> Iterator[str]:
+    """A core whose freed pages another core keeps has to ask the host for others:
+    docs/noise.md."""
+    facts = {line.key: line.value for line in findings.environment}
+    kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
+    may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)
+    several = any(seat.device == "cpu" and seat.threads > 1 for seat in findings.measured)
+    kept = facts.get("memory.pages_kept_by_core") == "0"
+    if kept and may_grow and several and facts.get("virtualisation.hypervisor") == "yes":
+        yield (
+            "Cores may keep much freed memory to themselves (vm.percpu_pagelist_high_fraction is "
+            "0): in a virtual machine, contenders of several threads that give memory back can "
+            "have slow turns. docs/noise.md has how that looks and what to do."
+        )
+
+
 def frequency(findings: Findings) -> Iterator[str]:
     unknown = [
         line.key.rpartition(".")[2]
@@ -272,6 +289,6 @@ LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
     otherwise_timed,
     uncertified, other_optimisers, unequal,
-    losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, frequency,
-    code, versions,
+    losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, pages,
+    frequency, code, versions,
 )  # fmt: skip

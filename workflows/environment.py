@@ -135,7 +135,8 @@ def turbo() -> str:
 
 
 def memory() -> dict[str, Any]:
-    """Memory in GiB, and whether the kernel hands out huge pages unasked."""
+    """Memory in GiB, whether the kernel hands out huge pages unasked, and which fraction of it
+    the free pages that a core keeps to itself may be (0: the kernel decides)."""
     now, limit = psutil.virtual_memory(), read("sys/fs/cgroup/memory.max")
     pages = re.search(r"\[(\w+)\]", read("sys/kernel/mm/transparent_hugepage/enabled"))
     return {
@@ -144,6 +145,7 @@ def memory() -> dict[str, Any]:
         "limit_gib": round(int(limit) / GIB, 2) if limit.isdigit() else None,
         "swap_gib": round(psutil.swap_memory().total / GIB, 2),
         "transparent_huge_pages": pages[1] if pages else NOT_READABLE,
+        "pages_kept_by_core": read("proc/sys/vm/percpu_pagelist_high_fraction") or NOT_READABLE,
     }
 
 

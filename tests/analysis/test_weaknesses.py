@@ -93,6 +93,31 @@ def failed(contest: ContestRecord) -> None:
 
 
 @pytest.mark.parametrize(
+    ("threads", "fraction", "hypervisor", "kernel", "warned"),
+    [
+        (2, "0", True, "Linux 6.18.44", True),
+        (2, "0", True, "Linux 7.0", True),
+        (2, "1000", True, "Linux 6.18.44", False),
+        (1, "0", True, "Linux 6.18.44", False),
+        (2, "0", False, "Linux 6.18.44", False),
+        (2, "0", True, "Linux 6.1.140", False),
+    ],
+)
+def test_pages_kept_by_cores(
+    tmp_path: Path, threads: int, fraction: str, hypervisor: bool, kernel: str, warned: bool
+) -> None:
+    environment = {
+        **QUIET,
+        "memory": {"pages_kept_by_core": fraction},
+        "virtualisation": {"hypervisor": hypervisor, "machine": "", "container": "docker"},
+        "system": {"kernel": kernel},
+    }
+    recipe = replace(SOUND, threads=(threads,), environment=environment)
+    found = said(Findings(load([write(tmp_path / "study", recipe)])[0]))
+    assert any("percpu_pagelist_high_fraction" in text for text in found) == warned
+
+
+@pytest.mark.parametrize(
     ("change", "expected"),
     [
         (dirty, "The code differed from its commit"),

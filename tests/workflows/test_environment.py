@@ -135,6 +135,7 @@ def test_a_system_without_these_files(files, monkeypatch):
     assert found["cpu"]["governor"] == found["cpu"]["turbo"] == "not readable"
     assert found["cpu"]["mhz"] == {"base": None, "max": None, "now": None}
     assert found["memory"]["transparent_huge_pages"] == "not readable"
+    assert found["memory"]["pages_kept_by_core"] == "not readable"
     assert found["system"]["address_space_randomisation"] == "not readable"
     assert found["virtualisation"]["machine"] == ""
     json.dumps(found)
@@ -149,9 +150,11 @@ def test_py_cpuinfo_answers_where_there_is_no_such_file(monkeypatch):
 
 def test_memory_settings(files):
     files("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    files("proc/sys/vm/percpu_pagelist_high_fraction", "1000")
     files("sys/fs/cgroup/memory.max", str(4 * 2**30))
     found = environment.memory()
     assert (found["transparent_huge_pages"], found["limit_gib"]) == ("madvise", 4)
+    assert found["pages_kept_by_core"] == "1000"
     files("sys/fs/cgroup/memory.max", "max")
     assert environment.memory()["limit_gib"] is None
 
