@@ -5,7 +5,7 @@ import random
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,15 @@ def contender(text: str) -> PlannedContender:
     )  # fmt: skip
 
 
-def run(
-    pair: tuple[PlannedContender, PlannedContender], way: Way, data: Path, seed: int
-) -> pd.DataFrame:
+def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd.DataFrame:
     """Start both, in this order, warm both up, and deal the turns, who goes first drawn anew
     in each round: a row per mini-batch, `side` 0 or 1, `round` 0 for the warm-up; times in
     milliseconds."""
     chance = random.Random(seed)
+    if way.variant:
+        pair = [one.model_copy(update={"variant": way.variant}) for one in pair]
     rows: list[pd.DataFrame] = []
-    with ExitStack() as stack:
+    with kernel(way.kernel), ExitStack() as stack:
         workers = []
         for one in pair:
             interpreter = stack.enter_context(started(one.interpreter, way, chance))
@@ -80,6 +80,19 @@ def cores_of(one: PlannedContender, side: int, way: Way) -> list[int]:
     if way.apart:
         return [cores[-1 - side]]
     return cores_for(one, cores) if way.pinned else []
+
+
+@contextmanager
+def kernel(settings: Mapping[str, str], folder: Path = Path("/proc/sys")) -> Iterator[None]:
+    """The kernel's settings, by their files under `folder`, for a while."""
+    before = {name: (folder / name).read_text() for name in settings}
+    try:
+        for name, value in settings.items():
+            (folder / name).write_text(value)
+        yield
+    finally:
+        for name, value in before.items():
+            (folder / name).write_text(value)
 
 
 @contextmanager

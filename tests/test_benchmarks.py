@@ -1,5 +1,6 @@
 """The benchmarks' pages are of their records, and their code runs."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 from benchmarks.efficiency.__main__ import OURS, machine_time, table
 from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
+from benchmarks.noise.slow import figures
+from benchmarks.noise.slow import table as slow_table
 from benchmarks.noise.ways import WAYS
-from benchmarks.pairs import contender, run
+from benchmarks.pairs import contender, kernel, run
 from frameworks.workloads import load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import ROOT
@@ -32,6 +35,24 @@ def test_the_noise_page_has_the_tables_of_its_records(path: Path) -> None:
 @pytest.mark.parametrize("path", EFFICIENCY, ids=lambda path: path.stem)
 def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
     assert "\n".join(table(pd.read_csv(path))) in (ROOT / "docs/efficiency.md").read_text()
+
+
+def test_the_noise_page_has_the_table_of_slow_mini_batches() -> None:
+    page = (ROOT / "docs/noise.md").read_text()
+    (command,) = re.findall(r"^python -m benchmarks.noise.slow (.*?)^```", page, re.M | re.S)
+    before, after = command.replace("\\\n", "").replace("--before", "").split("--after")
+    sides = [[ROOT / folder for folder in side.split()] for side in (before, after)]
+    assert "\n".join(slow_table(*sides)) in page
+
+
+def test_slow_is_over_one_and_a_half_times_the_lower_quartile() -> None:
+    rows = pd.DataFrame({"ms": [10.0] * 8 + [14.0, 16.0]})
+    rows = rows.assign(workload="mlp", contender="a", study="s", replicate=1)
+    second = rows.assign(replicate=2, ms=rows["ms"] * np.e)
+    found = figures(rows).iloc[0]
+    assert found["slow"] == pytest.approx(0.1) and np.isnan(found["sd"])
+    both = figures(pd.concat([rows, second])).iloc[0]
+    assert both["sd"] == pytest.approx(np.std([0, 1], ddof=1))
 
 
 def made_up(between: float, within: float, replicates: int = 400) -> pd.DataFrame:
@@ -76,3 +97,13 @@ def test_a_pair_is_dealt_in_its_way(abacus: str, tmp_path: Path, way: str) -> No
     rows = run((one, one), WAYS[way], tmp_path, seed=1)
     assert rows.groupby(["side", "round"]).size().tolist() == [5, *[6] * 8] * 2
     assert (rows["ms"] > 0).all()
+
+
+def test_the_kernel_gets_its_settings_back(tmp_path: Path) -> None:
+    (tmp_path / "vm").mkdir()
+    setting = tmp_path / "vm/setting"
+    setting.write_text("0\n")
+    with pytest.raises(KeyboardInterrupt), kernel({"vm/setting": "1000"}, tmp_path):
+        assert setting.read_text() == "1000"
+        raise KeyboardInterrupt
+    assert setting.read_text() == "0\n"

@@ -43,10 +43,10 @@ def draw(records: list[Path], out: Path) -> None:
             axis.plot([one.sd_low, one.sd_high], [place, place], color="C0", lw=1.5)
             axis.plot(one.sd, place, "o", color="C0", ms=5)
         axis.set_yticks(range(len(panel)), list(panel))
-        axis.invert_yaxis()
+        axis.set_ylim(len(panel) - 0.5, -0.5)
         axis.set_title(f"{rows['contender'].iloc[0]} on {rows['workload'].iloc[0]}", loc="left")
-        axis.set_xlim(left=0)
         axis.grid(axis="y", visible=False)
+    axes[-1, 0].set_xlim(0, 1.03 * max(one.sd_high for panel in panels for one in panel.values()))
     axes[-1, 0].set_xlabel(
         "standard deviation of a pair's log-ratio, with its 95 % interval; the band is the aim"
     )

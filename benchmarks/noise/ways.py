@@ -10,17 +10,20 @@ class Way:
     """How a pair is run, and in what it differs from `turns`, the way of contests.
 
     `prefix` stands before the interpreter, `variables` in its environment. `rebuild` as the
-    worker's `turn` takes it; None leaves it to the variant. Counts are in mini-batches.
+    worker's `turn` takes it; None leaves it to the variant, which is the contender's own unless
+    `variant` names another. Counts are in mini-batches.
     """
 
     name: str
     summary: str
     prefix: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    kernel: Mapping[str, str] = field(default_factory=dict)  # files under /proc/sys
     padding: bool = False  # an environment of random size
     pinned: bool = True
     apart: bool = False  # pinned, each to a core of its own
     rebuild: bool | None = None
+    variant: str | None = None
     warmup: int = 5
     rounds: int = 8
     turn: int = 6
@@ -48,6 +51,11 @@ WAYS = {
         Way("same-hashes", "Python's hashes not randomised", variables={"PYTHONHASHSEED": "0"}),
         Way("passive", "idle OpenMP threads sleep at once",
             variables={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}),
+        Way("bound", "OpenMP binds each of its threads to a core of its own", pinned=False,
+            variables={"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}),
+        Way("short-lists", "cores keep few free pages to themselves (needs root)",
+            kernel={"vm/percpu_pagelist_high_fraction": "1000"}),
+        Way("flushed", "denormals flushed to zero (PyTorch)", variant="trap-denormals"),
         Way("high-priority", "nice -n -20 (needs root)", prefix=("nice", "-n", "-20")),
         Way("long-turns", "4 turns of 12", rounds=4, turn=12),
         Way("short-turns", "16 turns of 3", rounds=16, turn=3),
