@@ -8,7 +8,6 @@ from rich.table import Table
 
 from analysis.repeats.rows import Repeat, gaps_by_chance
 from analysis.repeats.runs import Run
-from analysis.study import Seat
 from analysis.words import alike, count, crossed, listing, percent, probability, title
 
 
@@ -52,7 +51,7 @@ def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
          "p between runs (Holm)"],
         [
             [
-                f"{place([row.seat])}, {title(row.seat.framework)}{other(row)}",
+                f"{named(row)}{other(row)}",
                 *(finding(row, index) for index in range(len(runs))),
                 row.verdicts,
                 intervals(row, runs),
@@ -92,7 +91,7 @@ def sentences(rows: Sequence[Repeat], runs: Sequence[Run]) -> Iterator[str]:
     yield f"In {number} the {count(len(runs), 'run')} come to the same verdict."
     for row in rows:
         if row.verdicts != "agree":
-            yield f"{place([row.seat])}: {row.verdicts}, {listing(verdicts(row, runs))}."
+            yield f"{named(row)}: {row.verdicts}, {listing(verdicts(row, runs))}."
     total, chance = gaps_by_chance(rows, confidence)
     gaps = sum(len(row.apart) for row in rows)
     overlapping = f"{total - gaps} of {total}" if gaps or total < 2 else f"All {total}"
@@ -105,8 +104,8 @@ def sentences(rows: Sequence[Repeat], runs: Sequence[Run]) -> Iterator[str]:
     if beyond:
         yield (
             "The runs differ by more than their replicates explain in "
-            f"{place([row.seat for row in beyond])}: there something changed from study to study, "
-            "and the interval of one study is too narrow for another day."
+            f"{'; '.join(named(row) for row in beyond)}: there something changed from study to "
+            "study, and the interval of one study is too narrow for another day."
         )
     elif tested:
         least = min(row.p_adjusted or 0.0 for row in tested)
@@ -134,8 +133,11 @@ def intervals(row: Repeat, runs: Sequence[Run]) -> str:
     return "overlap" if row.complete else "not in all runs"
 
 
-def place(seats: Sequence[Seat]) -> str:
-    return crossed([(seat.workload, seat.device, seat.threads, seat.variant) for seat in seats])
+def named(row: Repeat) -> str:
+    """`mlp, CPU, 1 thread, default, JAX`"""
+    seat = row.seat
+    where = crossed([(seat.workload, seat.device, seat.threads, seat.variant)])
+    return f"{where}, {title(seat.framework)}"
 
 
 def markdown(rows: Sequence[Repeat], runs: Sequence[Run], command: str) -> str:

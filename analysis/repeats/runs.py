@@ -14,7 +14,7 @@ from workflows.storage import RecordError
 
 # Keys in which repeats may differ; margin and confidence decide verdicts, so they may not.
 FREE = CONCLUDING - {"margin", "confidence"} | {
-    "study", "seed", "certificate", "interpreters", "mnist.folder", "contest.timeout_s",
+    "study", "seed", "certificate", "interpreters", "isolate", "mnist.folder", "contest.timeout_s",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from analysis.repeats.rows import Repeat, between, chance_of_gap, concord, gap, 
 from analysis.repeats.runs import runs
 from analysis.tables import Findings
 from tests.analysis.synthetic import Recipe, write
+from tests.conftest import ROOT
 from workflows import storage
 from workflows.records import MachineRecords
 from workflows.storage import RecordError
@@ -197,3 +198,15 @@ def test_how_often_intervals_are_apart_by_chance() -> None:
     means = logs.mean(axis=2)
     apart = np.mean(np.abs(means[:, 0] - means[:, 1]) > half.sum(axis=1))
     assert chance_of_gap(7, 7, 0.95) == pytest.approx(apart, abs=4 * math.sqrt(0.0054 / 40_000))
+
+
+def test_the_committed_page_is_of_its_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/repeats.md").read_text()
+    text, command = page.split("Made by")
+    words = command.replace("```", "").split()
+    folders = words[words.index("analysis.repeats") + 1 : words.index("--out")]
+    assert main([*folders, "--out", str(tmp_path / "page.md")]) == 0
+    assert (tmp_path / "page.md").read_text().split("Made by")[0] == text
