@@ -215,8 +215,9 @@ def precision(findings: Findings) -> str:
         "replicates under Comparisons belong. How many replicates would reach "
         f"{percent(study.precision)} follows from the scatter of those held, by the F "
         "distribution of the scatter still to come over it. The study never adds any by itself. "
-        "Of simulated studies with 5 to 10 replicates, extended as advised until they were as "
-        "precise as asked for, 95 % intervals covered the truth in 92 to 95 %."
+        "Of simulated studies with 3 to 8 replicates, extended as advised until they were as "
+        "precise as asked for or had 24, 95 % intervals covered the truth in 95 %; where each row "
+        "goes on until it is narrow enough by itself, in 91 to 95 %."
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from analysis.study import PARTS, Machine, Seat
+from analysis.study import PARTS, Machine, Seat, keyed
 
 COLUMNS = ["workload", "framework", "variant", "device", "threads"]
 
@@ -20,6 +20,12 @@ def sound(machine: Machine) -> pd.DataFrame:
     ]
     keys = pd.MultiIndex.from_frame(machine.batches[["workload", "replicate", "contender"]])
     return machine.batches[keys.isin(ok)]
+
+
+def uncontrolled(machine: Machine) -> pd.DataFrame:
+    """The sound mini-batches without those of controls, several of which are one process."""
+    batches = sound(machine)
+    return batches[~keyed(batches).isin(list(machine.controls))]
 
 
 def processes(batches: pd.DataFrame) -> pd.DataFrame:

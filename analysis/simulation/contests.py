@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from analysis.processes import sound
+from analysis.processes import uncontrolled
 from analysis.simulation.moments import Floats, centred, differences, parted, scale
-from analysis.study import Machine, keyed
+from analysis.study import Machine
 from workflows.storage import RecordError
 
 SPIKED = 5.0  # standard deviations of a difference by which a spike sticks out of its turn
@@ -63,8 +63,7 @@ class Contests:
 
 def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
     """By workload, device and threads: those who share cores share the weather."""
-    batches = sound(machine)
-    batches = batches[~keyed(batches).isin(list(machine.controls))]  # several are one process
+    batches = uncontrolled(machine)
     batches = batches.assign(log=np.log(batches["ms"])).sort_values("step")
     found = {}
     for key, rows in batches.groupby(["workload", "device", "threads"], sort=False):

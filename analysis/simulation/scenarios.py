@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from analysis.simulation.conditions import HARSH, HEAVY, SHARED, WILD, device, facts
 from analysis.simulation.noise import Noise
 
-WORKLOADS, PAIRS = 2, 4  # eight contenders in each workload: the default study's but for JAX
+# As in the default study: how many are held against each reference, `default` (TensorFlow and
+# JAX) and `tuned` on one thread, then on two; as many workloads; and frameworks on a GPU.
+WORKLOADS, HELD, ON_GPU = 2, (2, 1, 2, 1), 5
 RATIOS = (0.8, 1.05, 2.0)
 
 
@@ -31,57 +33,81 @@ class Scenario:
     demanded: bool = True  # else the method is known to have no right to cover 95 %
 
 
-def side_by_side(sides: Sequence[tuple[Noise, Noise, float]]) -> Setup:
-    """Pairs of contender, reference and the ratio of their times."""
-    noises = [noise for contender, base, _ in sides for noise in (contender, base)]
-    times = [time for *_, ratio in sides for time in (ratio, 1.0)]
-    pairs = [(2 * row, 2 * row + 1) for row in range(len(sides))]
+def held(
+    sides: Callable[[int], tuple[Noise, Noise]],
+    ratios: Sequence[float] = (1.0,),
+    counts: Sequence[int] = HELD,
+) -> Setup:
+    """References with `counts` contenders held against each: `sides` gives the noise of the
+    contenders of a reference, by its place, and its own; `ratios` are dealt row by row."""
+    noises: list[Noise] = []
+    times: list[float] = []
+    pairs: list[tuple[int, int]] = []
+    for place, count in enumerate(counts):
+        contender, reference = sides(place)
+        base = len(noises)
+        own = [ratios[(len(pairs) + row) % len(ratios)] for row in range(count)]
+        pairs += [(base + row + 1, base) for row in range(count)]
+        noises += [reference, *[contender] * count]
+        times += [1.0, *own]
     return Setup(tuple(noises), tuple(times), tuple(pairs))
 
 
+def dealt(fits: Sequence[Noise], number: int) -> Noise:
+    """One after the other, each pass from one further on, so that all come to all places."""
+    return fits[(number + number // len(fits)) % len(fits)]
+
+
 def fitted(fits: Sequence[Noise], number: int) -> Setup:
-    """Every pair has the noise of one recorded contender, on both sides."""
-    chosen = [fits[(PAIRS * number + row) % len(fits)] for row in range(PAIRS)]
-    return side_by_side([(noise, noise, 1.0) for noise in chosen])
+    """A reference and who is held against it have the noise of one recorded contender."""
+
+    def sides(place: int) -> tuple[Noise, Noise]:
+        noise = dealt(fits, len(HELD) * number + place)
+        return noise, noise
+
+    return held(sides)
 
 
 def always(noise: Noise) -> Build:
-    return lambda _fits, _number: side_by_side([(noise, noise, 1.0)] * PAIRS)
+    return lambda _fits, _number: held(lambda _place: (noise, noise))
 
 
 def shared(_fits: Sequence[Noise], _number: int) -> Setup:
     """Three contenders each share a reference, as with four frameworks, and all a contest."""
-    pairs = tuple((base + other, base) for base in (0, 4) for other in (1, 2, 3))
-    return Setup((SHARED,) * 8, (1.0,) * 8, pairs)
+    return held(lambda _place: (SHARED, SHARED), counts=(3, 3))
 
 
 def different(fits: Sequence[Noise], number: int) -> Setup:
     """Both sides have noise of their own, from two contenders of the records."""
-    return side_by_side(
-        [
-            (fits[place % len(fits)], fits[(place + 1) % len(fits)], RATIOS[place % len(RATIOS)])
-            for place in range(PAIRS * number, PAIRS * (number + 1))
-        ]
-    )
+
+    def sides(place: int) -> tuple[Noise, Noise]:
+        first = len(HELD) * number + place
+        return dealt(fits, first), dealt(fits, first + 1)
+
+    return held(sides, RATIOS)
 
 
-def harshly_different(_fits: Sequence[Noise], number: int) -> Setup:
+def harshly_different(_fits: Sequence[Noise], _number: int) -> Setup:
     """A contender of the noisiest kind against one that is quiet."""
-    quiet = facts(0.01)
-    return side_by_side([(HARSH, quiet, RATIOS[(number + row) % 3]) for row in range(PAIRS)])
+    return held(lambda _place: (HARSH, facts(0.01)), RATIOS)
 
 
 def slow(_fits: Sequence[Noise], _number: int) -> Setup:
     """One side has, in one of ten, processes that are slow from start to end."""
     steady = facts(0.03)
-    return side_by_side([(replace(steady, slow=0.1, slowed=0.3), steady, 1.0)] * PAIRS)
+    return held(lambda _place: (replace(steady, slow=0.1, slowed=0.3), steady))
 
 
 def devices(fits: Sequence[Noise], number: int) -> Setup:
-    """A GPU eight times as fast. What drives it is not slowed by the processor's weather as
-    much, so that what processes of a contest share does not cancel."""
-    chosen = [fits[(PAIRS * number + row) % len(fits)] for row in range(PAIRS)]
-    return side_by_side([(device(noise), noise, 1 / 8) for noise in chosen])
+    """A GPU eight times as fast, each contender against itself on the processor. What drives
+    a GPU is not slowed by the processor's weather as much, so that what processes of a contest
+    share does not cancel."""
+
+    def sides(place: int) -> tuple[Noise, Noise]:
+        noise = dealt(fits, ON_GPU * number + place)
+        return device(noise), noise
+
+    return held(sides, (1 / 8,), counts=(1,) * ON_GPU)
 
 
 SCENARIOS = {
@@ -136,5 +162,10 @@ MIDDLING = Scenario(
     "middling",
     "processes differ by 2 %, so that about seven replicates are enough",
     always(facts(0.02)),
+)
+QUIET = Scenario(
+    "quiet",
+    "processes differ by 1 %, so that about four replicates are enough",
+    always(facts(0.01)),
 )
 NO_DIFFERENCE = ("fitted", "harsh", "heavy tails", "shared", "wild processes")

@@ -16,7 +16,7 @@ from analysis.warmup import MATTERS, detect
 
 SEED = 5
 REPLICATES = 5
-CORES = ((0, 1, 2, 3), (4, 5, 6, 7))  # contenders on one thread, and on two
+CORES = (range(5), range(5, 10))  # contenders on one thread, and on two
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def searched(
             logs = draw(setup.noises, setup.times, deal, REPLICATES, random)
             if late:
                 logs[..., deal.round > deal.rounds // 3] += np.float32(np.log1p(late / 2))
-                logs[:, ::2, deal.round <= deal.rounds // 3] += np.float32(np.log1p(late))
+                references = [[base] for base in sorted({base for _, base in setup.pairs})]
+                logs[:, references, deal.round <= deal.rounds // 3] += np.float32(np.log1p(late))
             steady, begun = search(logs, deal, CORES)
             starts.append(begun)
             unsteady = 2 * np.isnan(begun).sum(axis=0) > REPLICATES

@@ -58,9 +58,9 @@ def unequal(outcomes: Iterable[Outcome]) -> str:
 
 def power(outcomes: Iterable[Outcome]) -> str:
     return (
-        "## What can be seen\n\nUnder the fitted noise, with all eight rows of a study at the same "
-        "true ratio: how often a row is *slower*, as it should be, after Holm's correction, and "
-        f"how often a ratio of {JUST_OUTSIDE:g}, just outside the margin, is called "
+        "## What can be seen\n\nUnder the fitted noise, with all twelve rows of a study at the "
+        "same true ratio: how often a row is *slower*, as it should be, after Holm's correction, "
+        f"and how often a ratio of {JUST_OUTSIDE:g}, just outside the margin, is called "
         "*equivalent*.\n\n"
         + table(
             ("replicates", *(f"slower at {ratio:g}" for ratio in DIFFERENCES),
@@ -88,22 +88,27 @@ def naive(validation: Validation) -> str:
 
 def staged(validation: Validation) -> str:
     text = (
-        "## Adding replicates after a look\n\nA study is analysed, replicates are added until the "
-        "interval would reach no further than the margin if the standard deviation seen so far "
-        f"were the true one (at most {MOST} in all), and all are analysed as if their number had "
-        "been fixed before. This is decided row by row, the worst way there is. Contenders are "
-        "equal, so what is not covered is a false positive. Nothing is demanded here: those who "
-        "stop are those whose standard deviation came out small by chance, so coverage is lost, "
-        "most from three replicates. Stein's interval (1945) keeps it: it lies around the mean of "
-        "all replicates, with the standard deviation and degrees of freedom of the first ones.\n"
+        "## Adding replicates after a look\n\nA study is analysed, replicates are added until "
+        "intervals reach no further than the margin, and all are analysed as if their number had "
+        "been fixed before. Either each row goes on by itself, until its interval would be narrow "
+        "enough if the standard deviation seen so far were the true one; or the study as a whole, "
+        "as the report advises: until the worst of its rows is narrow enough with a probability "
+        f"of 80 %. At most {MOST} replicates. Contenders are equal, so what is not covered is a "
+        "false positive. Nothing is demanded here: rows that stop by themselves are those whose "
+        "standard deviation came out small by chance, so coverage is lost, most from three "
+        "replicates. By the advice it is kept, though where noise is large most studies go on to "
+        f"{MOST}, which is as good as a number fixed before. Stein's interval (1945) keeps it "
+        "either way: it lies around the mean of all replicates, with the standard deviation and "
+        "degrees of freedom of the first.\n"
     )
     for what, rows in validation.staged.items():
         text += f"\n{what[0].upper()}{what[1:]}:\n\n" + table(
-            ("replicates at first", "coverage", "of rows that stopped", "of rows that went on",
-             "Stein's interval", "rows that went on", "replicates in the end"),
+            ("who goes on", "replicates at first", "coverage", "of rows that stopped",
+             "of rows that went on", "Stein's interval", "rows that went on",
+             f"rows that went on to {MOST}", "replicates in the end"),
             [
-                (row.first, told(row.coverage), told(row.stopped), told(row.continued),
-                 told(row.stein), share(row.share), three(row.replicates))
+                (row.rule, row.first, told(row.coverage), told(row.stopped), told(row.continued),
+                 told(row.stein), share(row.share), share(row.to_the_end), three(row.replicates))
                 for row in rows
             ],
         )  # fmt: skip
@@ -116,7 +121,7 @@ def searched(validation: Validation) -> str:
         "before it takes a median, and gives a contender without one no ratio. Searching takes "
         f"far longer than all else, so this is of {-(-validation.studies // FEWEST):,} studies of "
         "equal contenders under the fitted noise. In the first row every process is steady after "
-        "the warm-up as dealt. In the second, one side of each pair takes "
+        "the warm-up as dealt. In the second, the references, four of ten contenders, take "
         f"{percent(LATE)} longer in the first third of the rounds, and the machine itself "
         f"{percent(LATE / 2)} longer in the others. A ratio is formed over rounds in which both "
         "sides are steady, so that the machine's change cancels, but a late start that noise hides "

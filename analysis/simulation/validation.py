@@ -10,9 +10,9 @@ from analysis.simulation.judging import ALPHA, MARGIN, Bools, Floats, judge, ver
 from analysis.simulation.naive import false_positives
 from analysis.simulation.noise import Noise
 from analysis.simulation.rates import Rate, joined
-from analysis.simulation.scenarios import MIDDLING, NO_DIFFERENCE, SCENARIOS, Scenario
+from analysis.simulation.scenarios import MIDDLING, NO_DIFFERENCE, QUIET, SCENARIOS, Scenario
 from analysis.simulation.searched import Searched, searched
-from analysis.simulation.staged import MOST, Staged, staged
+from analysis.simulation.staged import MOST, RULES, Staged, staged
 from analysis.simulation.studies import studies
 
 FITTED = "fitted"
@@ -64,9 +64,9 @@ def validate(
     naive = false_positives(count)
     report(len(SCENARIOS) + 1, "two stages")
     grown = {}
-    for scenario in (SCENARIOS[FITTED], MIDDLING):
+    for scenario in (SCENARIOS[FITTED], MIDDLING, QUIET):
         portions = list(studies(scenario, fits, Deal(), -(-count // FEWER), MOST))
-        grown[scenario.what] = [staged(portions, first) for first in STAGES]
+        grown[scenario.what] = [staged(portions, r, first) for r in RULES for first in STAGES]
     few = -(-count // FEWEST)
     search = {}
     for number, (name, late) in enumerate(((STEADY, 0.0), ("one side late", LATE))):

@@ -5,12 +5,14 @@ checks of this file together; rows of one study are taken to be worth two thirds
 ones.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.precision import replicates_assured
 from analysis.simulation.conditions import HARSH
 from analysis.simulation.demands import Demand, demands
 from analysis.simulation.drawing import Deal, draw
@@ -18,9 +20,9 @@ from analysis.simulation.judging import ALPHA, Floats, judge, verdicts
 from analysis.simulation.naive import METHODS, false_positives
 from analysis.simulation.noise import COMMITTED, Fits, Noise
 from analysis.simulation.rates import Rate, rate
-from analysis.simulation.scenarios import NO_DIFFERENCE, SCENARIOS
+from analysis.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt
 from analysis.simulation.searched import Searched
-from analysis.simulation.staged import MOST, staged, wanted
+from analysis.simulation.staged import MOST, RULES, as_advised, row_by_row, staged
 from analysis.simulation.studies import studies
 from analysis.simulation.validation import STEADY, Outcome, Validation, scenarios
 from workflows.storage import read_json
@@ -131,15 +133,30 @@ def test_taking_the_processes_of_different_contests_for_pairs_costs_power(
 
 def test_as_many_replicates_as_make_the_interval_narrow_enough() -> None:
     # t(6) 0.032 / sqrt(7) = 0.02960 > log(1.03) = 0.02956; t(7) 0.032 / sqrt(8) = 0.02675
-    assert wanted(np.array([0.001, 0.0319, 0.0321, 9.0]), 3).tolist() == [3, 7, 8, MOST]
+    assert row_by_row(np.array([0.001, 0.0319, 0.0321, 9.0]), 3).tolist() == [3, 7, 8, MOST]
+
+
+def test_a_study_goes_on_as_the_report_advises() -> None:
+    sds = np.array([[0.001, 0.01, 0.03], [0.027, 0.012, 0.001], [9.0, 0.001, 0.001]])
+    wanted = [[replicates_assured(sd, 5, 0.03, ALPHA) for sd in study] for study in sds[:2]]
+    assert as_advised(sds, 5).tolist() == [[max(study)] * 3 for study in wanted] + [[MOST] * 3]
+    assert 5 < max(wanted[0]) < MOST
+
+
+def test_every_recorded_contender_comes_to_every_place(fits: list[Noise]) -> None:
+    places = len(HELD) * len(fits)
+    seen = Counter((place % len(HELD), id(dealt(fits, place))) for place in range(places))
+    assert len(seen) == places and set(seen.values()) == {1}
 
 
 def test_stein_keeps_the_coverage_that_a_second_look_loses(fits: list[Noise]) -> None:
     portions = list(studies(SCENARIOS["shared"], fits, Deal(), STUDIES, MOST))
-    found = staged(portions, 3)
-    assert 1 - found.stein.share <= most(found.stein.of)
-    assert found.stopped.share < 0.9 or found.stopped.of < 50
-    assert found.replicates <= MOST
+    by_itself, advised = (staged(portions, rule, 3) for rule in RULES)
+    for found in (by_itself, advised):
+        assert 1 - found.stein.share <= most(found.stein.of)
+        assert found.replicates <= MOST
+    assert by_itself.stopped.share < 0.9 or by_itself.stopped.of < 50
+    assert by_itself.replicates < advised.replicates
 
 
 def test_the_interval_of_a_rate_is_clopper_and_pearsons() -> None:
