@@ -90,7 +90,7 @@ class ContestEntry(Section):
     """
 
     warmup: int = Field(default=5, ge=1)
-    rounds: int = Field(default=6, ge=1)
+    rounds: int = Field(default=12, ge=1)
     turn: int = Field(default=6, ge=2)
     settle: int = Field(default=2, ge=0)
     timeout_s: float = Field(default=600, gt=0)
