@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.efficiency.__main__ import OURS, machine_time, table
+from benchmarks.noise import rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
 from benchmarks.noise.slow import figures
@@ -43,6 +44,36 @@ def test_the_noise_page_has_the_table_of_slow_mini_batches() -> None:
     before, after = command.replace("\\\n", "").replace("--before", "").split("--after")
     sides = [[ROOT / folder for folder in side.split()] for side in (before, after)]
     assert "\n".join(slow_table(*sides)) in page
+
+
+def test_the_noise_page_has_the_table_of_rounds() -> None:
+    page = (ROOT / "docs/noise.md").read_text()
+    (command,) = re.findall(r"^python -m benchmarks.noise.rounds (.*?)^```", page, re.M | re.S)
+    folders = [ROOT / folder for folder in command.replace("\\\n", "").split()]
+    assert "\n".join(rounds.table(folders)) in page
+
+
+def dealt(process: float, turn: float, replicates: int = 800) -> pd.DataFrame:
+    """Two contenders in contests of eight rounds of three steady mini-batches."""
+    random = np.random.default_rng(2)
+    names = ["pytorch/default/cpu/2", "other/default/cpu/2"]
+    levels = [range(replicates), names, range(1, 9), range(3)]
+    columns = ["replicate", "contender", "round", "place"]
+    rows = pd.MultiIndex.from_product(levels, names=columns).to_frame(index=False)
+    own = random.normal(0, process, replicates * 2).repeat(24)
+    turns = random.normal(0, turn, replicates * 16).repeat(3)
+    ms = 10 * np.exp(own + turns) * np.where(rows["contender"] == names[1], 2, 1)
+    return rows.assign(ms=ms, warmup=False, study="s", workload="mlp")
+
+
+def test_more_rounds_help_against_what_turns_do_and_not_against_what_processes_do() -> None:
+    turns, processes = dealt(0.0, 0.1), dealt(0.1, 0.0)
+    one, eight = (rounds.scatter(turns, "pytorch", count).item() for count in (1, 8))
+    assert one == pytest.approx(0.1 * np.sqrt(2), rel=0.1) and eight < one / 2
+    one, eight = (rounds.scatter(processes, "pytorch", count).item() for count in (1, 8))
+    assert one == pytest.approx(0.1 * np.sqrt(2), rel=0.1) and eight == pytest.approx(one)
+    logs = rounds.log_ratios(turns, "pytorch", 4)
+    assert len(logs) == 1600 and logs["log"].mean() == pytest.approx(np.log(2), abs=0.01)
 
 
 def test_slow_is_over_one_and_a_half_times_the_lower_quartile() -> None:

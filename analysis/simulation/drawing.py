@@ -19,7 +19,7 @@ class Deal:
     """Mini-batches of a contest, as in `contest` of a configuration; these are the default's."""
 
     warmup: int = 5
-    rounds: int = 6
+    rounds: int = 12
     turn: int = 6
     settle: int = 2
 
