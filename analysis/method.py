@@ -150,7 +150,8 @@ def steady_state(findings: Findings) -> str:
         f"{count(processes, 'process', 'processes')} reached it after the fixed warm-up, so that "
         f"more is left out of {'it' if late == 1 else 'them'}; {none or 'none'} did not reach it. "
         "Where most of a contender's did not, it has no time and no ratio; else such a process "
-        "counts as it was dealt."
+        "counts from where its like are steady, as does one that became slower where most of "
+        "them did not."
     )
 
 

@@ -14,13 +14,14 @@ from analysis.words import alike, decimal, listing
 
 INCONSISTENT = "inconsistent"
 NONE: Kind = "no steady state"
+SLOWDOWN: Kind = "slowdown"
 
 
 @dataclass(frozen=True)
 class SteadyLine:
     """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
-    all, or `inconsistent`. `start_median` and `start_worst` are over those with a steady state:
-    the step of its first mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
+    all, or `inconsistent`. `start_median` and `start_worst` are over those in `Found.starts`: the
+    step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
     medians. `steady` is no where most processes have no steady state."""
 
     machine: str
@@ -58,7 +59,8 @@ class SteadyLine:
 @dataclass(frozen=True)
 class Found:
     """`starts`: the step from which each process is steady, by seat and replicate; processes
-    without a steady state are not in it."""
+    without a steady state are not in it, nor those that got slower where most of a contender's
+    did not."""
 
     lines: list[SteadyLine]
     starts: dict[tuple[Seat, int], int]
@@ -89,15 +91,17 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
             continue
         verdicts = {r: detect(trace.series, MATTERS, noise)
                     for r, trace in found.items()}  # fmt: skip
+        kinds = Counter(verdict.kind for verdict in verdicts.values())
+        # most of its like did not slow down, so it is the machine that did
+        alone = 2 * kinds[SLOWDOWN] <= len(verdicts)
         own = {
             (seat, r): int(found[r].steps[verdict.start])
             for r, verdict in verdicts.items()
-            if verdict.kind != NONE
+            if verdict.kind != NONE and not (alone and verdict.kind == SLOWDOWN)
         }
         starts |= own
         rows = medians.get_group(tuple(seat))
         middle = rows.groupby(steady.loc[rows.index, "replicate"]).median()
-        kinds = Counter(verdict.kind for verdict in verdicts.values())
         places = list(own.values())
         lines.append(
             SteadyLine(
@@ -106,7 +110,7 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
                 processes=len(verdicts),
                 flat=kinds["flat"],
                 warmup=kinds["warm-up"],
-                slowdown=kinds["slowdown"],
+                slowdown=kinds[SLOWDOWN],
                 none=kinds[NONE],
                 too_short=kinds["too short"],
                 kind=next(iter(kinds)) if len(kinds) == 1 else INCONSISTENT,
@@ -126,7 +130,7 @@ COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
 
 def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.DataFrame:
     """With `warmup` true for what came before steady state was found, too; in a process without
-    one, before the middle of where the contender's others found theirs."""
+    one in `starts`, before the middle of where the contender's others found theirs."""
     if batches.empty or not starts:
         return batches
     table = pd.Series({(*seat, replicate): step for (seat, replicate), step in starts.items()})

@@ -11,6 +11,7 @@ from analysis.simulation.judging import ALPHA, Bools, Floats, judge
 from analysis.simulation.noise import Noise
 from analysis.simulation.rates import Rate, joined
 from analysis.simulation.scenarios import SCENARIOS, WORKLOADS
+from analysis.steady import SLOWDOWN
 from analysis.traces import OTHERS, Trace, noise
 from analysis.warmup import MATTERS, detect
 
@@ -80,6 +81,7 @@ def search(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> tuple[Boo
     chosen = np.flatnonzero(deal.steady | (deal.round == 0))
     rounds = deal.round[chosen].astype(float)
     starts = np.full(logs.shape[:2], np.nan)
+    slowed = np.zeros(logs.shape[:2], bool)
     for contender in range(logs.shape[1]):
         traces = {
             contest: Trace(calm[contest, contender, chosen], chosen.astype(float), rounds)
@@ -90,9 +92,12 @@ def search(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> tuple[Boo
             found = detect(trace.series, MATTERS, scatter)
             if found.start < len(chosen):
                 starts[contest, contender] = chosen[found.start]
-    known = ~np.isnan(starts)
-    usual = [np.median(own[own == own]) if any(own == own) else 0.0 for own in starts.T]
-    begun = np.where(known, starts, np.array(usual)[None])
+                slowed[contest, contender] = found.kind == SLOWDOWN
+    alone = slowed & (2 * slowed.sum(axis=0) <= len(logs))
+    others = np.where(alone, np.nan, starts)
+    usual = [np.median(own[own == own]) if any(own == own) else 0.0 for own in others.T]
+    begun = np.where(np.isnan(others), np.array(usual)[None], others)
+    starts = np.where(alone, begun, starts)
     return deal.steady & (np.arange(logs.shape[2]) >= begun[..., None]), starts
 
 

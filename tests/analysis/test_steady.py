@@ -90,6 +90,21 @@ def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
     assert any("count all the same" in text for text in weaknesses(some, 1))
 
 
+def test_who_slows_down_alone_was_slowed_by_the_machine(quiet: Findings) -> None:
+    """Else five slow rounds would be all that counts of one process."""
+    once = changed(
+        quiet, WHO, lambda rows: 1 + 1.0 * ((rows["round"] >= 5) & (rows["replicate"] == 2))
+    )
+    line = line_of(once)
+    assert line.slowdown == 1 and line.kind == "inconsistent"
+    assert line.start_worst is not None and line.start_worst < 15
+    marked = once.batches[(once.batches["contender"] == WHO) & (once.batches["replicate"] == 2)]
+    assert not marked[(marked["round"] == 2)]["warmup"].all()
+    always = changed(quiet, WHO, lambda rows: 1 + 1.0 * (rows["round"] >= 5))
+    assert line_of(always).slowdown == 7
+    assert line_of(always).start_median == pytest.approx(5 + 4 * 6 + 2, abs=1)
+
+
 def test_weather_is_what_the_others_had(quiet: Findings) -> None:
     batches = quiet.dealt.copy()
     stormy = (batches["round"] == 4) & (batches["replicate"] == 2)

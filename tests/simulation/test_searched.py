@@ -43,7 +43,7 @@ def test_ratios_and_starts_are_those_of_the_report(tmp_path: Path) -> None:
 def test_a_late_change_is_no_steady_state() -> None:
     deal = Deal()
     logs = draw([facts(0.02)] * 4, [1.0] * 4, deal, 6, np.random.default_rng(1))
-    logs[:, 0, deal.round > 5] += 0.5
+    logs[:, 0, deal.round > 5 * deal.rounds // 6] += 0.5
     _, starts = search(logs, deal, [range(4)])
     assert np.isnan(starts[:, 0]).mean() > 0.8 and np.isnan(starts[:, 1:]).mean() < 0.2
 
