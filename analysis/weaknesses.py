@@ -140,7 +140,10 @@ def unequal(findings: Findings) -> Iterator[str]:
 
 def virtual_machine(findings: Findings) -> Iterator[str]:
     if kind := virtual(findings.machine):
-        yield f"The machine is a {kind}: neighbours and the host's clock are out of sight."
+        yield (
+            f"The machine is a {kind}: neighbours and the host's clock are out of sight. They need "
+            "not slow all contenders alike, so intervals speak of the machine as it was meanwhile."
+        )
 
 
 def pages(findings: Findings) -> Iterator[str]:

@@ -200,11 +200,12 @@ def test_how_often_intervals_are_apart_by_chance() -> None:
     assert chance_of_gap(7, 7, 0.95) == pytest.approx(apart, abs=4 * math.sqrt(0.0054 / 40_000))
 
 
+@pytest.mark.parametrize("name", ["repeats.md", "repeats-twelve-rounds.md"])
 def test_the_committed_page_is_of_its_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs/repeats.md").read_text()
+    page = (ROOT / "docs" / name).read_text()
     text, command = page.split("Made by")
     words = command.replace("```", "").split()
     folders = words[words.index("analysis.repeats") + 1 : words.index("--out")]
