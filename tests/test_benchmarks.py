@@ -38,18 +38,22 @@ def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
     assert "\n".join(table(pd.read_csv(path))) in (ROOT / "docs/efficiency.md").read_text()
 
 
+def folders_shown(page: str, module: str) -> list[list[Path]]:
+    """Those that the module's command on the page names, a list after each option."""
+    (words,) = re.findall(rf"^python -m {module} (.*?)^```", page, re.M | re.S)
+    groups = re.split(r"--\w+", words.replace("\\\n", ""))
+    return [[ROOT / folder for folder in group.split()] for group in groups if group.strip()]
+
+
 def test_the_noise_page_has_the_table_of_slow_mini_batches() -> None:
     page = (ROOT / "docs/noise.md").read_text()
-    (command,) = re.findall(r"^python -m benchmarks.noise.slow (.*?)^```", page, re.M | re.S)
-    before, after = command.replace("\\\n", "").replace("--before", "").split("--after")
-    sides = [[ROOT / folder for folder in side.split()] for side in (before, after)]
-    assert "\n".join(slow_table(*sides)) in page
+    before, after = folders_shown(page, "benchmarks.noise.slow")
+    assert "\n".join(slow_table(before, after)) in page
 
 
 def test_the_noise_page_has_the_table_of_rounds() -> None:
     page = (ROOT / "docs/noise.md").read_text()
-    (command,) = re.findall(r"^python -m benchmarks.noise.rounds (.*?)^```", page, re.M | re.S)
-    folders = [ROOT / folder for folder in command.replace("\\\n", "").split()]
+    (folders,) = folders_shown(page, "benchmarks.noise.rounds")
     assert "\n".join(rounds.table(folders)) in page
 
 

@@ -42,7 +42,7 @@ def scatter(rows: pd.DataFrame, reference: str, rounds: int) -> "pd.Series[float
 
 
 def costs(machines: Sequence[Machine]) -> Iterator[tuple[str, float, float]]:
-    """Of each workload, medians over contests: seconds until the first round, and of a round."""
+    """Of each workload, medians over contests in seconds: of all but the rounds, and of a round."""
     for workload in machines[0].workloads:
         begun, each = [], []
         for contest in (c for m in machines for c in m.contests(workload).values()):
@@ -71,10 +71,9 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
     yield ""
     yield f"| contender | {' | '.join(f'{count} rounds' for count in counts)} |"
     yield "|---" * (len(counts) + 1) + "|"
-    for key, row in found.iterrows():
-        workload, contender = key if isinstance(key, tuple) else ("", key)
-        told = " | ".join(f"{row[count]:.3f}" for count in counts)
-        yield f"| {contender} on {workload} | {told} |"
+    for key in found.index:
+        told = " | ".join(f"{sd:.3f}" for sd in found.loc[key])
+        yield f"| {key[1]} on {key[0]} | {told} |"
 
 
 def main() -> None:
