@@ -1,7 +1,7 @@
 """What weakens the conclusions, each said only because it was seen in the records."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from analysis.certificates import size
@@ -143,6 +143,22 @@ def virtual_machine(findings: Findings) -> Iterator[str]:
         yield (
             f"The machine is a {kind}: neighbours and the host's clock are out of sight. They need "
             "not slow all contenders alike, so intervals speak of the machine as it was meanwhile."
+        )
+
+
+def boots(findings: Findings) -> Iterator[str]:
+    """Older records do not know their boot, so nothing is said of them."""
+    found: dict[str, set[int]] = {}
+    for contest in findings.machine.records.contests:
+        system = contest.environment.get("system")
+        if boot := system.get("boot") if isinstance(system, Mapping) else None:
+            found.setdefault(boot, set()).add(contest.replicate)
+    if len(found) > 1:
+        numbers = listing(str(len(replicates)) for replicates in found.values())
+        yield (
+            f"The machine was started anew between replicates ({numbers} of them): what changed "
+            "with that, a virtual machine's host for instance, is in the intervals as far as "
+            "these few starts show it."
         )
 
 
@@ -292,6 +308,6 @@ LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
     smoke, stand_in, refused, gaps, other_reference, few_replicates, deviations,
     otherwise_timed,
     uncertified, other_optimisers, unequal,
-    losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, pages,
+    losses, weather, scatter, restless, unsteady, starved, switched, virtual_machine, boots, pages,
     frequency, code, versions,
 )  # fmt: skip

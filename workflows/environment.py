@@ -4,6 +4,7 @@ No host name, user name, path or serial number: the records are meant to be publ
 """
 
 import ctypes
+import hashlib
 import os
 import platform
 import re
@@ -166,7 +167,8 @@ def virtualisation() -> dict[str, Any]:
 
 
 def system() -> dict[str, Any]:
-    """The operating system, and whether it shuffles the memory of processes (0, 1, 2)."""
+    """The operating system, whether it shuffles the memory of processes (0, 1, 2), and which
+    start of it this is: a virtual machine may be on another host after the next."""
     name = f"macOS {platform.mac_ver()[0]}" if platform.mac_ver()[0] else platform.system()
     with suppress(OSError):
         name = platform.freedesktop_os_release().get("PRETTY_NAME", name)
@@ -176,7 +178,16 @@ def system() -> dict[str, Any]:
         "kernel": f"{platform.system()} {platform.release()}",
         "libc": " ".join(platform.libc_ver()).strip(),
         "address_space_randomisation": int(shuffled) if shuffled.isdigit() else NOT_READABLE,
+        "boot": boot(),
     }
+
+
+def boot() -> str:
+    """The same from one start of the system to its end, and never again."""
+    known = read("proc/sys/kernel/random/boot_id") or printed(
+        "sysctl", "-n", "kern.bootsessionuuid"
+    )
+    return hashlib.sha256(known.encode()).hexdigest()[:8] if known else NOT_READABLE
 
 
 def cuda_driver() -> str:

@@ -63,6 +63,10 @@ def virtual_in_a_word(contest: ContestRecord) -> None:
     contest.environment["virtualisation"] = "kvm"
 
 
+def started_anew(contest: ContestRecord) -> None:
+    contest.environment["system"] = {"boot": "before" if contest.replicate < 3 else "after"}
+
+
 def no_governor(contest: ContestRecord) -> None:
     contest.environment["cpu"]["governor"] = "not readable"
 
@@ -126,6 +130,7 @@ def test_pages_kept_by_cores(
         (other_configuration, "Contests ran under different configurations"),
         (virtual, "The machine is a docker container in a KVM virtual machine"),
         (virtual_in_a_word, "The machine is a kvm virtual machine"),
+        (started_anew, "The machine was started anew between replicates (2 and 5 of them)"),
         (no_governor, "Not readable here: governor."),
         (newer_version, "Versions changed between contests: versions.pytorch.torch"),
         (threads_changed, "Settings that changed between replicates: intra_threads"),

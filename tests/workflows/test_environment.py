@@ -121,6 +121,14 @@ def test_turbo(files, name, value, turbo):
     assert environment.turbo() == turbo
 
 
+def test_each_start_of_the_system_has_a_name_of_its_own(files):
+    found = []
+    for boot in ("before", "before", "after"):
+        files("proc/sys/kernel/random/boot_id", boot)
+        found.append(environment.boot())
+    assert found[0] == found[1] != found[2] != environment.read("proc/sys/kernel/random/boot_id")
+
+
 def test_a_system_without_these_files(files, monkeypatch):
     def refuse():
         raise NotImplementedError
@@ -138,6 +146,7 @@ def test_a_system_without_these_files(files, monkeypatch):
     assert found["memory"]["pages_kept_by_core"] == "not readable"
     assert found["system"]["address_space_randomisation"] == "not readable"
     assert found["virtualisation"]["machine"] == ""
+    assert found["system"]["boot"] == "not readable"
     json.dumps(found)
 
 
