@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.efficiency.__main__ import OURS, machine_time, table
-from benchmarks.noise import rounds
+from benchmarks.noise import pairing, rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
 from benchmarks.noise.slow import figures
@@ -57,6 +57,12 @@ def test_the_noise_page_has_the_table_of_rounds() -> None:
     assert "\n".join(rounds.table(folders)) in page
 
 
+def test_the_noise_page_has_the_table_of_pairing() -> None:
+    page = (ROOT / "docs/noise.md").read_text()
+    (folders,) = folders_shown(page, "benchmarks.noise.pairing")
+    assert "\n".join(pairing.table(folders)) in page
+
+
 def dealt(process: float, turn: float, replicates: int = 800) -> pd.DataFrame:
     """Two contenders in contests of eight rounds of three steady mini-batches."""
     random = np.random.default_rng(2)
@@ -78,6 +84,17 @@ def test_more_rounds_help_against_what_turns_do_and_not_against_what_processes_d
     assert one == pytest.approx(0.1 * np.sqrt(2), rel=0.1) and eight == pytest.approx(one)
     logs = rounds.log_ratios(turns, "pytorch", 4)
     assert len(logs) == 1600 and logs["log"].mean() == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_pairing_within_rounds_takes_out_what_rounds_share_and_nothing_else() -> None:
+    rows = dealt(0.0, 0.1)
+    keys = ["replicate", "round"]
+    burst = np.random.default_rng(3).normal(0, 0.5, (800, 9))[tuple(rows[keys].to_numpy().T)]
+    alone = pairing.scatters(rows, "pytorch").iloc[0]
+    assert alone["rounds"] == pytest.approx(alone["processes"], rel=0.15)
+    shared = pairing.scatters(rows.assign(ms=rows["ms"] * np.exp(burst)), "pytorch").iloc[0]
+    assert shared["rounds"] == pytest.approx(alone["rounds"])
+    assert shared["processes"] > 1.3 * alone["processes"]
 
 
 def test_slow_is_over_one_and_a_half_times_the_lower_quartile() -> None:

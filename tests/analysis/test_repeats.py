@@ -200,7 +200,9 @@ def test_how_often_intervals_are_apart_by_chance() -> None:
     assert chance_of_gap(7, 7, 0.95) == pytest.approx(apart, abs=4 * math.sqrt(0.0054 / 40_000))
 
 
-@pytest.mark.parametrize("name", ["repeats.md", "repeats-twelve-rounds.md"])
+@pytest.mark.parametrize(
+    "name", ["repeats.md", "repeats-twelve-rounds.md", "repeats-six-rounds.md"]
+)
 def test_the_committed_page_is_of_its_records(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
