@@ -196,14 +196,17 @@ def estimates(findings: Findings) -> str:
     study = findings.machine.study
     family = sum(row.p is not None for row in findings.comparisons)
     return (
-        "Of each process the median steady-state mini-batch counts. A ratio is the geometric "
-        f"mean over replicates of the ratio within a contest; its {percent(study.confidence)} "
-        "interval is Student's, on logarithms, with the replicate as the unit. P-values are "
-        "two-sided and corrected by Holm's method over all rows of the machine; intervals are "
-        f"not. Equivalent means that the whole interval lies within {percent(study.margin)} "
-        "either way. The smallest difference that could have been seen, and the replicates that "
-        "would see the margin, are for 80 % power and corrected too, by Holm's first step, the "
-        f"hardest: at a level of {1 - study.confidence:.2g}"
+        "A contender's time is the geometric mean over replicates of the median steady-state "
+        "mini-batch of a process. A ratio is the geometric mean over replicates of the ratio "
+        "within a contest. That is the median over all pairs of steady-state mini-batches, one of "
+        "each side, of the same round (Hodges and Lehmann's estimate), so that what both sides "
+        "felt cancels; it need not be the quotient of the two times shown. Its "
+        f"{percent(study.confidence)} interval is Student's, on logarithms, with the replicate as "
+        "the unit. P-values are two-sided and corrected by Holm's method over all rows of the "
+        "machine; intervals are not. Equivalent means that the whole interval lies within "
+        f"{percent(study.margin)} either way. The smallest difference that could have been seen, "
+        "and the replicates that would see the margin, are for 80 % power and corrected too, by "
+        f"Holm's first step, the hardest: at a level of {1 - study.confidence:.2g}"
         f"{f' / {family}' if family > 1 else ''} in each row."
     )
 

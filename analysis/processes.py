@@ -1,10 +1,11 @@
 """One row per process: what one contender showed in one replicate of one contest."""
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from analysis.hodges_lehmann import Floats, hodges_lehmann
 from analysis.study import PARTS, Machine, Seat, keyed
 
 COLUMNS = ["workload", "framework", "variant", "device", "threads"]
@@ -31,8 +32,8 @@ def uncontrolled(machine: Machine) -> pd.DataFrame:
 def processes(batches: pd.DataFrame) -> pd.DataFrame:
     """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
     and `q75` of transfer and step, medians of each part, the number of
-    `batches`; of warm-up their number and the very `first` mini-batch. `rounds` has the steady
-    times one by one, as a series with the round of each as its index."""
+    `batches`; of warm-up their number and the very `first` mini-batch. `rounds` has the
+    logarithms of the steady times one by one, an array for the number of each round."""
     batches = batches.sort_values([*COLUMNS, "replicate", "step"])
     keys = [*COLUMNS, "replicate"]
     steady = batches[~batches["warmup"]].groupby(keys)
@@ -49,9 +50,14 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
         }
     )
     table["rounds"] = pd.Series(
-        {key: rows.set_index("round")["ms"] for key, rows in steady}, dtype=object
+        {key: by_round(rows) for key, rows in steady}, dtype=object
     ).reindex(table.index)
     return table[table["batches"].notna()].reset_index()
+
+
+def by_round(rows: pd.DataFrame) -> dict[int, Floats]:
+    logs, rounds = np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy()
+    return {int(number): logs[rounds == number] for number in np.unique(rounds)}
 
 
 def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
@@ -65,15 +71,15 @@ def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
 
 
 def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
-    """Logarithms of the ratios of two seats' medians, by replicate, over the rounds in which
-    both were steady: weather that a round had is then on both sides or on neither."""
+    """Logarithms of the ratios of two seats' times, by replicate: Hodges and Lehmann's estimate
+    over the rounds in which both were steady, so that weather is on both sides or on neither."""
     found = {}
     for replicate in one.index.intersection(other.index):
-        sides: list[Any] = [rows.at[replicate, "rounds"] for rows in (one, other)]
-        shared = np.intersect1d(*(side.index for side in sides))
-        if len(shared):
-            medians = [float(side[side.index.isin(shared)].median()) for side in sides]
-            found[replicate] = np.log(medians[0] / medians[1])
+        own, base = (
+            cast("dict[int, Floats]", rows.at[replicate, "rounds"]) for rows in (one, other)
+        )
+        if shared := sorted(own.keys() & base.keys()):
+            found[replicate] = hodges_lehmann((own[number], base[number]) for number in shared)
     return pd.Series(found, dtype=float)
 
 

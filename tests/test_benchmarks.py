@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.loading import load as load_machines
+from analysis.processes import by_seat, processes, uncontrolled
+from analysis.processes import paired as paired_seats
+from analysis.study import Seat
 from benchmarks.efficiency.__main__ import OURS, machine_time, table
 from benchmarks.noise import pairing, rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
@@ -91,10 +95,25 @@ def test_pairing_within_rounds_takes_out_what_rounds_share_and_nothing_else() ->
     keys = ["replicate", "round"]
     burst = np.random.default_rng(3).normal(0, 0.5, (800, 9))[tuple(rows[keys].to_numpy().T)]
     alone = pairing.scatters(rows, "pytorch").iloc[0]
-    assert alone["rounds"] == pytest.approx(alone["processes"], rel=0.15)
     shared = pairing.scatters(rows.assign(ms=rows["ms"] * np.exp(burst)), "pytorch").iloc[0]
-    assert shared["rounds"] == pytest.approx(alone["rounds"])
+    for way in pairing.WAYS:
+        assert alone[way] == pytest.approx(alone["processes"], rel=0.15)
+        assert shared[way] == pytest.approx(alone[way])
     assert shared["processes"] > 1.3 * alone["processes"]
+
+
+def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
+    (folders,) = folders_shown((ROOT / "docs/noise.md").read_text(), "benchmarks.noise.pairing")
+    (machine,) = load_machines(folders[:1])
+    rows = uncontrolled(machine)
+    measured = by_seat(processes(rows))
+    found = pairing.scatters(rows, "pytorch")["batches"]
+    assert len(found)
+    for (_, workload, name), sd in found.items():
+        framework, variant, device, threads = name.split("/")
+        seat = Seat(workload, framework, variant, device, int(threads))
+        theirs = paired_seats(measured[seat], measured[seat._replace(framework="pytorch")])
+        assert sd == pytest.approx(theirs.std(ddof=1))
 
 
 def test_slow_is_over_one_and_a_half_times_the_lower_quartile() -> None:

@@ -24,10 +24,10 @@ Real studies cannot tell whether their intervals are right, as nobody knows the 
 {studies:,} studies are simulated for every scenario below, mini-batch by mini-batch, with a true
 ratio that is known: the default study's ten contenders in two workloads, five mini-batches of
 warm-up, twelve rounds of turns of six, of which two settle. It goes through the code
-of the report: a median per process, Student's interval over replicates, Holm's correction,
-verdicts. A method that is right says *faster* or *slower* of equal contenders in one row of
-twenty before correction, in one study of twenty after it, and its 95 % intervals cover the true
-ratio 95 times in 100.
+of the report: the median over pairs of mini-batches of a round, Student's interval over
+replicates, Holm's correction, verdicts. A method that is right says *faster* or *slower* of
+equal contenders in one row of twenty before correction, in one study of twenty after it, and its
+95 % intervals cover the true ratio 95 times in 100.
 
 Noise is drawn from a model ([noise.py](../analysis/simulation/noise.py)): what a process keeps from
 its start to its end, what all processes of a contest share, drift that all who take turns share,

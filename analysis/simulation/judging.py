@@ -1,10 +1,12 @@
 """From simulated mini-batches to verdicts, by the code that the report uses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.hodges_lehmann import differences
 from analysis.simulation.drawing import Array, Deal
 from analysis.statistics import Verdict, holm, students, verdict
 
@@ -22,6 +24,17 @@ def medians(logs: Array | Floats, deal: Deal) -> Floats:
     middle = steady.shape[-1] // 2
     low: Floats = steady[..., middle - 1 + steady.shape[-1] % 2].astype(float)
     found: Floats = np.logaddexp(low, steady[..., middle].astype(float)) - np.log(2)
+    return found
+
+
+def log_ratios(logs: Array, deal: Deal, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """As `paired` of analysis/processes.py, where every mini-batch dealt as steady is: (contests,
+    contenders, mini-batches) to (contests, pairs)."""
+    rounds = logs[..., deal.steady].reshape(*logs.shape[:2], deal.rounds, -1)
+    found = np.empty((len(logs), len(pairs)))
+    for place, (one, other) in enumerate(pairs):
+        apart = differences(rounds[:, one], rounds[:, other])
+        found[:, place] = np.median(apart.reshape(len(logs), -1), axis=1)
     return found
 
 

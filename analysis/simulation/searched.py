@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.hodges_lehmann import hodges_lehmann
 from analysis.segments import Scatter
 from analysis.simulation.drawing import Array, Deal, draw
 from analysis.simulation.judging import ALPHA, Bools, Floats, judge
@@ -106,9 +107,10 @@ def ratios(logs: Array, steady: Bools, deal: Deal, one: int, other: int) -> Floa
     found = np.empty(len(logs))
     for contest, (own, counts) in enumerate(zip(logs.astype(float), steady, strict=True)):
         shared = np.intersect1d(deal.round[counts[one]], deal.round[counts[other]])
-        both = np.isin(deal.round, shared)
-        sides = [np.median(np.exp(own[side, counts[side] & both])) for side in (one, other)]
-        found[contest] = np.log(sides[0] / sides[1])
+        found[contest] = hodges_lehmann(
+            (own[one, counts[one] & here], own[other, counts[other] & here])
+            for here in (deal.round == number for number in shared)
+        )
     return found
 
 

@@ -118,7 +118,7 @@ def staged(validation: Validation) -> str:
 def searched(validation: Validation) -> str:
     return (
         "## With steady state searched for\n\nThe report looks for each process's steady state "
-        "before it takes a median, and gives a contender without one no ratio. Searching takes "
+        "before it compares, and gives a contender without one no ratio. Searching takes "
         f"far longer than all else, so this is of {-(-validation.studies // FEWEST):,} studies of "
         "equal contenders under the fitted noise. In the first row every process is steady after "
         "the warm-up as dealt. In the second, the references, four of ten contenders, take "

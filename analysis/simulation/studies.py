@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 
 from analysis.simulation.drawing import Deal, draw
-from analysis.simulation.judging import Floats, medians
+from analysis.simulation.judging import Floats, log_ratios
 from analysis.simulation.noise import Noise
 from analysis.simulation.scenarios import WORKLOADS, Scenario
 
@@ -26,9 +26,8 @@ def studies(
         for workload in range(WORKLOADS):
             setup = scenario.build(fits, WORKLOADS * portion + workload)
             logs = draw(setup.noises, setup.times, deal, here * replicates, random)
-            times = medians(logs, deal).reshape(here, replicates, -1)
             one, other = np.array(setup.pairs).T
-            ratios.append(times[..., one] - times[..., other])
+            ratios.append(log_ratios(logs, deal, setup.pairs).reshape(here, replicates, -1))
             own = np.log(setup.times) + [noise.slow * noise.slowed for noise in setup.noises]
             truths.append(own[one] - own[other])
         yield np.concatenate(ratios, axis=2), np.concatenate(truths)

@@ -10,7 +10,15 @@ from pathlib import Path
 import pandas as pd
 from scipy import stats
 
-from benchmarks.noise.scatter import STATISTICS, by_round, log_ratios, paired, scatter, steady
+from benchmarks.noise.scatter import (
+    STATISTICS,
+    by_batch,
+    by_turn,
+    log_ratios,
+    paired,
+    scatter,
+    steady,
+)
 from benchmarks.noise.ways import WAYS
 
 BASE = "turns"
@@ -50,8 +58,9 @@ def statistics_table(rows: pd.DataFrame) -> Iterator[str]:
     for name, statistic in STATISTICS.items():
         sds = [log_ratios(own, statistic, settle).std(ddof=1) for settle in kept]
         yield f"| {name} | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
-    sds = [by_round(own, settle).std(ddof=1) for settle in kept]
-    yield "| median of rounds, paired | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
+    for name, way in (("median of rounds, paired", by_turn), ("pairs within rounds", by_batch)):
+        sds = [way(own, settle).std(ddof=1) for settle in kept]
+        yield f"| {name} | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
 
 
 def main() -> None:

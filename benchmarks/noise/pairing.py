@@ -1,5 +1,6 @@
 """Whether comparing within rounds scatters less: the log-ratio of a replicate as the median over
-rounds of what the turns of one round say, against the ratio of the processes' medians.
+rounds of what the medians of a round's turns say, or as Hodges and Lehmann's estimate, as reports
+have it, against the ratio of the processes' medians.
 
 `python -m benchmarks.noise.pairing FOLDER...`, each one machine's records.
 """
@@ -11,41 +12,59 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.hodges_lehmann import Floats, hodges_lehmann
 from analysis.loading import load
-from analysis.processes import uncontrolled
+from analysis.processes import by_round, uncontrolled
 from benchmarks.noise.rounds import REPLICATE, log_ratios
+
+WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}
 
 
 def scatters(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Standard deviation over replicates of each contender's log-ratio to the reference, both
-    ways: `processes` and `rounds`."""
+    """Standard deviation over replicates of each contender's log-ratio to the reference:
+    `processes`, from their medians, and within rounds, of `turns` and of `batches`."""
     keys = [*REPLICATE, "contender"]
-    ways = {
-        "processes": log_ratios(rows, reference, int(rows["round"].max())),
-        "rounds": log_ratios(rows, reference, 1),
+    processes = log_ratios(rows, reference, int(rows["round"].max())).set_index(keys)
+    turns = log_ratios(rows, reference, 1).groupby(keys)["log"].median()
+    steady = rows[~rows["warmup"]].groupby(keys)
+    rounds = {key: by_round(process) for key, process in steady}
+    batches = {
+        key: estimate(rounds[key], rounds[(*key[:-1], f"{reference}/{rest}")])
+        for key, rest in processes["rest"].items()
     }
-    one = {way: pairs.groupby(keys)["log"].median() for way, pairs in ways.items()}
-    by = ["study", "workload", "contender"]
-    return pd.DataFrame({way: logs.groupby(by).std(ddof=1) for way, logs in one.items()})
+    one = {
+        "processes": processes["log"],
+        "turns": turns,
+        "batches": pd.Series(batches).rename_axis(keys),
+    }
+    return pd.DataFrame(one).groupby(["study", "workload", "contender"]).std(ddof=1)
+
+
+def estimate(one: dict[int, Floats], other: dict[int, Floats]) -> float:
+    return hodges_lehmann((one[number], other[number]) for number in one.keys() & other.keys())
 
 
 def table(folders: Sequence[Path]) -> Iterator[str]:
     """Of each study the geometric mean over comparisons, on one thread and on several."""
-    yield "| records | threads | comparisons | scatter within rounds over that of processes |"
-    yield "|---|---|---|---|"
+    yield f"| records | threads | comparisons | {' | '.join(WAYS.values())} |"
+    yield "|---" * (3 + len(WAYS)) + "|"
     everything = []
     for folder in folders:
         (machine,) = load([folder])
         found = scatters(uncontrolled(machine), machine.study.reference)
         several = ~found.index.get_level_values("contender").str.endswith("/1")
-        change = np.log(found["rounds"] / found["processes"])
+        change = np.log(found[[*WAYS]].div(found["processes"], axis=0))
         for threads, those in (("1", change[~several]), ("several", change[several])):
             if len(those):
                 where = "/".join(folder.parts[-4:-2])
-                yield f"| {where} | {threads} | {len(those)} | {np.exp(those.mean()):.2f} |"
+                yield f"| {where} | {threads} | {len(those)} | {means(those)} |"
         everything.append(change)
     change = pd.concat(everything)
-    yield f"| all | | {len(change)} | {np.exp(change.mean()):.2f} |"
+    yield f"| all | | {len(change)} | {means(change)} |"
+
+
+def means(change: pd.DataFrame) -> str:
+    return " | ".join(f"{mean:.2f}" for mean in np.exp(change.mean()))
 
 
 def main() -> None:

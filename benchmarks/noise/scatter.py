@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.hodges_lehmann import hodges_lehmann
+from analysis.processes import by_round
+
 SETTLE = 2  # first mini-batches of a turn that do not count, as in a study
 CONFIDENCE = 0.95
 
@@ -56,10 +59,19 @@ def log_ratios(
     return sides[1] - sides[0]
 
 
-def by_round(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
+def by_turn(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
     """The median over rounds of the log-ratio of a round's two medians: what was the same
     for both while a round lasted drops out."""
     return paired(rows, settle).groupby("replicate").median()
+
+
+def by_batch(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
+    """As a report has it: Hodges and Lehmann's estimate, of pairs of mini-batches in a round."""
+    found = {}
+    for replicate, pair in steady(rows, settle).groupby("replicate"):
+        first, second = (by_round(own) for _, own in pair.groupby("side"))
+        found[replicate] = hodges_lehmann((second[n], first[n]) for n in first)
+    return pd.Series(found)
 
 
 def paired(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":

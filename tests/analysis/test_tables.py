@@ -51,19 +51,19 @@ def test_planted_ratios_are_recovered(findings: Findings) -> None:
 
 
 def test_ratio_is_the_geometric_mean_of_the_contests_ratios(findings: Findings) -> None:
-    """Each of them of medians over the rounds in which both sides are steady."""
+    """Each of them the median over the pairs of steady mini-batches of a round."""
     batches = findings.batches
     steady = batches[~batches["warmup"] & (batches["workload"] == "mlp")]
     logs = []
     for _, contest in steady.groupby("replicate"):
-        sides = [contest[contest["contender"] == f"{name}/tuned/cpu/2"]
-                 for name in ("tensorflow", "pytorch")]  # fmt: skip
-        shared = set(sides[0]["round"]) & set(sides[1]["round"])
         one, other = (
-            (rows["transfer_ns"] + rows["step_ns"])[rows["round"].isin(shared)].median()
-            for rows in sides
+            contest[contest["contender"] == f"{name}/tuned/cpu/2"].assign(
+                ns=lambda rows: rows["transfer_ns"] + rows["step_ns"]
+            )
+            for name in ("tensorflow", "pytorch")
         )
-        logs.append(math.log(one / other))
+        pairs = one.merge(other, on="round")
+        logs.append(np.median(np.log(pairs["ns_x"] / pairs["ns_y"])))
     assert row(findings, "mlp", "tuned", 2).ratio == pytest.approx(math.exp(np.mean(logs)))
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.processes import by_seat, logs, processes, sound
+from analysis.processes import by_seat, logs, paired, processes, sound
 from analysis.simulation.conditions import facts
 from analysis.simulation.drawing import Deal
-from analysis.simulation.judging import judge, medians, verdicts
-from analysis.simulation.searched import ratios as paired
+from analysis.simulation.judging import judge, log_ratios, medians, verdicts
+from analysis.simulation.searched import ratios as searched_ratios
 from analysis.simulation.searched import search
 from analysis.statistics import student, students
 from analysis.study import Seat
@@ -40,6 +40,20 @@ def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
             assert mine[:, place] == pytest.approx(theirs.to_numpy(), abs=2e-6)
 
 
+@pytest.mark.parametrize("turn", [6, 7])
+def test_log_ratios_are_those_of_pairs(tmp_path: Path, turn: int) -> None:
+    recipe = Recipe(turn=turn, rounds=7, replicates=3)
+    machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
+    found = by_seat(processes(sound(machine)))
+    for workload, own in drawn.items():
+        seats = [found[Seat.of(workload, contender)] for contender in recipe.contenders]
+        pairs = [(0, 1), (5, 2)]
+        mine = log_ratios(own, Deal(rounds=7, turn=turn), pairs)
+        for place, (one, other) in enumerate(pairs):
+            theirs = paired(seats[one], seats[other])
+            assert mine[:, place] == pytest.approx(theirs.to_numpy(), abs=2e-6)
+
+
 @pytest.mark.parametrize("cv", [0.003, 0.03])
 def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
     """Ratio, interval, p, Holm's p and verdict of every row of a whole study, with the rows in
@@ -56,7 +70,7 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
             for framework in (row.framework, row.reference)
         )
         steady, _ = search(drawn[row.workload], deal, CORES)
-        ratios.append(paired(drawn[row.workload], steady, deal, one, other))
+        ratios.append(searched_ratios(drawn[row.workload], steady, deal, one, other))
     mine = judge(np.array(ratios).T[None])
     said, adjusted = verdicts(mine)
     for place, row in enumerate(rows):
