@@ -41,7 +41,7 @@ turn and of a process, with tails as heavy as in the records. It is fitted to re
 python -m analysis.simulation validate
 ```
 
-The first command fits the model anew, the second writes this page, in a few minutes of one
+The first command fits the model anew, the second writes this page, in some twenty minutes of one
 core, and ends with an error if a demand is not met. Seeds are fixed, so that the page is the same
 every time. Brackets are 95 % intervals (Clopper and Pearson's, with rows of one study counted as
 less where they err together).
