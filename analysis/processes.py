@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from analysis.hodges_lehmann import Floats, hodges_lehmann
+from analysis.hodges_lehmann import Floats, by_round, hodges_lehmann
 from analysis.study import PARTS, Machine, Seat, keyed
 
 COLUMNS = ["workload", "framework", "variant", "device", "threads"]
@@ -49,15 +49,15 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
             "first": everything["ms"].first(),
         }
     )
-    table["rounds"] = pd.Series(
-        {key: by_round(rows) for key, rows in steady}, dtype=object
-    ).reindex(table.index)
+    table["rounds"] = pd.Series({key: rounds(rows) for key, rows in steady}, dtype=object).reindex(
+        table.index
+    )
     return table[table["batches"].notna()].reset_index()
 
 
-def by_round(rows: pd.DataFrame) -> dict[int, Floats]:
-    logs, rounds = np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy()
-    return {int(number): logs[rounds == number] for number in np.unique(rounds)}
+def rounds(rows: pd.DataFrame) -> dict[int, Floats]:
+    """Logarithms of the times of one process."""
+    return by_round(np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy())
 
 
 def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
@@ -75,11 +75,10 @@ def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
     over the rounds in which both were steady, so that weather is on both sides or on neither."""
     found = {}
     for replicate in one.index.intersection(other.index):
-        own, base = (
-            cast("dict[int, Floats]", rows.at[replicate, "rounds"]) for rows in (one, other)
-        )
-        if shared := sorted(own.keys() & base.keys()):
-            found[replicate] = hodges_lehmann((own[number], base[number]) for number in shared)
+        sides = (rows.at[replicate, "rounds"] for rows in (one, other))
+        log_ratio = hodges_lehmann(*(cast("dict[int, Floats]", side) for side in sides))
+        if log_ratio is not None:
+            found[replicate] = log_ratio
     return pd.Series(found, dtype=float)
 
 

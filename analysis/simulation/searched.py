@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.hodges_lehmann import hodges_lehmann
+from analysis.hodges_lehmann import by_round, hodges_lehmann
 from analysis.segments import Scatter
 from analysis.simulation.drawing import Array, Deal, draw
 from analysis.simulation.judging import ALPHA, Bools, Floats, judge
@@ -106,11 +106,10 @@ def ratios(logs: Array, steady: Bools, deal: Deal, one: int, other: int) -> Floa
     """As `analysis.processes.paired`: of each contest, over the rounds that both sides share."""
     found = np.empty(len(logs))
     for contest, (own, counts) in enumerate(zip(logs.astype(float), steady, strict=True)):
-        shared = np.intersect1d(deal.round[counts[one]], deal.round[counts[other]])
-        found[contest] = hodges_lehmann(
-            (own[one, counts[one] & here], own[other, counts[other] & here])
-            for here in (deal.round == number for number in shared)
+        log_ratio = hodges_lehmann(
+            *(by_round(own[side, counts[side]], deal.round[counts[side]]) for side in (one, other))
         )
+        found[contest] = np.nan if log_ratio is None else log_ratio
     return found
 
 

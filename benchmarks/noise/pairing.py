@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.hodges_lehmann import Floats, hodges_lehmann
+from analysis.hodges_lehmann import hodges_lehmann
 from analysis.loading import load
-from analysis.processes import by_round, uncontrolled
+from analysis.processes import rounds, uncontrolled
 from benchmarks.noise.rounds import REPLICATE, log_ratios
 
 WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}
@@ -27,9 +27,9 @@ def scatters(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     processes = log_ratios(rows, reference, int(rows["round"].max())).set_index(keys)
     turns = log_ratios(rows, reference, 1).groupby(keys)["log"].median()
     steady = rows[~rows["warmup"]].groupby(keys)
-    rounds = {key: by_round(process) for key, process in steady}
+    logs = {key: rounds(process) for key, process in steady}
     batches = {
-        key: estimate(rounds[key], rounds[(*key[:-1], f"{reference}/{rest}")])
+        key: hodges_lehmann(logs[key], logs[(*key[:-1], f"{reference}/{rest}")])
         for key, rest in processes["rest"].items()
     }
     one = {
@@ -38,10 +38,6 @@ def scatters(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
         "batches": pd.Series(batches).rename_axis(keys),
     }
     return pd.DataFrame(one).groupby(["study", "workload", "contender"]).std(ddof=1)
-
-
-def estimate(one: dict[int, Floats], other: dict[int, Floats]) -> float:
-    return hodges_lehmann((one[number], other[number]) for number in one.keys() & other.keys())
 
 
 def table(folders: Sequence[Path]) -> Iterator[str]:

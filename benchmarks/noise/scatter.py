@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.hodges_lehmann import hodges_lehmann
-from analysis.processes import by_round
+from analysis.processes import rounds
 
 SETTLE = 2  # first mini-batches of a turn that do not count, as in a study
 CONFIDENCE = 0.95
@@ -69,8 +69,8 @@ def by_batch(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
     """As a report has it: Hodges and Lehmann's estimate, of pairs of mini-batches in a round."""
     found = {}
     for replicate, pair in steady(rows, settle).groupby("replicate"):
-        first, second = (by_round(own) for _, own in pair.groupby("side"))
-        found[replicate] = hodges_lehmann((second[n], first[n]) for n in first)
+        first, second = (rounds(own) for _, own in pair.groupby("side"))
+        found[replicate] = hodges_lehmann(second, first)
     return pd.Series(found)
 
 

@@ -6,7 +6,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from analysis.hodges_lehmann import Floats, differences, hodges_lehmann
+from analysis import hodges_lehmann as module
+from analysis.hodges_lehmann import Floats, by_round, differences
 
 Rounds = list[tuple[Floats, Floats]]
 
@@ -14,6 +15,11 @@ Rounds = list[tuple[Floats, Floats]]
 def rounds(seed: int = 1, sizes: tuple[tuple[int, int], ...] = ((3, 4), (1, 2), (5, 5))) -> Rounds:
     random = np.random.default_rng(seed)
     return [(random.normal(2, 1, n), random.normal(1, 1, m)) for n, m in sizes]
+
+
+def hodges_lehmann(sides: Rounds) -> float | None:
+    one, other = (dict(enumerate(side)) for side in zip(*sides, strict=True))
+    return module.hodges_lehmann(one, other)
 
 
 def swapped(sides: Rounds) -> Rounds:
@@ -27,7 +33,7 @@ def test_it_is_the_median_of_all_differences_in_a_round() -> None:
 
 
 def test_neither_side_is_favoured() -> None:
-    assert hodges_lehmann(swapped(rounds())) == pytest.approx(-hodges_lehmann(rounds()))
+    assert hodges_lehmann(swapped(rounds())) == pytest.approx(-(hodges_lehmann(rounds()) or 0))
 
 
 def test_what_both_sides_felt_in_a_round_drops_out_and_a_difference_comes_in_whole() -> None:
@@ -35,7 +41,7 @@ def test_what_both_sides_felt_in_a_round_drops_out_and_a_difference_comes_in_who
         (one + felt + 0.25, other + felt)
         for (one, other), felt in zip(rounds(), (9, -4, 0), strict=True)
     ]
-    assert hodges_lehmann(weather) == pytest.approx(hodges_lehmann(rounds()) + 0.25)
+    assert hodges_lehmann(weather) == pytest.approx((hodges_lehmann(rounds()) or 0) + 0.25)
 
 
 def test_a_jump_of_one_side_moves_it_less_than_a_ratio_of_medians() -> None:
@@ -51,3 +57,11 @@ def test_differences_are_along_the_last_axis() -> None:
     found = differences(one, other)
     assert found.shape == (2, 2, 3, 2)
     assert found[1, 0, 2, 1] == one[1, 0, 2] - other[1, 0, 1]
+
+
+def test_only_rounds_that_both_sides_have_count() -> None:
+    one = by_round(np.array([1.0, 2.0, 9.0]), np.array([4, 4, 5]))
+    other = by_round(np.array([7.0, 1.0]), np.array([3, 4]))
+    assert {number: values.tolist() for number, values in one.items()} == {4: [1, 2], 5: [9]}
+    assert module.hodges_lehmann(one, other) == 0.5
+    assert module.hodges_lehmann({5: one[5]}, other) is None

@@ -201,7 +201,13 @@ def test_how_often_intervals_are_apart_by_chance() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["repeats.md", "repeats-twelve-rounds.md", "repeats-six-rounds.md"]
+    "name",
+    [
+        "repeats.md",
+        "repeats-eight-replicates.md",
+        "repeats-twelve-rounds.md",
+        "repeats-six-rounds.md",
+    ],
 )
 def test_the_committed_page_is_of_its_records(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
