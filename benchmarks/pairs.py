@@ -1,5 +1,6 @@
 """A pair of contenders, run outside a study: the rows of both, as a contest would keep them."""
 
+import math
 import os
 import random
 import shlex
@@ -20,6 +21,7 @@ from workflows.plan import PlannedContender
 from workflows.process import WorkerProcess
 
 TIMEOUT_S = 600.0
+MINOR_FAULTS = 7  # of /proc/PID/stat, after the name
 
 
 def contender(text: str) -> PlannedContender:
@@ -34,7 +36,7 @@ def contender(text: str) -> PlannedContender:
 def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd.DataFrame:
     """Start both, in this order, warm both up, and deal the turns, who goes first drawn anew
     in each round: a row per mini-batch, `side` 0 or 1, `round` 0 for the warm-up; times in
-    milliseconds."""
+    milliseconds, and the page faults of the whole turn, where the system tells."""
     chance = random.Random(seed)
     if way.variant:
         pair = [one.model_copy(update={"variant": way.variant}) for one in pair]
@@ -55,14 +57,26 @@ def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd
             worker.ask("build", TIMEOUT_S, variant=one.variant)
         for number in range(way.rounds + 1):
             for side in chance.sample((0, 1), 2):
-                answer = workers[side].ask("turn", TIMEOUT_S, **turn(way, number, pair[side]))
-                rows.append(pd.DataFrame(answer).assign(side=side, round=number))
+                worker = workers[side]
+                before = page_faults(worker.process.pid)
+                answer = worker.ask("turn", TIMEOUT_S, **turn(way, number, pair[side]))
+                faults = page_faults(worker.process.pid) - before
+                rows.append(pd.DataFrame(answer).assign(side=side, round=number, faults=faults))
         for worker in workers:
             worker.dismiss()
     table = pd.concat(rows, ignore_index=True)
     table["ms"] = (table["transfer_ns"] + table["step_ns"]) / 1e6
     table["place"] = table.groupby(["side", "round"]).cumcount()
-    return table[["side", "round", "place", "ms"]]
+    return table[["side", "round", "place", "ms", "faults"]]
+
+
+def page_faults(pid: int) -> float:
+    """Minor ones of a process so far, without its children's; not a number where not told."""
+    path = Path(f"/proc/{pid}/stat")
+    if not path.exists():
+        return math.nan
+    after_name = path.read_text().rpartition(")")[2].split()  # which may have spaces, proc(5)
+    return float(after_name[MINOR_FAULTS])
 
 
 def turn(way: Way, number: int, one: PlannedContender) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The benchmarks' pages are of their records, and their code runs."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -13,13 +14,14 @@ from analysis.processes import by_seat, processes, uncontrolled
 from analysis.processes import paired as paired_seats
 from analysis.study import Seat
 from benchmarks.efficiency.__main__ import OURS, machine_time, table
-from benchmarks.noise import pairing, rounds
+from benchmarks.efficiency.measure import judged
+from benchmarks.noise import faults, pairing, rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
 from benchmarks.noise.slow import figures
 from benchmarks.noise.slow import table as slow_table
 from benchmarks.noise.ways import WAYS
-from benchmarks.pairs import contender, kernel, run
+from benchmarks.pairs import contender, kernel, page_faults, run
 from frameworks.workloads import load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import ROOT
@@ -42,6 +44,15 @@ def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
     assert "\n".join(table(pd.read_csv(path))) in (ROOT / "docs/efficiency.md").read_text()
 
 
+@pytest.mark.parametrize("path", EFFICIENCY, ids=lambda path: path.stem)
+def test_recorded_contests_are_judged_from_their_mini_batches(path: Path) -> None:
+    estimates = pd.read_csv(path)
+    recorded = estimates[estimates["method"] == OURS].set_index("cycle")["log_ratio"]
+    batches = pd.read_parquet(path.with_suffix(".parquet"))
+    for cycle, rows in batches.groupby("cycle"):
+        assert judged(rows) == pytest.approx(recorded[cycle], abs=1e-5)
+
+
 def folders_shown(page: str, module: str) -> list[list[Path]]:
     """Those that the module's command on the page names, a list after each option."""
     (words,) = re.findall(rf"^python -m {module} (.*?)^```", page, re.M | re.S)
@@ -59,6 +70,13 @@ def test_the_noise_page_has_the_table_of_rounds() -> None:
     page = (ROOT / "docs/noise.md").read_text()
     (folders,) = folders_shown(page, "benchmarks.noise.rounds")
     assert "\n".join(rounds.table(folders)) in page
+
+
+def test_the_noise_page_tells_of_page_faults() -> None:
+    path = ROOT / "benchmarks/noise/records/page-faults/pytorch-default-1-thread.parquet"
+    page = " ".join((ROOT / "docs/noise.md").read_text().split())
+    for line in faults.told(pd.read_parquet(path)):
+        assert line in page
 
 
 def test_the_noise_page_has_the_table_of_pairing() -> None:
@@ -148,6 +166,28 @@ def test_where_scatter_comes_from_is_told_apart() -> None:
     assert found.sd_low < found.sd < found.sd_high and found.mean_low < 0 < found.mean_high
 
 
+def test_times_that_go_with_page_faults_are_told_from_those_that_do_not() -> None:
+    rows = made_up(between=0.05, within=0.01)
+    medians = rows.groupby(["replicate", "side"])["ms"].transform("median")
+    with_them = rows.assign(faults=6 * 1000 * medians)
+    assert faults.by_process(with_them).median() == pytest.approx(1000 * medians.median(), rel=0.01)
+    going = faults.log_ratios(with_them)
+    assert going["faults"].corr(going["ms"]) > 0.95
+    (*_, line) = faults.told(with_them)
+    assert "r 1.00" in line and "is 0.050; 0.00" in line
+    chance = np.random.default_rng(2).uniform(6000, 12000, 800)
+    apart = faults.log_ratios(rows.assign(faults=chance[2 * rows["replicate"] + rows["side"]]))
+    assert abs(apart["faults"].corr(apart["ms"])) < 0.15
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_page_faults_are_those_of_pages_touched() -> None:
+    before = page_faults(os.getpid())
+    touched = np.ones(64 * 2**20, dtype=np.uint8)  # too large for what was freed before
+    assert page_faults(os.getpid()) - before >= touched.size / 2**21  # huge ones, if the system's
+    assert np.isnan(page_faults(2**30))
+
+
 def test_machine_time_grows_with_scatter_and_cost() -> None:
     rows = pd.DataFrame({"log_ratio": [-0.1, 0.1] * 10, "seconds": 5.0})
     assert machine_time(rows.assign(seconds=10.0)) == pytest.approx(2 * machine_time(rows))
@@ -167,7 +207,7 @@ def test_a_pair_is_dealt_in_its_way(abacus: str, tmp_path: Path, way: str) -> No
     one = contender("abacus/default/cpu/1")
     rows = run((one, one), WAYS[way], tmp_path, seed=1)
     assert rows.groupby(["side", "round"]).size().tolist() == [5, *[6] * 8] * 2
-    assert (rows["ms"] > 0).all()
+    assert (rows["ms"] > 0).all() and (rows["faults"] >= 0).all()
 
 
 def test_the_kernel_gets_its_settings_back(tmp_path: Path) -> None:

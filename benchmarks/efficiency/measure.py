@@ -8,19 +8,26 @@ import argparse
 import math
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from analysis.hodges_lehmann import hodges_lehmann
+from analysis.processes import rounds
 from benchmarks.noise.ways import WAYS
 from benchmarks.pairs import TIMEOUT_S, contender, run
 from workflows.company import cores_for
+from workflows.configuration import ContestEntry
 from workflows.lock import machine_lock
 from workflows.machine import available_cores
 from workflows.plan import PlannedContender
 from workflows.process import WorkerProcess
 from workflows.progress import Progress
 
+COUNTS = ContestEntry()  # a study's defaults
+CONTEST = replace(WAYS["turns"], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)
+SMALL = ("cycle", "side", "round", "place")
 WARMUP = 5
 LONG = 150  # mini-batches of a process that runs alone
 VALUES, VALUE_MS = 3, 100.0  # pyperf's: so many values a process, each of about 100 ms, and one
@@ -29,13 +36,21 @@ VALUES, VALUE_MS = 3, 100.0  # pyperf's: so many values a process, each of about
 
 def turns(
     pair: tuple[PlannedContender, PlannedContender], data: Path, seed: int
-) -> dict[str, float]:
-    """One contest, as a study holds it."""
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """One contest, as a study holds it and a report judges it; and its mini-batches, by side."""
     begin = time.monotonic()
-    rows = run(pair, WAYS["turns"], data, seed)
+    rows = run(pair, CONTEST, data, seed)
     seconds = time.monotonic() - begin
-    medians = rows[(rows["round"] > 0) & (rows["place"] >= 2)].groupby("side")["ms"].median()
-    return {"log_ratio": math.log(medians[1] / medians[0]), "seconds": seconds}
+    return {"log_ratio": judged(rows), "seconds": seconds}, rows
+
+
+def judged(rows: pd.DataFrame) -> float:
+    """The logarithm of how many times as long the second side's mini-batches take."""
+    steady = rows[(rows["round"] > 0) & (rows["place"] >= COUNTS.settle)]
+    one, other = (rounds(steady[steady["side"] == side]) for side in (0, 1))
+    log_ratio = hodges_lehmann(other, one)
+    assert log_ratio is not None  # both have all rounds
+    return log_ratio
 
 
 def alone(one: PlannedContender, data: Path, values: bool) -> dict[str, float]:
@@ -64,15 +79,17 @@ def times(answer: dict[str, list[int]]) -> "pd.Series[float]":
 
 def cycle(
     pair: tuple[PlannedContender, PlannedContender], data: Path, number: int
-) -> list[dict[str, object]]:
+) -> tuple[list[dict[str, object]], pd.DataFrame]:
     """One estimate by each method, the methods in random order and so are the sides, which
-    gives the others the benefit of alternating processes."""
-    chance, found = random.Random(number), []
+    gives the others the benefit of alternating processes; and the contest's mini-batches."""
+    chance, found, batches = random.Random(number), [], pd.DataFrame()
     for method in chance.sample(("turns", "long", "values"), 3):
         if method == "turns":
             swapped = chance.random() < 0.5
-            estimate = turns(pair[::-1] if swapped else pair, data, number)
-            estimate["log_ratio"] *= -1 if swapped else 1
+            estimate, batches = turns(pair[::-1] if swapped else pair, data, number)
+            if swapped:
+                estimate["log_ratio"] *= -1
+                batches["side"] = 1 - batches["side"]
             found.append({"method": "contests in turns", **estimate})
             continue
         sides = {side: alone(pair[side], data, method == "values")
@@ -86,7 +103,7 @@ def cycle(
         by_run = math.log(sides[1]["seconds"] / sides[0]["seconds"])
         found.append({"method": "repeated whole runs (as hyperfine)", "log_ratio": by_run,
                       "seconds": seconds})  # fmt: skip
-    return found
+    return found, batches
 
 
 def main() -> None:
@@ -96,22 +113,33 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="a prepared workload's folder")
     parser.add_argument("--pair", nargs=2, required=True, help="framework/variant/device/threads")
     parser.add_argument("--cycles", type=int, default=24)
-    parser.add_argument("--out", type=Path, required=True, help="a CSV file, made or replaced")
+    parser.add_argument(
+        "--out", type=Path, required=True,
+        help="a CSV file, made or replaced; contests' mini-batches go beside it, as Parquet",
+    )  # fmt: skip
     arguments = parser.parse_args()
     one, other = map(contender, arguments.pair)
-    rows: list[dict[str, object]] = []
-    with Progress(arguments.cycles, " and ".join(arguments.pair)) as progress:
+    pair = " and ".join(arguments.pair)
+    estimates: list[dict[str, object]] = []
+    contests: list[pd.DataFrame] = []
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    with Progress(arguments.cycles, pair) as progress:
         for number in range(1, arguments.cycles + 1):
             progress.update(number - 1, f"cycle {number}/{arguments.cycles}")
             with machine_lock(progress.note):
-                rows += [
-                    {"cycle": number, **row} for row in cycle((one, other), arguments.data, number)
-                ]
-    table = pd.DataFrame(rows).assign(
-        workload=arguments.data.name, pair=" and ".join(arguments.pair)
-    )
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(arguments.out, index=False, float_format="%.6g")
+                found, batches = cycle((one, other), arguments.data, number)
+            estimates += [{"cycle": number, **row} for row in found]
+            contests.append(batches.assign(cycle=number))
+            keep(estimates, contests, arguments.out, workload=arguments.data.name, pair=pair)
+
+
+def keep(
+    estimates: list[dict[str, object]], contests: list[pd.DataFrame], path: Path, **names: str
+) -> None:
+    """All there is so far: a run that is stopped leaves its whole cycles."""
+    pd.DataFrame(estimates).assign(**names).to_csv(path, index=False, float_format="%.6g")
+    table = pd.concat(contests).astype({"ms": "float32", **dict.fromkeys(SMALL, "int16")})
+    table.to_parquet(path.with_suffix(".parquet"), index=False)
 
 
 if __name__ == "__main__":

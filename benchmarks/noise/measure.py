@@ -15,6 +15,7 @@ from benchmarks.pairs import contender, run
 from workflows.lock import machine_lock
 from workflows.progress import Progress
 
+FLOATS = ("ms", "faults")
 SMALL = ("side", "round", "place", "replicate")
 
 
@@ -30,7 +31,8 @@ def measure(data: Path, name: str, ways: list[str], replicates: int, seed: int) 
                     found = run((one, one), WAYS[way], data, seed=1000 * replicate + number)
                 rows.append(found.assign(way=way, replicate=replicate))
     table = pd.concat(rows).assign(contender=name, workload=data.name)
-    return table.astype({"ms": "float32", **dict.fromkeys(SMALL, "int16")}).round({"ms": 4})
+    types = dict.fromkeys(FLOATS, "float32") | dict.fromkeys(SMALL, "int16")
+    return table.astype(types).round({"ms": 4})
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ class Way:
 WAYS = {
     way.name: way
     for way in (
-        Way("turns", "as in a contest: same core, 8 turns of 6, rebuilt where that is cheap"),
+        Way("turns", "as in a contest, but 8 turns of 6: same core, rebuilt where that is cheap"),
         Way("unpinned", "not pinned", pinned=False),
         Way("cores-of-their-own", "each pinned to its own core", apart=True),
         Way("kept", "one model for all turns, its weights restored", rebuild=False),
