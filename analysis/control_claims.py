@@ -149,8 +149,8 @@ def control_table(findings: Findings) -> Display | None:
         return None
     rows = [row for row in findings.controls if row.ratio is not None]
     return Display(
-        "Controls: time over that of the same contender, and what it should be; the slowed ones "
-        "over the same with pauses off the clock",
+        "Controls: time over that of the same contender, and what it should be. The slowed ones' "
+        "is over the same with pauses off the clock; their verdict is on the contender itself",
         [
             ("workload", False), ("on", False), ("control", False), ("against", False),
             ("should be", True),

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired
+
 OURS = "contests in turns"
 WITHIN = 0.03
 SURE = 1.96  # standard deviations within which 95 % of estimates lie
@@ -53,6 +55,19 @@ def table(records: pd.DataFrame) -> Iterator[str]:
         )
 
 
+def contests(batches: pd.DataFrame) -> str:
+    """What contests scatter by, from their mini-batches, and what they would by medians."""
+    rows = batches.rename(columns={"cycle": "replicate"})
+    between, within = components(paired(rows))
+    rounds = rows["round"].max()
+    medians = log_ratios(rows, STATISTICS["median"]).std(ddof=1)
+    return (
+        f"Of contests {between:.3f} stays for their whole life and {within:.3f} differs from round "
+        f"to round, which leaves {within / math.sqrt(rounds):.3f} after {rounds}. By processes' "
+        f"medians they would scatter by {medians:.3f}."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.efficiency", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+", help="as efficiency.measure left them")
@@ -61,6 +76,7 @@ def main() -> None:
         pair, workload = records["pair"].iloc[0], records["workload"].iloc[0]
         print(f"\n### {pair} on {workload}, {records['cycle'].max()} cycles\n")
         print("\n".join(table(records)))
+        print(f"\n{contests(pd.read_parquet(path.with_suffix('.parquet')))}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Whether processes that have more page faults take longer, from pairs of a contender with itself.
+r"""Whether processes that have more page faults take longer, from pairs of a contender with itself.
 
-`python -m benchmarks.noise.faults benchmarks/noise/records/page-faults/*.parquet`
+`python -m benchmarks.noise.faults \
+    benchmarks/noise/records/page-faults/pytorch-default-1-thread.parquet`
 """
 
 import argparse
@@ -11,7 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.noise.scatter import CONFIDENCE, by_batch
+from benchmarks.noise import scatter
+from benchmarks.noise.scatter import CONFIDENCE, STATISTICS, by_batch, components, paired
 
 PROCESS = ["replicate", "side"]
 
@@ -37,29 +39,40 @@ def told(rows: pd.DataFrame) -> Iterator[str]:
     faults, pairs = by_process(rows), log_ratios(rows)
     low, middle, high = faults.quantile((0.1, 0.5, 0.9))
     yield (
-        f"- A mini-batch has {middle:.0f} page faults in the median process; "
-        f"{low:.0f} to {high:.0f} in eight of ten, {faults.max():.0f} at most."
+        f"- A sixth of a turn, with as much of building its model, has {middle:.0f} page faults in "
+        f"the median process, {low:.0f} to {high:.0f} in eight of ten, {faults.max():.0f} at most."
     )
     own, turns = np.log(faults).std(ddof=1), np.log(by_turn(rows)).groupby(PROCESS).var(ddof=1)
     yield (
         f"- Their logarithm's standard deviation is {own:.2f} from process to process, "
         f"{np.sqrt(turns.mean()):.2f} from turn to turn of a process."
     )
+    between, within = components(paired(rows))
+    medians = scatter.log_ratios(rows, STATISTICS["median"]).std(ddof=1)
+    yield (
+        f"- The standard deviation of {len(pairs)} pairs' log-ratios is "
+        f"{pairs['ms'].std(ddof=1):.3f} as reports judge, {medians:.3f} by processes' medians; "
+        f"{between:.3f} stays for a pair's life, {within:.3f} differs from turn to turn."
+    )
     r = stats.pearsonr(pairs["faults"], pairs["ms"])
     interval = r.confidence_interval(CONFIDENCE)
     line = stats.linregress(pairs["faults"], pairs["ms"])
     left = (pairs["ms"] - line.slope * pairs["faults"]).std(ddof=2)
     yield (
-        f"- Over {len(pairs)} pairs, log-ratios of times go with those of page faults: r "
-        f"{r.statistic:.2f} [{interval.low:.2f}, {interval.high:.2f}]. Their standard deviation is "
-        f"{pairs['ms'].std(ddof=1):.3f}; {left:.3f} is left between pairs of equal faults."
+        f"- They go with those of page faults: r {r.statistic:.2f} [{interval.low:.2f}, "
+        f"{interval.high:.2f}], {line.slope:.3f} for each unit of the faults' logarithm, whose "
+        f"standard deviation is {pairs['faults'].std(ddof=1):.2f}; with that line taken off, "
+        f"{left:.3f} is left."
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.faults", description=__doc__)
     parser.add_argument("records", type=Path, help="as noise.measure left them, on Linux")
-    print("\n".join(told(pd.read_parquet(parser.parse_args().records))))
+    rows = pd.read_parquet(parser.parse_args().records)
+    if "faults" not in rows:
+        parser.error("these records are of before page faults were kept: measure anew")
+    print("\n".join(told(rows[rows["way"] == "turns"])))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often the detection of steady state is right, on made-up processes.
 
-`python -m tests.analysis.warmup_rates [--length 37] [--repetitions 300]` prints a table for
+`python -m tests.analysis.warmup_rates [--length 53] [--repetitions 300]` prints a table for
 each scatter of mini-batches. The noise is that of facts measured on a cloud VM: lag-1
 autocorrelation .36, Student's t with 4 degrees of freedom, a coefficient of variation of 2 to
 5 %. The scatter is estimated from each process alone, which is the hardest case.
@@ -15,8 +15,11 @@ from scipy.signal import lfilter
 
 from analysis.segments import AUTOCORRELATION, Series
 from analysis.warmup import Kind, Warmup, detect
+from workflows.configuration import ContestEntry
 
 MARGIN = 0.03
+DEALT = ContestEntry()  # by default
+LENGTH = DEALT.warmup + DEALT.rounds * (DEALT.turn - DEALT.settle)  # mini-batches searched
 NEAR = 5  # mini-batches
 SIZES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0)  # 5 % to three times
 
@@ -105,7 +108,7 @@ def false_alarms(n: int, cv: float, repetitions: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--length", type=int, nargs="+", default=[37])
+    parser.add_argument("--length", type=int, nargs="+", default=[LENGTH])
     parser.add_argument("--cv", type=float, nargs="+", default=[0.02, 0.035, 0.05])
     parser.add_argument("--repetitions", type=int, default=300)
     options = parser.parse_args()
