@@ -1,8 +1,8 @@
 """Compare whole studies that were run at different times.
 
 `python -m analysis.repeats reports/default/machines/<machine> reports/again/machines/<machine>`
-exits with 1 if verdicts contradict each other, intervals do not overlap, or a comparison is not
-in all runs.
+exits with 1 if verdicts contradict each other, ratios vary more between runs than replicates within
+them explain, or a comparison is not in all runs. Intervals that miss each other are told.
 """
 
 import argparse

@@ -204,6 +204,7 @@ def test_how_often_intervals_are_apart_by_chance() -> None:
     "name",
     [
         "repeats.md",
+        "repeats-six-studies.md",
         "repeats-eight-replicates.md",
         "repeats-twelve-rounds.md",
         "repeats-six-rounds.md",
