@@ -14,10 +14,18 @@ from analysis.processes import by_seat, processes, uncontrolled
 from analysis.processes import paired as paired_seats
 from analysis.study import Seat
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
-from benchmarks.efficiency.measure import judged
+from benchmarks.efficiency.measure import COUNTS
 from benchmarks.noise import faults, pairing, rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
-from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired, scatter
+from benchmarks.noise.scatter import (
+    STATISTICS,
+    components,
+    judged,
+    log_ratios,
+    paired,
+    scatter,
+    steady,
+)
 from benchmarks.noise.slow import figures
 from benchmarks.noise.slow import table as slow_table
 from benchmarks.noise.ways import WAYS
@@ -52,7 +60,7 @@ def test_recorded_contests_are_judged_from_their_mini_batches(path: Path) -> Non
     recorded = estimates[estimates["method"] == OURS].set_index("cycle")["log_ratio"]
     batches = pd.read_parquet(path.with_suffix(".parquet"))
     for cycle, rows in batches.groupby("cycle"):
-        assert judged(rows) == pytest.approx(recorded[cycle], abs=1e-5)
+        assert judged(steady(rows, COUNTS.settle)) == pytest.approx(recorded[cycle], abs=1e-5)
 
 
 def folders_shown(page: str, module: str) -> list[list[Path]]:
@@ -173,12 +181,14 @@ def test_times_that_go_with_page_faults_are_told_from_those_that_do_not() -> Non
     medians = rows.groupby(["replicate", "side"])["ms"].transform("median")
     with_them = rows.assign(faults=6 * 1000 * medians)
     assert faults.by_process(with_them).median() == pytest.approx(1000 * medians.median(), rel=0.01)
-    going = faults.log_ratios(with_them)
+    going = faults.second_over_first(with_them)
     assert going["faults"].corr(going["ms"]) > 0.95
     (*_, line) = faults.told(with_them)
     assert "r 1.00" in line and "is 0.05; with that line taken off, 0.00" in line
     chance = np.random.default_rng(2).uniform(6000, 12000, 800)
-    apart = faults.log_ratios(rows.assign(faults=chance[2 * rows["replicate"] + rows["side"]]))
+    apart = faults.second_over_first(
+        rows.assign(faults=chance[2 * rows["replicate"] + rows["side"]])
+    )
     assert abs(apart["faults"].corr(apart["ms"])) < 0.15
 
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.hodges_lehmann import hodges_lehmann
-from analysis.processes import rounds
-from benchmarks.noise.ways import WAYS
+from benchmarks.noise.scatter import judged, steady
+from benchmarks.noise.ways import BASE, WAYS
 from benchmarks.pairs import TIMEOUT_S, contender, run
 from workflows.company import cores_for
 from workflows.configuration import ContestEntry
@@ -26,31 +25,12 @@ from workflows.process import WorkerProcess
 from workflows.progress import Progress
 
 COUNTS = ContestEntry()  # a study's defaults
-CONTEST = replace(WAYS["turns"], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)
+CONTEST = replace(WAYS[BASE], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)
 SMALL = ("cycle", "side", "round", "place")
 WARMUP = 5
 LONG = 150  # mini-batches of a process that runs alone
 VALUES, VALUE_MS = 3, 100.0  # pyperf's: so many values a process, each of about 100 ms, and one
 # more before them, as warm-up (pyperf 2.6, `--values` and `--min-time`)
-
-
-def turns(
-    pair: tuple[PlannedContender, PlannedContender], data: Path, seed: int
-) -> tuple[dict[str, float], pd.DataFrame]:
-    """One contest, as a study holds it and a report judges it; and its mini-batches, by side."""
-    begin = time.monotonic()
-    rows = run(pair, CONTEST, data, seed)
-    seconds = time.monotonic() - begin
-    return {"log_ratio": judged(rows), "seconds": seconds}, rows
-
-
-def judged(rows: pd.DataFrame) -> float:
-    """The logarithm of how many times as long the second side's mini-batches take."""
-    steady = rows[(rows["round"] > 0) & (rows["place"] >= COUNTS.settle)]
-    one, other = (rounds(steady[steady["side"] == side]) for side in (0, 1))
-    log_ratio = hodges_lehmann(other, one)
-    assert log_ratio is not None  # both have all rounds
-    return log_ratio
 
 
 def alone(one: PlannedContender, data: Path, values: bool) -> dict[str, float]:
@@ -86,11 +66,14 @@ def cycle(
     for method in chance.sample(("turns", "long", "values"), 3):
         if method == "turns":
             swapped = chance.random() < 0.5
-            estimate, batches = turns(pair[::-1] if swapped else pair, data, number)
+            begin = time.monotonic()
+            batches = run(pair[::-1] if swapped else pair, CONTEST, data, number)
+            seconds = time.monotonic() - begin
             if swapped:
-                estimate["log_ratio"] *= -1
                 batches["side"] = 1 - batches["side"]
-            found.append({"method": "contests in turns", **estimate})
+            log_ratio = judged(steady(batches, COUNTS.settle))
+            found.append({"method": "contests in turns", "log_ratio": log_ratio,
+                          "seconds": seconds})  # fmt: skip
             continue
         sides = {side: alone(pair[side], data, method == "values")
                  for side in chance.sample((0, 1), 2)}  # fmt: skip

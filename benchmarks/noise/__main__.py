@@ -19,9 +19,7 @@ from benchmarks.noise.scatter import (
     scatter,
     steady,
 )
-from benchmarks.noise.ways import WAYS
-
-BASE = "turns"
+from benchmarks.noise.ways import BASE, WAYS
 
 
 def ways_table(rows: pd.DataFrame) -> Iterator[str]:

@@ -12,8 +12,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.noise import scatter
-from benchmarks.noise.scatter import CONFIDENCE, STATISTICS, by_batch, components, paired
+from benchmarks.noise.scatter import (
+    CONFIDENCE,
+    STATISTICS,
+    by_batch,
+    components,
+    log_ratios,
+    paired,
+)
+from benchmarks.noise.ways import BASE
 
 PROCESS = ["replicate", "side"]
 
@@ -29,14 +36,14 @@ def by_process(rows: pd.DataFrame) -> "pd.Series[float]":
     return by_turn(rows).groupby(PROCESS).median()
 
 
-def log_ratios(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each pair, its second process over its first: of `faults`, and of `ms`."""
+def second_over_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """Log-ratios of each pair: of `faults`, and of `ms`."""
     sides = np.log(by_process(rows)).unstack("side")
     return pd.DataFrame({"faults": sides[1] - sides[0], "ms": by_batch(rows)})
 
 
 def told(rows: pd.DataFrame) -> Iterator[str]:
-    faults, pairs = by_process(rows), log_ratios(rows)
+    faults, pairs = by_process(rows), second_over_first(rows)
     low, middle, high = faults.quantile((0.1, 0.5, 0.9))
     yield (
         f"- A sixth of a turn, with as much of building its model, has {middle:.0f} page faults in "
@@ -48,7 +55,7 @@ def told(rows: pd.DataFrame) -> Iterator[str]:
         f"{np.sqrt(turns.mean()):.2f} from turn to turn of a process."
     )
     between, within = components(paired(rows))
-    medians = scatter.log_ratios(rows, STATISTICS["median"]).std(ddof=1)
+    medians = log_ratios(rows, STATISTICS["median"]).std(ddof=1)
     yield (
         f"- The standard deviation of {len(pairs)} pairs' log-ratios is "
         f"{pairs['ms'].std(ddof=1):.3f} as reports judge, {medians:.3f} by processes' medians; "
@@ -72,7 +79,7 @@ def main() -> None:
     rows = pd.read_parquet(parser.parse_args().records)
     if "faults" not in rows:
         parser.error("these records are of before page faults were kept: measure anew")
-    print("\n".join(told(rows[rows["way"] == "turns"])))
+    print("\n".join(told(rows[rows["way"] == BASE])))
 
 
 if __name__ == "__main__":

@@ -67,11 +67,14 @@ def by_turn(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
 
 def by_batch(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
     """As a report has it: Hodges and Lehmann's estimate, of pairs of mini-batches in a round."""
-    found = {}
-    for replicate, pair in steady(rows, settle).groupby("replicate"):
-        first, second = (rounds(own) for _, own in pair.groupby("side"))
-        found[replicate] = hodges_lehmann(second, first)
-    return pd.Series(found)
+    pairs = steady(rows, settle).groupby("replicate")
+    return pd.Series({replicate: judged(pair) for replicate, pair in pairs})
+
+
+def judged(pair: pd.DataFrame) -> float | None:
+    """The log-ratio of a pair's second side to its first, from its steady mini-batches."""
+    first, second = (rounds(own) for _, own in pair.groupby("side"))
+    return hodges_lehmann(second, first)
 
 
 def paired(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":

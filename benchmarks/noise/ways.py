@@ -33,6 +33,7 @@ class Way:
         return {**self.variables, **padding}
 
 
+BASE = "turns"  # what the others are held against
 WAYS = {
     way.name: way
     for way in (
