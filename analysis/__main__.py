@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Only now: statistics and plotting take seconds to import.
     from analysis.loading import load
     from analysis.report import write
+    from analysis.terminal import lines
 
     try:
         machines = load(options.folders)
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"report: {out / 'report.html'}")
     for chapter in chapters:
-        print("\n".join(chapter.advice.lines(chapter.machine if len(chapters) > 1 else "")))
+        print("\n".join(lines(chapter, several=len(chapters) > 1)))
     return 0
 
 

@@ -19,11 +19,6 @@ class Advice:
     sentences: list[str]
     command: str = ""
 
-    def lines(self, machine: str) -> list[str]:
-        """For a terminal, below the name of one `machine` among several."""
-        command = [f"  {self.command}"] * bool(self.command)
-        return [f"{machine}:"] * bool(machine and self.sentences) + self.sentences + command
-
 
 def advice(machine: Machine, lines: Lines) -> Advice:
     """How precise the ratios are, what would make them as precise as asked for, and what the
