@@ -15,9 +15,7 @@ from tests.analysis.synthetic import write as write_records
 @pytest.fixture(scope="module")
 def chapter(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
     folder: Path = tmp_path_factory.mktemp("terminal")
-    recipe = Recipe(
-        study="smoke", smoke=True, workloads=("mnist-cnn",), threads=(1,), replicates=3
-    )  # fmt: skip
+    recipe = Recipe(study="smoke", smoke=True, workloads=("mnist-cnn",), threads=(1,), replicates=3)
     (one,) = write(load([write_records(folder / "in", recipe)]), folder / "out")
     return one
 
