@@ -11,13 +11,13 @@ min_version("9.10")
 configfile: f"{workflow.basedir}/config/study.yaml"
 
 
-include: "workflows/common.smk"
-include: "workflows/environments.smk"
-include: "workflows/probe.smk"
-include: "workflows/prepare.smk"
-include: "workflows/certify.smk"
-include: "workflows/contest.smk"
-include: "workflows/report.smk"
+include: "workflows/rules/common.smk"
+include: "workflows/rules/environments.smk"
+include: "workflows/rules/detect.smk"
+include: "workflows/rules/prepare.smk"
+include: "workflows/rules/certify.smk"
+include: "workflows/rules/contest.smk"
+include: "workflows/rules/report.smk"
 
 
 localrules:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from frameworks.workloads import WorkloadError
-from workflows.storage import RecordError
+from workflows.records.storage import RecordError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,9 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
-    from analysis.loading import load
-    from analysis.report import write
-    from analysis.terminal import lines
+    from analysis.data.loading import load
+    from analysis.report.page import write
+    from analysis.report.terminal import lines
 
     try:
         machines = load(options.folders)

@@ -15,10 +15,10 @@ import pandas as pd
 
 from benchmarks.noise.ways import Way
 from frameworks.registry import framework
-from workflows.company import cores_for
-from workflows.machine import available_cores
-from workflows.plan import PlannedContender
-from workflows.process import WorkerProcess
+from workflows.machine.fingerprint import available_cores
+from workflows.measure.pool import cores_for
+from workflows.planning.plan import PlannedContender
+from workflows.worker.process import WorkerProcess
 
 TIMEOUT_S = 600.0
 MINOR_FAULTS = 7  # of /proc/PID/stat, after the name

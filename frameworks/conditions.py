@@ -5,8 +5,9 @@ from dataclasses import dataclass
 Setting = str | int | float | bool
 
 # What every trainer reads back from its running framework, so that contenders can be
-# compared setting by setting (frameworks/traps.py). "n/a" where a framework has no such thing.
-# What can be seen from outside is not asked: workflows/behaviour finds that out by itself.
+# compared setting by setting (analysis/findings/fairness/checklist.py). "n/a" where a
+# framework has no such thing.
+# What can be seen from outside is not asked: workflows/worker/probes finds that out by itself.
 SETTINGS = (
     "precision",  # type of the weights as stored
     "intra_threads",  # threads inside one operation

@@ -1,6 +1,6 @@
 """What an adapter writes: the whole contract between samestep and a framework.
 
-`python -m frameworks new NAME` writes the first lines, `python -m frameworks check NAME` says
+`samestep new NAME` writes the first lines, `samestep check NAME` says
 what is missing or wrong, and frameworks/README.md shows it once from start to report.
 
 An adapter is one file, or a few of 150 lines at most. It has no clock, reads and writes no

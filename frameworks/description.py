@@ -12,7 +12,7 @@ class Deviation:
     The certificate measures the
     size, demands that it stays within `loss_within` (relative, over the first ten steps),
     and demands full agreement once that part is replaced by plain SGD. Where `mistake` names
-    one of `frameworks.truth.mistakes`, a miniature must train exactly as that one does.
+    one of `frameworks.oracle.mistakes`, a miniature must train exactly as that one does.
     """
 
     component: str

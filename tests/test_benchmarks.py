@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.loading import load as load_machines
-from analysis.processes import by_seat, processes, uncontrolled
-from analysis.processes import paired as paired_seats
-from analysis.study import Seat
+from analysis.data.loading import load as load_machines
+from analysis.data.processes import by_seat, processes, uncontrolled
+from analysis.data.processes import paired as paired_seats
+from analysis.data.results import Seat
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
 from benchmarks.efficiency.measure import COUNTS
 from benchmarks.noise import faults, pairing, rounds
@@ -34,7 +34,7 @@ from benchmarks.pairs import contender, kernel, page_faults, run
 from frameworks.workloads import load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import ROOT
-from workflows.prepare import prepare
+from workflows.stages.prepare import prepare
 
 NOISE = sorted((ROOT / "benchmarks/noise/records").glob("*.parquet"))
 EFFICIENCY = sorted((ROOT / "benchmarks/efficiency/records").glob("*.csv"))

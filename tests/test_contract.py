@@ -8,7 +8,7 @@ import pytest
 
 from frameworks import contract
 from frameworks.contract import Conditions, Unavailable
-from frameworks.truth.trainer import TruthTrainer
+from frameworks.oracle.trainer import TruthTrainer
 from frameworks.workloads import from_dict, initial_weights, load
 
 LINE = {

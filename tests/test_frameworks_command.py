@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 import frameworks
-from frameworks.__main__ import main
-from frameworks.commands import new
 from frameworks.contract import Conditions, Unavailable
 from frameworks.registry import adapter_class
 from frameworks.workloads import from_dict, initial_weights, load, to_dict
+from samestep.__main__ import main
+from samestep.commands import new
 from tests.conftest import ROOT
 from tests.test_registry import offer
 
@@ -124,7 +124,7 @@ def begun(request, tmp_path, monkeypatch, capsys):
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     said = capsys.readouterr().out
     assert all(str(path) in said for path in files)
-    assert f"python -m frameworks check {name}" in said
+    assert f"samestep check {name}" in said
     yield name, files, importlib.import_module(module).FRAMEWORK
     for loaded in [m for m in sys.modules if m.startswith(module)]:
         del sys.modules[loaded]

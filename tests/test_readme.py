@@ -14,7 +14,7 @@ from frameworks.workloads.layers import VOCABULARY
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
 from tests.conftest import ROOT
-from workflows.code import ROOT as CODE
+from workflows.planning.code import ROOT as CODE
 
 README = (ROOT / "README.md").read_text()
 
@@ -75,7 +75,7 @@ def test_the_workloads_shown_can_be_built():
 
 def test_the_default_study_is_as_described():
     study = yaml.safe_load((ROOT / "config" / "study.yaml").read_text())
-    (script,) = [block for block in blocks("sh") if "workflows.contest" in block]
+    (script,) = [block for block in blocks("sh") if "workflows.measure.contest" in block]
     assert f"for workload in {' '.join(study['workloads'])}; do" in script
     frameworks = [entry["framework"] for entry in study["contenders"]]
     assert f"for framework in {' '.join(frameworks)}; do" in script
@@ -86,7 +86,7 @@ def test_the_default_study_is_as_described():
 @pytest.mark.skipif(sys.platform == "win32", reason="the script is for a Unix shell")
 def test_without_snakemake_it_works_too(tmp_path, abacus, small):
     """The README's script, word for word but for a smaller study."""
-    (script,) = [block for block in blocks("sh") if "workflows.contest" in block]
+    (script,) = [block for block in blocks("sh") if "workflows.measure.contest" in block]
     small = {**small, "study": "default", "replicates": 2}
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
     for said, smaller in [
@@ -107,4 +107,4 @@ def test_without_snakemake_it_works_too(tmp_path, abacus, small):
     )
     assert done.returncode == 0, done.stderr
     report = (tmp_path / "reports" / "default" / "report.md").read_text()
-    assert "python -m workflows.probe --configfile small.yaml" in report
+    assert "python -m workflows.stages.detect --configfile small.yaml" in report

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from frameworks.workloads import WorkloadError
-from workflows.storage import RecordError, atomic
+from workflows.records.storage import RecordError, atomic
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

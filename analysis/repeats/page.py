@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from analysis.format import alike, count, crossed, listing, percent, probability, title
 from analysis.repeats.rows import Repeat, gaps_by_chance
 from analysis.repeats.runs import Run
-from analysis.words import alike, count, crossed, listing, percent, probability, title
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
-from analysis.comparisons import Comparison, pairwise_logs
+from analysis.data.results import Seat
+from analysis.findings.comparisons import Comparison, pairwise_logs
 from analysis.repeats.runs import Run
-from analysis.statistics import SAME, holm
-from analysis.study import Seat
+from analysis.stats.inference import SAME, holm
 
 ALPHA = 0.05
 Concord = Literal["agree", "differ in resolution", "contradict", "not in all runs"]

@@ -6,11 +6,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from analysis.loading import load
-from analysis.study import Machine
-from analysis.tables import Findings
-from workflows.configuration import CONCLUDING
-from workflows.storage import RecordError
+from analysis.data.loading import load
+from analysis.data.results import Machine
+from analysis.findings.findings import Findings
+from workflows.planning.configuration import CONCLUDING
+from workflows.records.storage import RecordError
 
 # Keys in which repeats may differ; margin and confidence decide verdicts, so they may not.
 FREE = CONCLUDING - {"margin", "confidence"} | {

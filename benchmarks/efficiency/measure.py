@@ -16,13 +16,13 @@ import pandas as pd
 from benchmarks.noise.scatter import judged, steady
 from benchmarks.noise.ways import BASE, WAYS
 from benchmarks.pairs import TIMEOUT_S, contender, run
-from workflows.company import cores_for
-from workflows.configuration import ContestEntry
-from workflows.lock import machine_lock
-from workflows.machine import available_cores
-from workflows.plan import PlannedContender
-from workflows.process import WorkerProcess
+from workflows.machine.fingerprint import available_cores
+from workflows.machine.lock import machine_lock
+from workflows.measure.pool import cores_for
+from workflows.planning.configuration import ContestEntry
+from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
+from workflows.worker.process import WorkerProcess
 
 COUNTS = ContestEntry()  # a study's defaults
 CONTEST = replace(WAYS[BASE], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from benchmarks.noise.ways import WAYS
 from benchmarks.pairs import contender, run
-from workflows.lock import machine_lock
+from workflows.machine.lock import machine_lock
 from workflows.progress import Progress
 
 FLOATS = ("ms", "faults")

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.hodges_lehmann import hodges_lehmann
-from analysis.loading import load
-from analysis.processes import rounds, uncontrolled
+from analysis.data.loading import load
+from analysis.data.processes import rounds, uncontrolled
+from analysis.stats.hodges_lehmann import hodges_lehmann
 from benchmarks.noise.rounds import REPLICATE, log_ratios
 
 WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}

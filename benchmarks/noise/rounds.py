@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.loading import load
-from analysis.processes import uncontrolled
-from analysis.study import Machine
+from analysis.data.loading import load
+from analysis.data.processes import uncontrolled
+from analysis.data.results import Machine
 
 REPLICATE = ["study", "workload", "replicate"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.hodges_lehmann import hodges_lehmann
-from analysis.processes import rounds
+from analysis.data.processes import rounds
+from analysis.stats.hodges_lehmann import hodges_lehmann
 
 SETTLE = 2  # first mini-batches of a turn that do not count, as in a study
 CONFIDENCE = 0.95

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.loading import load
-from analysis.processes import uncontrolled
+from analysis.data.loading import load
+from analysis.data.processes import uncontrolled
 
 SLOW = 1.5  # times the lower quartile of all of a contender's mini-batches
 KEY = ["workload", "contender"]

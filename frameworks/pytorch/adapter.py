@@ -31,10 +31,10 @@ class PyTorchAdapter(Adapter):
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         # Their trainers are made from the one below.
-        from frameworks.pytorch import compiled, traps
+        from frameworks.pytorch import compiled, pitfalls
 
-        traps.forget(self._conditions)
-        kinds: dict[str, type[PyTorchTrainer]] = {**traps.TRAPS, "compile": compiled.Compiled}
+        pitfalls.forget(self._conditions)
+        kinds: dict[str, type[PyTorchTrainer]] = {**pitfalls.TRAPS, "compile": compiled.Compiled}
         kind = kinds.get(variant, PyTorchTrainer)
         return kind(workload, weights, self._conditions, variant)
 

@@ -31,10 +31,10 @@ class TensorFlowAdapter(Adapter):
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         # Their trainers are made from the one below.
-        from frameworks.tensorflow import compilation, traps
+        from frameworks.tensorflow import compilation, pitfalls
 
-        traps.forget(self._conditions)
-        kinds = {**traps.TRAPS, **compilation.VARIANTS}
+        pitfalls.forget(self._conditions)
+        kinds = {**pitfalls.TRAPS, **compilation.VARIANTS}
         kind = kinds.get(variant, TensorFlowTrainer)
         return kind(workload, weights, self._conditions, variant)
 

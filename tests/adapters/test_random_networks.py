@@ -23,15 +23,15 @@ import yaml
 from hypothesis import Phase, given, settings
 
 from frameworks.contract import Trainer
+from frameworks.oracle import TruthTrainer
 from frameworks.registry import framework, names
-from frameworks.truth import TruthTrainer
 from frameworks.workloads import Workload, initial_weights, load, to_dict
 from frameworks.workloads.layers import Conv2D, Dense
 from frameworks.workloads.optimisers import SGD
 from tests.adapters.random_networks import workloads
 from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
-from workflows.distance import relative
-from workflows.records import NOTHING
+from workflows.records.distance import relative
+from workflows.records.schema import NOTHING
 
 STEPS = 4
 SHAKE, SHAKES, ROUNDINGS = 4 * np.finfo(float).eps, 4, 32

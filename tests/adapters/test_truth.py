@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frameworks.truth import TruthTrainer
+from frameworks.oracle import TruthTrainer
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD, Optimiser

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.loading import load
-from analysis.tables import Findings
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
 from tests.analysis.synthetic import Recipe, write
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from frameworks.workloads import from_dict, load, narrowed, to_dict
-from workflows import records as r
-from workflows import storage
-from workflows.behaviour import QUESTIONS
+from workflows.records import schema as r
+from workflows.records import storage
+from workflows.worker.probes import QUESTIONS
 
 # Milliseconds of a step on one thread, as measured in facts.md.
 MS = {

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.control_claims import control_method, control_summary, control_table, control_warning
-from analysis.controls import ControlLine
-from analysis.figures.style import Look
-from analysis.loading import load
-from analysis.notices import notices
-from analysis.report import write as write_report
-from analysis.tables import Findings
+from analysis.data.loading import load
+from analysis.findings.controls import ControlLine
+from analysis.findings.findings import Findings
+from analysis.report.controls import control_method, control_summary, control_table, control_warning
+from analysis.report.figures.style import Look
+from analysis.report.notices import notices
+from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
 
 RIGHT = [(0.0, 1.0), (0.05, 1.05), (0.1, 1.1), (0.25, 1.25)]
@@ -122,8 +122,8 @@ def test_what_is_too_small_for_the_study_is_not_wrong_but_said(found: Make) -> N
 
 
 def test_a_handicap_that_is_faster_is_wrong_whatever_the_margin(right: Findings) -> None:
-    from analysis.comparisons import blank
-    from analysis.controls import judged
+    from analysis.findings.comparisons import blank
+    from analysis.findings.controls import judged
 
     seat = next(iter(right.roster))
     row = replace(blank(right.machine, seat, seat), p=0.1, verdict="equivalent")

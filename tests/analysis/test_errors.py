@@ -9,8 +9,8 @@ import pytest
 
 from analysis.__main__ import main
 from tests.analysis.synthetic import Recipe, write
-from workflows.records import BATCHES
-from workflows.storage import write_batches
+from workflows.records.schema import BATCHES
+from workflows.records.storage import write_batches
 
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2)
 

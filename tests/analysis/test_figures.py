@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from analysis.figures.ratios import draw_rows, limits
-from analysis.figures.style import Look, bare, canvas
-from analysis.tables import Findings
+from analysis.findings.findings import Findings
+from analysis.report.figures.ratios import draw_rows, limits
+from analysis.report.figures.style import Look, bare, canvas
 
 
 def test_words_stay_off_the_data(findings: Findings) -> None:

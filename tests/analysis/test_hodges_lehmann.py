@@ -6,8 +6,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from analysis import hodges_lehmann as module
-from analysis.hodges_lehmann import Floats, by_round, differences
+from analysis.stats import hodges_lehmann as module
+from analysis.stats.hodges_lehmann import Floats, by_round, differences
 
 Rounds = list[tuple[Floats, Floats]]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.ledger import entries, mismatches
-from analysis.loading import load
-from analysis.notices import notices
-from analysis.settings import SettingLine
-from analysis.tables import Findings
-from frameworks.traps import TRAPS
+from analysis.data.loading import load
+from analysis.findings.fairness.audit import entries, mismatches
+from analysis.findings.fairness.checklist import TRAPS
+from analysis.findings.fairness.settings import SettingLine
+from analysis.findings.findings import Findings
+from analysis.report.notices import notices
 from tests.analysis.synthetic import Recipe, write
-from workflows.records import ContenderRecord
+from workflows.records.schema import ContenderRecord
 
 MLP = ("mlp", "default", "cpu", 2)
 

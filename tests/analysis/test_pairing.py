@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.claims import claims, summary
-from analysis.displays import comparison_table, setting_table
-from analysis.ledger import mismatches
-from analysis.loading import load
+from analysis.data.loading import load
+from analysis.findings.fairness.audit import mismatches
+from analysis.findings.findings import Findings, tables
 from analysis.repeats.page import markdown
 from analysis.repeats.rows import repeats
 from analysis.repeats.runs import runs
-from analysis.start_claims import start_summary, start_table
-from analysis.tables import Findings, tables
-from analysis.weaknesses import weaknesses
+from analysis.report.answer import claims, summary
+from analysis.report.caveats import weaknesses
+from analysis.report.start import start_summary, start_table
+from analysis.report.tables import comparison_table, setting_table
 from tests.analysis.synthetic import Recipe, write
 
 FIT = ("keras", "fit")

@@ -9,9 +9,9 @@ import annotated_types
 import numpy as np
 import pytest
 
-from analysis.advice import advice, again
-from analysis.loading import load
-from analysis.precision import (
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.findings.precision import (
     ASSURANCE,
     MOST,
     PrecisionLine,
@@ -20,10 +20,10 @@ from analysis.precision import (
     replicates_assured,
     replicates_expected,
 )
-from analysis.report import write as write_report
-from analysis.tables import Findings
+from analysis.report.advice import advice, again
+from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
-from workflows.configuration import Configuration
+from workflows.planning.configuration import Configuration
 
 Found = Callable[[Recipe], Findings]
 WIDTH = math.log1p(0.03)
@@ -187,7 +187,7 @@ def test_lost_replicates_are_made_up_for(found: Found) -> None:
             "snakemake --cores 1 --configfile a.yaml 'b c.yaml' --config margin=0.1 replicates=9",
         ),
         ("snakemake --cores 1 --config replicates=8", "snakemake --cores 1 --config replicates=9"),
-        ("python -m workflows.probe --configfile a.yaml", ""),
+        ("python -m workflows.stages.detect --configfile a.yaml", ""),
     ],
 )
 def test_the_command_is_the_studys_own(command: str, then: str) -> None:

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import Comparison
+from analysis.findings.comparisons import Comparison
+from analysis.findings.findings import Findings
 from analysis.repeats.__main__ import main
 from analysis.repeats.page import sentences
 from analysis.repeats.rows import Repeat, between, chance_of_gap, concord, gap, repeats
 from analysis.repeats.runs import runs
-from analysis.tables import Findings
 from tests.analysis.synthetic import Recipe, write
 from tests.conftest import ROOT
-from workflows import storage
-from workflows.records import MachineRecords
-from workflows.storage import RecordError
+from workflows.records import storage
+from workflows.records.schema import MachineRecords
+from workflows.records.storage import RecordError
 
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",))
 Make = Callable[..., Path]

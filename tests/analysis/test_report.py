@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.claims import claims, summary
-from analysis.loading import load
-from analysis.report import write as write_report
-from analysis.tables import Findings
-from analysis.weaknesses import weaknesses
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.answer import claims, summary
+from analysis.report.caveats import weaknesses
+from analysis.report.page import write as write_report
 from tests.analysis.synthetic import MS, Recipe, write
 
 ROOT = Path(__file__).resolve().parents[2]

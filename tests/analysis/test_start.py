@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.payoff import fieller, pay_off
-from analysis.start_claims import ahead, start_summary, start_table
-from analysis.tables import Findings
+from analysis.findings.findings import Findings
+from analysis.report.start import ahead, start_summary, start_table
+from analysis.stats.fieller import fieller, pay_off
 
 
 def test_outcomes() -> None:

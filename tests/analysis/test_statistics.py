@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from analysis.statistics import detectable, holm, power, replicates_needed, student, verdict
+from analysis.stats.inference import detectable, holm, power, replicates_needed, student, verdict
 
 
 def test_student_interval_worked_by_hand() -> None:

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims import summary
-from analysis.displays import contender_table, steady_table
-from analysis.notices import notices
-from analysis.tables import Findings
-from analysis.traces import shared_by_others
-from analysis.weaknesses import weaknesses
+from analysis.findings.findings import Findings
+from analysis.report.answer import summary
+from analysis.report.caveats import weaknesses
+from analysis.report.notices import notices
+from analysis.report.tables import contender_table, steady_table
+from analysis.steady_state.series import shared_by_others
 from tests.analysis.synthetic import Recipe
 
 SMALL = Recipe(workloads=("mlp",), threads=(1,))

@@ -11,16 +11,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims import note
-from analysis.comparisons import Comparison
-from analysis.loading import load
-from analysis.missing import grouped
-from analysis.processes import paired
-from analysis.proofs import certificate_table, deviation_table, optimiser_table, rounding_table
-from analysis.settings import agree
-from analysis.statistics import detectable, replicates_needed
-from analysis.study import Seat
-from analysis.tables import KINDS, OPTIONAL, Findings, tables
+from analysis.data.loading import load
+from analysis.data.processes import paired
+from analysis.data.results import Seat
+from analysis.findings.comparisons import Comparison
+from analysis.findings.fairness.settings import agree
+from analysis.findings.findings import KINDS, OPTIONAL, Findings, tables
+from analysis.findings.missing import grouped
+from analysis.report.answer import note
+from analysis.report.certificates import (
+    certificate_table,
+    deviation_table,
+    optimiser_table,
+    rounding_table,
+)
+from analysis.stats.inference import detectable, replicates_needed
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 
 Found = Callable[[Recipe], Findings]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.loading import load
-from analysis.report import Chapter, write
-from analysis.terminal import lines
+from analysis.data.loading import load
+from analysis.report.page import Chapter, write
+from analysis.report.terminal import lines
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 

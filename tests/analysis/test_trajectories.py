@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.loading import load
-from analysis.method import method
-from analysis.tables import Findings
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.method import method
 from tests.analysis.synthetic import Recipe, write
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)

@@ -10,18 +10,18 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
-from analysis.claims import claims
-from analysis.figures import DRAWINGS
-from analysis.figures.style import Look
-from analysis.loading import load
-from analysis.method import method
-from analysis.notices import notices
-from analysis.proofs import certificate_table
-from analysis.report import write
-from analysis.tables import Findings
-from analysis.trap_claims import trap_claims, trap_summary, trap_table
-from analysis.traps import TrapLine
-from analysis.weaknesses import weaknesses
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.findings.pitfalls import TrapLine
+from analysis.report.answer import claims
+from analysis.report.caveats import weaknesses
+from analysis.report.certificates import certificate_table
+from analysis.report.figures import DRAWINGS
+from analysis.report.figures.style import Look
+from analysis.report.method import method
+from analysis.report.notices import notices
+from analysis.report.page import write
+from analysis.report.pitfalls import trap_claims, trap_summary, trap_table
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 
@@ -171,7 +171,7 @@ def test_nothing_in_the_figure_lies_on_anything_else(
     trapped: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: list[Canvas] = []
-    module = import_module("analysis.figures.traps")
+    module = import_module("analysis.report.figures.pitfalls")
     monkeypatch.setattr(module, "render", lambda drawn, *words: kept.append(drawn))
     module.traps(trapped, Look.of(trapped.matched), "traps")
     (drawn,) = kept

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from analysis.segments import scatter, segments, without_spikes
-from analysis.warmup import detect
+from analysis.steady_state.changepoints import scatter, segments, without_spikes
+from analysis.steady_state.classify import detect
 from tests.analysis.warmup_rates import (
     LENGTH,
     MARGIN,

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.drift import drifts
-from analysis.loading import load
-from analysis.tables import Findings
-from analysis.weaknesses import weaknesses
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.caveats import weaknesses
+from analysis.steady_state.drift import drifts
 from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
-from workflows.records import ContestRecord
+from workflows.records.schema import ContestRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
 QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]

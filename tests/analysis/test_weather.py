@@ -9,16 +9,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.comparisons import Comparison
-from analysis.loading import load
-from analysis.notices import notices
-from analysis.report import write as write_report
-from analysis.tables import Findings
-from analysis.weaknesses import weaknesses
-from analysis.weather import KEYS, flagged
-from analysis.weather_claims import weather, weather_method, weather_table
+from analysis.data.loading import load
+from analysis.findings.comparisons import Comparison
+from analysis.findings.findings import Findings
+from analysis.findings.interference import KEYS, flagged
+from analysis.report.caveats import weaknesses
+from analysis.report.interference import weather, weather_method, weather_table
+from analysis.report.notices import notices
+from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
-from workflows.records import TurnRecord
+from workflows.records.schema import TurnRecord
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,))
 TENSORFLOW = "tensorflow/tuned/cpu/1"

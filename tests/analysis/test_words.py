@@ -1,4 +1,4 @@
-from analysis.words import alike, crossed, large, percent, scientific, short, three, title
+from analysis.format import alike, crossed, large, percent, scientific, short, three, title
 
 
 def test_three_significant_digits() -> None:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.signal import lfilter
 
-from analysis.segments import AUTOCORRELATION, Series
-from analysis.warmup import Kind, Warmup, detect
-from workflows.configuration import ContestEntry
+from analysis.steady_state.changepoints import AUTOCORRELATION, Series
+from analysis.steady_state.classify import Kind, Warmup, detect
+from workflows.planning.configuration import ContestEntry
 
 MARGIN = 0.03
 DEALT = ContestEntry()  # by default

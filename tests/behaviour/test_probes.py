@@ -12,8 +12,8 @@ from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload, load
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
 from tests.adapters.training import started
-from workflows.behaviour import GROUPS, QUESTIONS, convolution, loss, optimiser, probe, threads
-from workflows.behaviour.products import KEPT, WITHIN
+from workflows.worker.probes import GROUPS, QUESTIONS, convolution, loss, optimiser, probe, threads
+from workflows.worker.probes.products import KEPT, WITHIN
 
 CNN = load("mnist-cnn", None)
 MLP = load("mlp", None)

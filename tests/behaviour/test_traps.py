@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from analysis.findings.fairness.checklist import ABSENT, BY_SETTING, HANDLED, TRAPS
 from frameworks.contract import SETTINGS
-from frameworks.traps import ABSENT, BY_SETTING, HANDLED, TRAPS
 from frameworks.workloads.optimisers import OPTIMISERS
-from workflows.behaviour import QUESTIONS
+from workflows.worker.probes import QUESTIONS
 
 LIST = Path(__file__).with_name("fairness-traps.md").read_text()
 

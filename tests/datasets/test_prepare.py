@@ -12,10 +12,10 @@ import pytest
 
 from frameworks.workloads import Workload, from_dict, initial_weights, load, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings, mnist, open_batches
-from workflows import prepare as module
-from workflows.prepare import prepare
-from workflows.records import DatasetRecord
-from workflows.storage import read_json
+from workflows.records.schema import DatasetRecord
+from workflows.records.storage import read_json
+from workflows.stages import prepare as module
+from workflows.stages.prepare import prepare
 
 SETTINGS = MnistSettings("stand-in")
 SMALL = load("mlp", {"features": 20, "hidden": [8], "outputs": 3, "samples": 70, "batch": 16})

@@ -13,15 +13,15 @@ from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
 from tests.defects.ledger import Key, Seat, mismatches
 from tests.defects.workloads import STEPS, WORKLOADS
-from workflows.certify import certify, make_reference
-from workflows.configfiles import parse
-from workflows.folders import Folders
-from workflows.plan import Plan, PlannedContender, ask, load_plan
-from workflows.prepare import prepare
-from workflows.probe import look
+from workflows.certify.stage import certify, make_reference
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import Plan, PlannedContender, ask, load_plan
 from workflows.progress import Progress
-from workflows.records import CertificateRow
-from workflows.storage import write_json
+from workflows.records.folders import Folders
+from workflows.records.schema import CertificateRow
+from workflows.records.storage import write_json
+from workflows.stages.detect import look
+from workflows.stages.prepare import prepare
 
 FRAMEWORKS = ("planted", "planted-tensorflow")
 

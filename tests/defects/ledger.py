@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from analysis.settings import SILENT, agree, spoken
+from analysis.findings.fairness.checklist import TRAPS
+from analysis.findings.fairness.settings import SILENT, agree, spoken
 from frameworks.contract import Setting
-from frameworks.traps import TRAPS
-from workflows.folders import Folders
-from workflows.plan import PlannedContender
-from workflows.process import WorkerProcess
+from workflows.planning.plan import PlannedContender
+from workflows.records.folders import Folders
+from workflows.worker.process import WorkerProcess
 
 Settings = dict[str, Setting]
 Seat = tuple[PlannedContender, str]  # a contender and the workload it trains

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.loading import load
-from analysis.simulation.drawing import Deal, draw
-from analysis.simulation.noise import Noise
-from analysis.study import Machine
+from analysis.data.loading import load
+from analysis.data.results import Machine
+from benchmarks.simulation.drawing import Deal, draw
+from benchmarks.simulation.noise import Noise
 from tests.analysis.synthetic import Recipe, write
-from workflows.storage import read_batches, write_batches
+from workflows.records.storage import read_batches, write_batches
 
 MS = 20.0
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from analysis.simulation.conditions import facts
-from analysis.simulation.drawing import Deal, draw, positions
-from analysis.simulation.noise import Noise
+from benchmarks.simulation.conditions import facts
+from benchmarks.simulation.drawing import Deal, draw, positions
+from benchmarks.simulation.noise import Noise
 
 LONG = Deal(warmup=0, rounds=1, turn=40, settle=0)
 

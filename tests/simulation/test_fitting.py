@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.simulation.checking import checks
-from analysis.simulation.fitting import fit
-from analysis.simulation.moments import tails
-from analysis.simulation.noise import NORMAL, Fit, Noise
+from benchmarks.simulation.checking import checks
+from benchmarks.simulation.fitting import fit
+from benchmarks.simulation.moments import tails
+from benchmarks.simulation.noise import NORMAL, Fit, Noise
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated
-from workflows.storage import RecordError
+from workflows.records.storage import RecordError
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=50, rounds=12, turn=8)
 BASE = Noise(

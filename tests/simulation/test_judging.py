@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.processes import by_seat, logs, paired, processes, sound
-from analysis.simulation.conditions import facts
-from analysis.simulation.drawing import Deal
-from analysis.simulation.judging import judge, log_ratios, medians, verdicts
-from analysis.simulation.searched import ratios as searched_ratios
-from analysis.simulation.searched import search
-from analysis.statistics import student, students
-from analysis.study import Seat
-from analysis.tables import Findings
+from analysis.data.processes import by_seat, logs, paired, processes, sound
+from analysis.data.results import Seat
+from analysis.findings.findings import Findings
+from analysis.stats.inference import student, students
+from benchmarks.simulation.conditions import facts
+from benchmarks.simulation.drawing import Deal
+from benchmarks.simulation.judging import judge, log_ratios, medians, verdicts
+from benchmarks.simulation.searched import ratios as searched_ratios
+from benchmarks.simulation.searched import search
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import MS, simulated
 from tests.simulation.test_searched import CORES

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.precision import replicates_assured
-from analysis.simulation.conditions import HARSH
-from analysis.simulation.demands import Demand, demands
-from analysis.simulation.drawing import Deal, draw
-from analysis.simulation.judging import ALPHA, Floats, judge, verdicts
-from analysis.simulation.naive import METHODS, false_positives
-from analysis.simulation.noise import COMMITTED, Fits, Noise
-from analysis.simulation.rates import Rate, rate
-from analysis.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt
-from analysis.simulation.searched import Searched
-from analysis.simulation.staged import MOST, RULES, as_advised, row_by_row, staged
-from analysis.simulation.studies import studies
-from analysis.simulation.validation import STEADY, Outcome, Validation, scenarios
-from workflows.storage import read_json
+from analysis.findings.precision import replicates_assured
+from benchmarks.simulation.conditions import HARSH
+from benchmarks.simulation.demands import Demand, demands
+from benchmarks.simulation.drawing import Deal, draw
+from benchmarks.simulation.judging import ALPHA, Floats, judge, verdicts
+from benchmarks.simulation.naive import METHODS, false_positives
+from benchmarks.simulation.noise import COMMITTED, Fits, Noise
+from benchmarks.simulation.rates import Rate, rate
+from benchmarks.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt
+from benchmarks.simulation.searched import Searched
+from benchmarks.simulation.staged import MOST, RULES, as_advised, row_by_row, staged
+from benchmarks.simulation.studies import studies
+from benchmarks.simulation.validation import STEADY, Outcome, Validation, scenarios
+from workflows.records.storage import read_json
 
 STUDIES, REPLICATES = 250, (3, 5, 8, 12)
 CHANCE = 1e-7  # of one check; there are fewer than 200

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.simulation.__main__ import PAGE, main
-from analysis.simulation.noise import COMMITTED, Fits
-from analysis.simulation.sections import beginning, noise
-from analysis.simulation.studies import PORTION
-from analysis.simulation.validation import scenarios
+from benchmarks.simulation.__main__ import PAGE, main
+from benchmarks.simulation.noise import COMMITTED, Fits
+from benchmarks.simulation.sections import beginning, noise
+from benchmarks.simulation.studies import PORTION
+from benchmarks.simulation.validation import scenarios
 from tests.conftest import ROOT
-from workflows.storage import read_json
+from workflows.records.storage import read_json
 
 TEXT = (ROOT / PAGE).read_text()
 REPLICATES = [3, 5, 8, 12]
@@ -28,7 +28,7 @@ def test_the_noise_is_what_fitting_finds_in_the_records_named(
 ) -> None:
     monkeypatch.chdir(ROOT)
     _, _, module, command, *folders = shlex.split(fits.command)
-    assert (module, command) == ("analysis.simulation", "fit")
+    assert (module, command) == ("benchmarks.simulation", "fit")
     assert main(["fit", *folders, "--out", str(tmp_path / "noise.json")]) == 0
     again = read_json(tmp_path / "noise.json", Fits)
     assert [fit.contender for fit in again.fits] == [fit.contender for fit in fits.fits]

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.simulation.conditions import facts
-from analysis.simulation.drawing import Deal, draw
-from analysis.simulation.noise import COMMITTED, Fits
-from analysis.simulation.searched import ratios, search, searched
-from analysis.tables import Findings
+from analysis.findings.findings import Findings
+from benchmarks.simulation.conditions import facts
+from benchmarks.simulation.drawing import Deal, draw
+from benchmarks.simulation.noise import COMMITTED, Fits
+from benchmarks.simulation.searched import ratios, search, searched
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated
-from workflows.storage import read_json
+from workflows.records.storage import read_json
 
 CORES = ((0, 2, 4, 6), (1, 3, 5, 7))  # a recipe's contenders on one thread, and on two
 

@@ -20,8 +20,8 @@ from frameworks.workloads.layers import (
 )  # fmt: skip
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from tests.adapters.training import small
-from workflows.process import WorkerDied
-from workflows.worker import Worker, explain
+from workflows.worker.process import WorkerDied
+from workflows.worker.worker import Worker, explain
 
 Make = Callable[[Workload, Weights], Trainer]
 

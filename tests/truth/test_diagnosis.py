@@ -7,17 +7,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from frameworks.truth import TruthTrainer
-from frameworks.truth.mistakes import CATALOGUE
-from frameworks.truth.mistakes.precision import products
-from frameworks.truth.network import OPERATIONS
+from frameworks.oracle import TruthTrainer
+from frameworks.oracle.mistakes import CATALOGUE
+from frameworks.oracle.mistakes.precision import products
+from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from tests.adapters.training import CONTENDERS, Contender, small
 from tests.truth.rehearsing import STAGE, InProcess
-from workflows.diagnosis import ALL_WELL, examine
-from workflows.process import WorkerProcess
-from workflows.records import Contender as Recorded
+from workflows.certify.diagnosis import ALL_WELL, examine
+from workflows.records.schema import Contender as Recorded
+from workflows.worker.process import WorkerProcess
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from frameworks.truth import TruthTrainer
-from frameworks.truth.mistakes import CATALOGUE, Mistake
+from frameworks.oracle import TruthTrainer
+from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads.miniature import miniature
 from tests.truth.rehearsing import STAGE
-from workflows import diagnosis
-from workflows.diagnosis import ALL_WELL, explain
-from workflows.rehearsal import AGAIN, STEPS, Rehearsal, Script, moments, perform
+from workflows.certify import diagnosis
+from workflows.certify.diagnosis import ALL_WELL, explain
+from workflows.worker.recorded_run import AGAIN, STEPS, Rehearsal, Script, moments, perform
 
 TRAINER = Mistake.trainer
 

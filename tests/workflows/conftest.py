@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import pytest
 
 from frameworks.workloads.datasets.mnist import MnistSettings
-from workflows.certify import certify, make_reference
-from workflows.configfiles import parse
-from workflows.contest import hold
-from workflows.folders import Folders
-from workflows.plan import Plan, ask, load_plan
-from workflows.prepare import prepare
-from workflows.probe import look
+from workflows.certify.stage import certify, make_reference
+from workflows.measure.contest import hold
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import Plan, ask, load_plan
 from workflows.progress import Progress
-from workflows.storage import read_batches, write_json
+from workflows.records.folders import Folders
+from workflows.records.storage import read_batches, write_json
+from workflows.stages.detect import look
+from workflows.stages.prepare import prepare
 
 
 @dataclass

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
-from workflows.agreement import Uncanonical, compare, judge, judge_other
-from workflows.configuration import CertificateEntry
-from workflows.distance import relative
-from workflows.records import CertificateRow, Measured
-from workflows.tracing import Trace
+from workflows.certify.judge import Uncanonical, compare, judge, judge_other
+from workflows.certify.tracing import Trace
+from workflows.planning.configuration import CertificateEntry
+from workflows.records.distance import relative
+from workflows.records.schema import CertificateRow, Measured
 
 ASKED = CertificateEntry()
 DEVIATION = Deviation("optimiser.adam", "a reason", loss_within=1e-3)

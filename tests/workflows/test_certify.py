@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from workflows.examination import FAILED
-from workflows.tracing import Tracing
-from workflows.verdict import failures
+from workflows.certify.certificate import FAILED
+from workflows.certify.tracing import Tracing
+from workflows.stages.failures import failures
 
 
 def rows(study, *variants, **changes):

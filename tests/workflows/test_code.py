@@ -8,9 +8,9 @@ from importlib import metadata
 
 import pytest
 
-from workflows import code as module
-from workflows.code import ROOT, code, content_hash, files_hash
-from workflows.records import Code, Contender
+from workflows.planning import code as module
+from workflows.planning.code import ROOT, code, content_hash, files_hash
+from workflows.records.schema import Code, Contender
 
 PROJECT = '[project]\nname = "samestep"\nversion = "1.2.3"\n'
 

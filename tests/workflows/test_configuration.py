@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflows.configfiles import ConfigurationError, merge, parse, read
+from workflows.planning.configfiles import ConfigurationError, merge, parse, read
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -199,6 +199,6 @@ def test_the_a_a_study_is_of_everybody_in_the_default_study():
 
 
 def test_schema_for_editors_is_current():
-    from workflows.configfiles import schema
+    from workflows.planning.configfiles import schema
 
     assert (CONFIG / "schema.json").read_text() == schema()

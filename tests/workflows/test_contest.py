@@ -1,6 +1,6 @@
-from workflows.behaviour import QUESTIONS
-from workflows.company import contest_seed
-from workflows.records import BATCHES
+from workflows.measure.pool import contest_seed
+from workflows.records.schema import BATCHES
+from workflows.worker.probes import QUESTIONS
 
 
 def several(*variants):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from analysis.loading import load
-from analysis.tables import Findings
-from workflows.collect import collect
-from workflows.configfiles import parse
-from workflows.contest import Contest
-from workflows.keys import certificate_key, contest_key
-from workflows.plan import contenders, controls
-from workflows.storage import write_batches, write_json
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from workflows.measure.contest import Contest
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import contenders, controls
+from workflows.planning.provenance import certificate_key, contest_key
+from workflows.records.storage import write_batches, write_json
+from workflows.stages.collect import collect
 
 BOTH = [{"framework": "abacus", "variants": ["default", "kept"]}]
 FEW = {"variant": "kept", "handicaps": [2.0]}

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from workflows import environment, machine
+from workflows.machine import fingerprint as machine
+from workflows.machine import system_info as environment
 
 
 @pytest.fixture

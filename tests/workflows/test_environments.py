@@ -24,22 +24,23 @@ from tests.workflows.wheels import (
     packed,
     write_wheel,
 )
-from workflows import isolation, keys
-from workflows.building import Built
-from workflows.configfiles import parse
-from workflows.environments import make, without_environment
-from workflows.folders import Folders
-from workflows.installer import last_lines
-from workflows.isolation import environment, environments_folder, interpreter
-from workflows.plan import ask, contenders, load_plan
-from workflows.probe import look
-from workflows.process import WorkerDied, WorkerProcess, surroundings
-from workflows.storage import read_json, write_json
+from workflows.environments.building import Built
+from workflows.environments.installer import last_lines
+from workflows.environments.stage import make, without_environment
+from workflows.planning import isolated as isolation
+from workflows.planning import provenance as keys
+from workflows.planning.configfiles import parse
+from workflows.planning.isolated import environment, environments_folder, interpreter
+from workflows.planning.plan import ask, contenders, load_plan
+from workflows.records.folders import Folders
+from workflows.records.storage import read_json, write_json
+from workflows.stages.detect import look
+from workflows.worker.process import WorkerDied, WorkerProcess, surroundings
 
 
 def uses(monkeypatch, installer):
     if installer == "pip":
-        monkeypatch.setattr("workflows.building.shutil.which", lambda name: None)
+        monkeypatch.setattr("workflows.environments.building.shutil.which", lambda name: None)
     elif not shutil.which("uv"):
         pytest.skip("uv is not on PATH")
 
@@ -238,7 +239,7 @@ def test_the_frameworks_here_are_pinned_completely():
 def start(folders, path=""):
     """A build of its own process."""
     return subprocess.Popen(
-        [sys.executable, "-m", "workflows.environments", "--study", str(folders.root),
+        [sys.executable, "-m", "workflows.environments.stage", "--study", str(folders.root),
          "--framework", "abacus"],
         cwd=ROOT, text=True, stderr=subprocess.PIPE, start_new_session=True,
         env={**os.environ, "PATH": os.pathsep.join(filter(None, [path, os.environ["PATH"]]))},

@@ -2,14 +2,14 @@
 
 import pytest
 
-from analysis.displays import contender_table
-from analysis.harness import harness_cost
-from analysis.loading import load
-from analysis.tables import Findings, tables
-from workflows.collect import collect
-from workflows.configfiles import ConfigurationError, parse
-from workflows.keys import certificate_key, contest_key
-from workflows.storage import write_batches, write_json
+from analysis.data.loading import load
+from analysis.findings.findings import Findings, tables
+from analysis.findings.harness import harness_cost
+from analysis.report.tables import contender_table
+from workflows.planning.configfiles import ConfigurationError, parse
+from workflows.planning.provenance import certificate_key, contest_key
+from workflows.records.storage import write_batches, write_json
+from workflows.stages.collect import collect
 
 BOTH = [{"framework": "abacus", "variants": ["default", "slow"]}]
 CONTEST = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}

@@ -10,25 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from workflows import lock
-from workflows.code import ROOT
-from workflows.lock import machine_lock
+from workflows.machine import lock
+from workflows.machine.lock import machine_lock
+from workflows.planning.code import ROOT
 
 TURN = """
 import sys, time
-from workflows.lock import machine_lock
+from workflows.machine.lock import machine_lock
 with machine_lock(lambda text: None, every_s=0.02):
     with open(sys.argv[1], "a") as file:
         file.write("in\\n"); file.flush(); time.sleep(0.1); file.write("out\\n")
 """
 HOLD = """
 import sys, time
-from workflows.lock import machine_lock
+from workflows.machine.lock import machine_lock
 with machine_lock(lambda text: print(text, flush=True), every_s=0.05):
     print("held", flush=True)
     time.sleep(60)
 """
-BECOME_NOBODY = "import os, workflows.lock; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+BECOME_NOBODY = (
+    "import os, workflows.machine.lock; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+)
 
 
 @pytest.fixture

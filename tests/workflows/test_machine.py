@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflows import machine
-from workflows.code import ROOT
+from workflows.machine import fingerprint as machine
+from workflows.planning.code import ROOT
 
 EPYC = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9B14 96-Core Processor\n"
 ARM = "processor\t: 0\nFeatures\t: asimd bf16\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n"

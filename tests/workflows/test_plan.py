@@ -2,13 +2,13 @@ import sys
 
 import pytest
 
-from workflows.configfiles import parse
-from workflows.folders import Folders
-from workflows.plan import PlanError, ask, contenders, load_plan, surface
-from workflows.probe import look
-from workflows.process import surroundings
-from workflows.records import Entrant
-from workflows.storage import RecordError, write_json
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import PlanError, ask, contenders, load_plan, surface
+from workflows.records.folders import Folders
+from workflows.records.schema import Entrant
+from workflows.records.storage import RecordError, write_json
+from workflows.stages.detect import look
+from workflows.worker.process import surroundings
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypa
     """Records of a larger machine are collected on a smaller one."""
     study = parse({**small, "threads": [1, "all"]})
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("workflows.plan.available_cores", lambda: list(range(48)))
+        elsewhere.setattr("workflows.planning.plan.available_cores", lambda: list(range(48)))
         ask(Folders(tmp_path), study, "server", "a test")
     write_json(Folders(tmp_path).probe("abacus"), look(study, "abacus", lambda text: None))
     found = {c.name: c.missing for c in load_plan(Folders(tmp_path)).contenders}

@@ -4,8 +4,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workflows.records import BATCHES, CertificateRow, Code, Contender, Measured
-from workflows.storage import RecordError, read_batches, read_json, write_batches, write_json
+from workflows.records.schema import BATCHES, CertificateRow, Code, Contender, Measured
+from workflows.records.storage import (
+    RecordError,
+    read_batches,
+    read_json,
+    write_batches,
+    write_json,
+)
 
 
 def row(**changes):

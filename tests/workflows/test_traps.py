@@ -4,9 +4,9 @@ to apply to a workload."""
 import pytest
 
 from frameworks.contract import Framework, Variant
-from workflows.collect import collect
-from workflows.configfiles import ConfigurationError, parse
-from workflows.verdict import failures
+from workflows.planning.configfiles import ConfigurationError, parse
+from workflows.stages.collect import collect
+from workflows.stages.failures import failures
 
 PAIR = [{"framework": "abacus", "variants": ["trap-epsilon", "trap-pooling", "default"]}]
 WHY = "does not apply to mlp: nothing is pooled"

@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from workflows.turns import orders
+from workflows.measure.schedule import orders
 
 
 def deal(count, rounds, seed=1):

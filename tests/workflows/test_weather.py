@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from workflows import machine, weather
-from workflows.machine import available_cores
-from workflows.weather import Look, Schedule, Ticks, between, look
+from workflows.machine import fingerprint as machine
+from workflows.machine.fingerprint import available_cores
+from workflows.measure import interference as weather
+from workflows.measure.interference import Look, Schedule, Ticks, between, look
 
 STAT = """\
 cpu  900 10 90 5000 7 0 3 40 0 0
@@ -192,8 +193,8 @@ def test_a_turn_in_which_the_worker_fails_leaves_no_weather(study):
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be pinned here")
 def test_a_busy_neighbour_on_the_same_core_is_seen(study, tmp_path):
     """A process that computes on the contender's core takes its share, and the turns know."""
-    from analysis.study import Machine
-    from analysis.weather import turn_lines
+    from analysis.data.results import Machine
+    from analysis.findings.interference import turn_lines
     from tests.analysis.synthetic import Recipe, make_records
 
     workload = {"mlp": {"features": 600, "hidden": [600], "samples": 640, "batch": 32}}

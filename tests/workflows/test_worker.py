@@ -7,9 +7,9 @@ from time import sleep
 import numpy as np
 import pytest
 
-from workflows import training
-from workflows.records import Contender
-from workflows.worker import Worker, explain
+from workflows.records.schema import Contender
+from workflows.worker import training
+from workflows.worker.worker import Worker, explain
 
 CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
 
@@ -80,7 +80,7 @@ def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch
         return now[0]
 
     steps = iter([6_000_000, 7_000_000])
-    monkeypatch.setattr("workflows.worker.clock", lambda: passed(100))
+    monkeypatch.setattr("workflows.worker.worker.clock", lambda: passed(100))
     monkeypatch.setattr(worker.trainer, "put", lambda *arrays: passed(4_000_000))
     monkeypatch.setattr(worker.trainer, "step", lambda batch: passed(next(steps)))
     monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
@@ -98,7 +98,7 @@ def test_a_pause_is_off_the_clock(worker, monkeypatch):
         now[0] += ns
         return now[0]
 
-    monkeypatch.setattr("workflows.worker.clock", lambda: passed(100))
+    monkeypatch.setattr("workflows.worker.worker.clock", lambda: passed(100))
     monkeypatch.setattr(worker.trainer, "step", lambda batch: passed(1_000_000))
     monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
     rows = worker.turn(first=0, count=2, rebuild=None, spin=0.1, pause=0.4)

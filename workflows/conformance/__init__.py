@@ -1,5 +1,5 @@
 """Conformance: every rule that the contract puts to an adapter, tried on one.
 
-`python -m frameworks check NAME` tells a person, `testing.Conformance` tells pytest. The rules
+`samestep check NAME` tells a person, `testing.Conformance` tells pytest. The rules
 run in the adapter's own process, so that whatever it does there is a broken rule and no more.
 """

@@ -10,21 +10,21 @@ from typing import Any
 from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
-from workflows.certify import make_reference
-from workflows.configfiles import parse
-from workflows.configuration import Configuration
+from workflows.certify.certificate import FAILED, Examination
+from workflows.certify.diagnosis import ALL_WELL, examine
+from workflows.certify.stage import make_reference
+from workflows.certify.tracing import Reference, Tracing
 from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
-from workflows.diagnosis import ALL_WELL, examine
-from workflows.examination import FAILED, Examination
-from workflows.folders import Folders
-from workflows.plan import Found, Plan, Probe, ask, load_plan
-from workflows.prepare import prepare
+from workflows.planning.configfiles import parse
+from workflows.planning.configuration import Configuration
+from workflows.planning.plan import Found, Plan, Probe, ask, load_plan
 from workflows.progress import Progress
-from workflows.records import CertificateRow
-from workflows.storage import write_json
-from workflows.tracing import Reference, Tracing
+from workflows.records.folders import Folders
+from workflows.records.schema import CertificateRow
+from workflows.records.storage import write_json
+from workflows.stages.prepare import prepare
 
 REFERENCE = "pytorch"
 BATCHES = 40  # of each workload, over and over: enough to see all layers trained
@@ -124,7 +124,7 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
 def planned(subject: Subject, folders: Folders) -> Plan:
     """A study of the subject and the reference, as if both had been looked for."""
     study = configured(subject)
-    ask(folders, study, "here", "python -m frameworks check")
+    ask(folders, study, "here", "samestep check")
     for entry in study.contenders:
         found = Found(versions=versions(framework(entry.framework)) or {entry.framework: "there"})
         probe = Probe(framework=entry.framework, devices=dict.fromkeys(("cpu", "gpu"), found))

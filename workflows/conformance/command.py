@@ -1,4 +1,4 @@
-"""`python -m frameworks check`: tells the author of an adapter, rule by rule, what holds."""
+"""`samestep check`: tells the author of an adapter, rule by rule, what holds."""
 
 import argparse
 import json

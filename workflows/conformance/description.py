@@ -6,14 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from analysis.words import count
+from analysis.format import count
 from frameworks.contract import Framework
-from frameworks.truth.mistakes import CATALOGUE
-from workflows.code import ROOT
+from frameworks.oracle.mistakes import CATALOGUE
 from workflows.conformance.outcome import Finding, broken, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
-from workflows.process import WorkerDied
+from workflows.planning.code import ROOT
+from workflows.worker.process import WorkerDied
 
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 PRECISIONS = ("float32", "float64")

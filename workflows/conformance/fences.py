@@ -1,7 +1,7 @@
 """Rules about waiting: synchronise() does, step() need not."""
 
 from frameworks.workloads import Workload
-from workflows.agreement import UNFENCED
+from workflows.certify.judge import UNFENCED
 from workflows.conformance.outcome import Finding, broken, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject

@@ -8,7 +8,7 @@ import numpy as np
 from frameworks.contract import Trainer
 from frameworks.workloads import from_dict
 from workflows.conformance.requests import Requests, drawn, losses
-from workflows.worker import clock, main
+from workflows.worker.worker import clock, main
 
 REPEATS = 3
 

@@ -20,7 +20,7 @@ from frameworks.workloads.layers import (
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.parsing import parse_optimiser
 from frameworks.workloads.workload import LOSSES
-from workflows.parts import PROVEN
+from workflows.certify.runs import PROVEN
 
 CLASSES = 4
 VECTOR, IMAGE = (6,), (9, 8, 2)

@@ -8,10 +8,10 @@ import numpy as np
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.miniature import batches
-from workflows.behaviour.asking import aligned
-from workflows.rehearsal import SEED
-from workflows.training import Batch, different, numbers
-from workflows.worker import Worker
+from workflows.worker.probes.asking import aligned
+from workflows.worker.recorded_run import SEED
+from workflows.worker.training import Batch, different, numbers
+from workflows.worker.worker import Worker
 
 STEPS = 5
 

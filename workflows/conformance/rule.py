@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from frameworks.contract import Unavailable
 from workflows.conformance.outcome import Finding, broken, does_not_apply
 from workflows.conformance.subject import Subject
-from workflows.process import WorkerDied
+from workflows.worker.process import WorkerDied
 
 
 @dataclass(frozen=True)

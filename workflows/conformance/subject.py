@@ -12,8 +12,8 @@ from frameworks.contract import Framework, Unavailable
 from frameworks.workloads import CATALOGUE, Workload, to_dict
 from frameworks.workloads.workload import LOSSES
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, ROUNDED, VECTOR, Basis
-from workflows.process import WorkerDied, WorkerProcess
-from workflows.records import Contender
+from workflows.records.schema import Contender
+from workflows.worker.process import WorkerDied, WorkerProcess
 
 TIMEOUT_S = 120
 KEY = tuple[str, int]  # device and threads

@@ -8,7 +8,7 @@ from frameworks.contract import Unavailable
 from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
-from workflows.machine import available_cores
+from workflows.machine.fingerprint import available_cores
 
 SIZE = 1024  # of matrices, and samples
 SECONDS = 0.7  # processor time of threads comes in ticks of 10 ms

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.truth import TruthTrainer
-from frameworks.truth.mistakes import CATALOGUE
+from frameworks.oracle import TruthTrainer
+from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload
-from workflows.agreement import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
+from workflows.certify.diagnosis import explain, farthest
+from workflows.certify.divergence import apart
+from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
 from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
-from workflows.departure import apart
-from workflows.diagnosis import explain, farthest
-from workflows.process import WorkerDied
-from workflows.rehearsal import Moment, Rehearsal, Script, moments, perform
+from workflows.worker.process import WorkerDied
+from workflows.worker.recorded_run import Moment, Rehearsal, Script, moments, perform
 
 EXACT = {"float64": 1e-12, "float32": 1e-5}  # of a first loss, relative
 TRAINED = {"float64": 1e-12, "float32": FLOAT32_LOSS}  # of losses and weights in all steps

@@ -1,0 +1,1 @@
+"""Reads one machine's records and says who was measured, in which processes and pairs."""

@@ -1,0 +1,109 @@
+"""What is read: one folder per machine, each whole, all of one study."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.data.results import PARTS, Machine
+from analysis.format import TITLES, line, listing
+from workflows.records.schema import NOTHING, READABLE, MachineRecords
+from workflows.records.storage import RecordError, read_batches, read_json
+
+COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
+
+
+def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
+    """Read machine folders, sorted by machine.
+
+    Raises:
+        RecordError: a folder that is not there or not whole, one machine twice, folders of
+            different studies, or nothing measured in any of them.
+    """
+    machines = sorted((read(folder) for folder in folders), key=lambda machine: machine.name)
+    for one, other in pairwise(machines):
+        if one.name == other.name:
+            raise RecordError(f"machine {one.name} is given twice")
+        for field in COMMON:
+            values = [getattr(m.study, field) for m in (one, other)]
+            if values[0] != values[1]:
+                raise RecordError(
+                    f"folders of different studies: {field} is {values[0]!r} on {one.name} "
+                    f"and {values[1]!r} on {other.name}"
+                )
+    if not any(len(machine.batches) for machine in machines):
+        raise RecordError(f"nothing measured: {first_reason(machines)}")
+    return tuple(machines)
+
+
+def read(folder: Path) -> Machine:
+    if not folder.is_dir():
+        raise RecordError(f"{folder}: no such folder")
+    records = read_json(folder / "records.json", MachineRecords)
+    if records.schema_version not in READABLE:
+        raise RecordError(
+            f"{folder / 'records.json'}: schema version {records.schema_version}, "
+            f"this samestep reads {listing(READABLE)}"
+        )
+    TITLES.update(records.study.titles)
+    pairs = [(contest.workload, contest.replicate) for contest in records.contests]
+    if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):
+        raise RecordError(f"{folder / 'records.json'}: contest {twice[0]} is there twice")
+    known = {workload.name for workload in records.workloads}
+    named = {contest.workload for contest in records.contests}
+    named |= {certificate.workload for certificate in records.certificates}
+    if strangers := sorted(named - known):
+        raise RecordError(f"{folder / 'records.json'}: workload {strangers[0]} is not described")
+    path = folder / "batches.parquet"
+    batches: pd.DataFrame = read_batches(path).to_pandas()
+    check(path, batches, records)
+    for part in PARTS:
+        batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
+    batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
+    idle = batches["framework"] == NOTHING
+    return Machine(without_nothing(records), batches[~idle].reset_index(drop=True), batches[idle])
+
+
+def without_nothing(records: MachineRecords) -> MachineRecords:
+    """The same without what computes nothing, which is nobody's rival."""
+    contests = []
+    for contest in records.contests:
+        names = {one.name for one in contest.contenders if one.framework == NOTHING}
+        kept = {
+            "contenders": [one for one in contest.contenders if one.name not in names],
+            "turns": [turn for turn in contest.turns if turn.contender not in names],
+            "order": [[name for name in order if name not in names] for order in contest.order],
+        }
+        contests.append(contest.model_copy(update=kept))
+    return records.model_copy(update={"contests": contests})
+
+
+def check(path: Path, batches: pd.DataFrame, records: MachineRecords) -> None:
+    """Refuse mini-batches that do not belong to the records beside them."""
+    if batches.drop(columns="loss").isna().any(axis=None):
+        raise RecordError(f"{path}: mini-batches with empty columns")
+    if len(batches) and (batches["transfer_ns"] + batches["step_ns"]).min() <= 0:
+        raise RecordError(f"{path}: a mini-batch that took no time")
+    for column, wanted in (("machine", records.machine), ("study", records.study.name)):
+        if strangers := sorted(set(batches[column]) - {wanted}):
+            raise RecordError(f"{path}: {column} {strangers[0]}, but the records are of {wanted}")
+    known = {
+        (contest.workload, contest.replicate, contender.name)
+        for contest in records.contests
+        for contender in contest.contenders
+    }
+    found = batches[["workload", "replicate", "contender"]].drop_duplicates()
+    if strangers := sorted(set(found.itertuples(index=False, name=None)) - known):
+        raise RecordError(f"{path}: mini-batches of {strangers[0]}, which no contest record names")
+
+
+def first_reason(machines: Sequence[Machine]) -> str:
+    reasons = [
+        contender.reason
+        for machine in machines
+        for contest in machine.records.contests
+        for contender in contest.contenders
+        if contender.reason
+    ] + [row.reason for machine in machines for row in machine.records.missing]
+    return line(reasons[0]) if reasons else "there is no contest in these folders"

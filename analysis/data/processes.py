@@ -1,0 +1,87 @@
+"""One row per process: what one contender showed in one replicate of one contest."""
+
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.results import PARTS, Machine, Seat, keyed
+from analysis.stats.hodges_lehmann import Floats, by_round, hodges_lehmann
+
+COLUMNS = ["workload", "framework", "variant", "device", "threads"]
+
+
+def sound(machine: Machine) -> pd.DataFrame:
+    """Mini-batches of processes that lived to the end of their contest."""
+    ok = [
+        (contest.workload, contest.replicate, contender.name)
+        for contest in machine.records.contests
+        for contender in contest.contenders
+        if contender.status == "ok"
+    ]
+    keys = pd.MultiIndex.from_frame(machine.batches[["workload", "replicate", "contender"]])
+    return machine.batches[keys.isin(ok)]
+
+
+def uncontrolled(machine: Machine) -> pd.DataFrame:
+    """The sound mini-batches without those of controls, several of which are one process."""
+    batches = sound(machine)
+    return batches[~keyed(batches).isin(list(machine.controls))]
+
+
+def processes(batches: pd.DataFrame) -> pd.DataFrame:
+    """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
+    and `q75` of transfer and step, medians of each part, the number of
+    `batches`; of warm-up their number and the very `first` mini-batch. `rounds` has the
+    logarithms of the steady times one by one, an array for the number of each round."""
+    batches = batches.sort_values([*COLUMNS, "replicate", "step"])
+    keys = [*COLUMNS, "replicate"]
+    steady = batches[~batches["warmup"]].groupby(keys)
+    everything = batches.groupby(keys)
+    table = pd.DataFrame(
+        {
+            "median": steady["ms"].median(),
+            "q25": steady["ms"].quantile(0.25),
+            "q75": steady["ms"].quantile(0.75),
+            "batches": steady.size(),
+            **{f"{part}_ms": steady[f"{part}_ms"].median() for part in PARTS},
+            "warmup": everything["warmup"].sum(),
+            "first": everything["ms"].first(),
+        }
+    )
+    table["rounds"] = pd.Series({key: rounds(rows) for key, rows in steady}, dtype=object).reindex(
+        table.index
+    )
+    return table[table["batches"].notna()].reset_index()
+
+
+def rounds(rows: pd.DataFrame) -> dict[int, Floats]:
+    """Logarithms of the times of one process."""
+    return by_round(np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy())
+
+
+def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
+    """The processes of each seat, indexed by replicate."""
+    found = {}
+    for key, rows in table.groupby(COLUMNS):
+        workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
+        seat = Seat(workload, framework, variant, device, int(threads))
+        found[seat] = rows.set_index("replicate").sort_index()
+    return found
+
+
+def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
+    """Logarithms of the ratios of two seats' times, by replicate: Hodges and Lehmann's estimate
+    over the rounds in which both were steady, so that weather is on both sides or on neither."""
+    found = {}
+    for replicate in one.index.intersection(other.index):
+        sides = (rows.at[replicate, "rounds"] for rows in (one, other))
+        log_ratio = hodges_lehmann(*(cast("dict[int, Floats]", side) for side in sides))
+        if log_ratio is not None:
+            found[replicate] = log_ratio
+    return pd.Series(found, dtype=float)
+
+
+def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":
+    """Natural logarithms by replicate: ratios become differences."""
+    return pd.Series(np.log(rows[column].to_numpy(float)), index=rows.index)

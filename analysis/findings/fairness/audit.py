@@ -1,0 +1,122 @@
+"""The ledger: trap by trap, what each framework did, and what is to be thought of it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from analysis.findings.fairness.checklist import TRAPS, Trap
+from analysis.findings.fairness.settings import NONE, STATUSES, UNRECORDED, SettingLine
+from analysis.format import crossed, short, title
+
+Where = tuple[object, ...]  # workload, variant, device, threads
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One trap: what each framework answered, and the weightiest status with its places, ""
+    where it is that everywhere."""
+
+    title: str
+    values: dict[str, str]
+    status: str
+    where: str
+    matters: str
+
+
+def entries(lines: Sequence[SettingLine]) -> list[Entry]:
+    """The weightiest first, and what nobody recorded last."""
+    said = [line for line in lines if line.setting]
+    frameworks = list(dict.fromkeys(line.framework for line in said))
+    found = [
+        entry(topic, matters, [line for line in said if line.setting in settings], frameworks)
+        for topic, matters, settings in topics(said)
+    ]
+    order = (*STATUSES, UNRECORDED)
+    return sorted((one for one in found if one), key=lambda one: order.index(one.status))
+
+
+def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Every trap, and whatever else an adapter answered."""
+    for trap in TRAPS:
+        yield trap.title, matters(trap), trap.settings
+    for setting in dict.fromkeys(line.setting for line in said if not line.trap):
+        yield setting, "", (setting,)
+
+
+def matters(trap: Trap) -> str:
+    reason = f" {trap.reason[0].upper()}{trap.reason[1:]}." if trap.reason else ""
+    return f"{trap.question}{reason}"
+
+
+def entry(
+    topic: str, matters: str, lines: list[SettingLine], frameworks: list[str]
+) -> Entry | None:
+    recorded = [line for line in lines if line.value != UNRECORDED]
+    if not recorded:
+        values = dict.fromkeys(frameworks, UNRECORDED)
+        return Entry(topic, values, UNRECORDED, "", matters) if lines else None
+    settings = list(dict.fromkeys(line.setting for line in lines if line in recorded))
+    values = {
+        name: "; ".join(
+            (f"{setting.replace('_', ' ')}: " if len(settings) > 1 else "") + answer
+            for setting in settings
+            if (answer := placed([x for x in lines if (x.framework, x.setting) == (name, setting)]))
+        )
+        for name in frameworks
+    }
+    status = min((line.status for line in lines), key=STATUSES.index)
+    within = {place(line) for line in lines}
+    there = {place(line) for line in lines if line.status == status}
+    return Entry(topic, values, status, "" if there == within else told(there, within), matters)
+
+
+def placed(lines: Sequence[SettingLine]) -> str:
+    """The value, or each with the places where it was found."""
+    found: dict[str, set[Where]] = {}
+    for line in lines:
+        found.setdefault(brief(line.value), set()).add(place(line))
+    if len(found) < 2:
+        return "".join(found)
+    everywhere = {place(line) for line in lines}
+    return ", ".join(f"{value} ({told(there, everywhere)})" for value, there in found.items())
+
+
+def place(line: SettingLine) -> Where:
+    return (line.workload, line.variant, line.device, line.threads)
+
+
+def told(some: set[Where], every: set[Where]) -> str:
+    """Some of all places in as few words as tell them from the others: `default`."""
+    rest = every - some
+    for count in range(1, 5):
+        for axes in combinations((1, 3, 0, 2), count):  # the variant says most, then threads
+            inside = {tuple(where[axis] for axis in axes) for where in some}
+            if not inside & {tuple(where[axis] for axis in axes) for where in rest}:
+                return crossed(sorted(inside, key=str))
+    return crossed(sorted(some, key=str))
+
+
+def brief(value: str) -> str:
+    """Numbers without float32's tail; words as they are."""
+    try:
+        return value if value.isdigit() else short(float(f"{float(value):.4g}"))
+    except ValueError:
+        return value
+
+
+def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
+    """Each setting that should be equal and is not: what the frameworks said, and where."""
+    found: dict[tuple[str, str], set[Where]] = {}
+    wrong = [line for line in lines if line.status == "mismatched"]
+    for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):
+        said = "; ".join(
+            f"{title(line.framework)}: {brief(line.value)}"
+            + (f"; {line.reason}" if line.status == "mismatched" and line.reason else "")
+            for line in lines
+            if (line.setting, place(line)) == (setting, where) and line.value != NONE
+        )
+        found.setdefault((setting, said), set()).add(where)
+    return [
+        (f"{setting} ({said})", crossed(sorted(places, key=str)))
+        for (setting, said), places in found.items()
+    ]

@@ -1,0 +1,138 @@
+"""How far each contender is from the reference, step by step and tensor by tensor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analysis.data.results import Machine, Seat
+from analysis.format import line
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+
+
+@dataclass(frozen=True)
+class AgreementLine:
+    """A row of agreement.csv: relative distance from the reference in float64, of the loss of
+    one step and of the tensor that is furthest off after it (L2). Step 0 is before the first.
+    `run`: `long`, `full` (size), and both with plain SGD in place of what deviates
+    (`substituted`, `substituted_full`); `none`, with its reason, for what did not run."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    optimiser: str
+    run: str
+    status: str
+    step: int
+    loss: float | None
+    weights: float | None
+    tensor: str
+    dataset: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class GradientLine:
+    """A row of gradients.csv: one tensor's gradient in the first step at full size, its
+    relative L2 distance from the reference's float64 gradient, in float64 and in float32."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    tensor: str
+    float64: float | None
+    float32: float | None
+    allowed: float
+    reduced: str
+    dataset: str
+    reason: str
+
+
+Rows = list[tuple[Seat, CertificateRecord, CertificateRow]]
+
+
+def certified(machine: Machine) -> Rows:
+    """All certificates, in the order of the tables."""
+    found = [
+        (Seat.of(record.workload, row), record, row)
+        for record in machine.records.certificates
+        for row in record.rows
+    ]
+    return sorted(found, key=lambda item: machine.order(item[0]))
+
+
+def agreement_lines(machine: Machine) -> list[AgreementLine]:
+    return [
+        AgreementLine(
+            machine=machine.name,
+            **seat._asdict(),
+            optimiser=optimiser,
+            run=name if run else "none",
+            status=status,
+            step=step,
+            loss=run.loss[step - 1] if run and step else None,
+            weights=max(tensors.values(), default=None),
+            tensor=max(tensors, key=lambda tensor: tensors[tensor], default=""),
+            dataset=machine.dataset(seat.workload),
+            reason=line(reason),
+        )
+        for seat, _, row in certified(machine)
+        for optimiser, name, status, run, reason in runs(machine, seat.workload, row)
+        for step, tensors in (run.weights if run else NOTHING).items()
+    ]
+
+
+class Run(NamedTuple):
+    """One run of a certificate; `measured` is None for what did not run."""
+
+    optimiser: str
+    name: str
+    status: str
+    measured: Measured | None
+    reason: str
+
+
+NOTHING: dict[int, dict[str, float]] = {0: {}}
+
+
+def runs(machine: Machine, workload: str, row: CertificateRow) -> Iterator[Run]:
+    own = own_optimiser(machine, workload)
+    for name, optimiser, run in (
+        ("long", own, row.long),
+        ("full", own, row.full),
+        ("substituted", "sgd", row.substituted),
+        ("substituted_full", "sgd", row.substituted_full),
+    ):
+        if run or name == "long":
+            yield Run(optimiser, name, row.status, run, row.reason)
+    for kind, other in row.optimisers.items():
+        yield Run(kind, "long", other.status, other.run, other.reason)
+
+
+def own_optimiser(machine: Machine, workload: str) -> str:
+    (record,) = (each for each in machine.records.workloads if each.name == workload)
+    optimiser = record.description["optimiser"]
+    return optimiser if isinstance(optimiser, str) else next(iter(optimiser))
+
+
+def gradient_lines(machine: Machine) -> list[GradientLine]:
+    return [
+        GradientLine(
+            machine=machine.name,
+            **seat._asdict(),
+            tensor=tensor,
+            float64=row.gradients.get(tensor),
+            float32=row.rounding.get(tensor),
+            allowed=record.rounding,
+            reduced=row.reduced,
+            dataset=machine.dataset(seat.workload),
+            reason="" if tensor else line(row.reason),
+        )
+        for seat, record, row in certified(machine)
+        for tensor in row.rounding or row.gradients or [""]
+    ]

@@ -1,0 +1,190 @@
+"""Who computes the same: the certificate table, and which pairs may be compared."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analysis.data.results import Machine, Seat
+from analysis.format import line, listing, scientific
+from workflows.certify.judge import DECLARED_STEPS
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+
+COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
+
+
+@dataclass(frozen=True)
+class CertificateLine:
+    """A row of certificate.csv: worst relative distance from the reference in the loss of any
+    step and in any tensor of weights, of the long run, at full size, and of both with plain
+    SGD; of the first gradients in float64 and in float32; of the steps after a restart; of
+    the first losses in float32 from its own in float64; the share of a step that was still to be
+    done behind its fence; and what its variant declares to be in its times besides a step."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    status: str
+    reference: str
+    tolerance: float
+    steps: int
+    loss: float | None
+    weights: float | None
+    full_steps: int
+    full_loss: float | None
+    full_weights: float | None
+    sgd_loss: float | None
+    sgd_weights: float | None
+    full_sgd_loss: float | None
+    full_sgd_weights: float | None
+    gradients: float | None
+    rounding: float | None
+    reduced: str
+    restarted: float | None
+    float32: float | None
+    unfenced: float | None
+    timed: str
+    narrowed: bool
+    parameters: int
+    parameters_long: int
+    dataset: str
+    reason: str
+    cause: str
+
+
+class Permission(NamedTuple):
+    """Whether a pair may be compared, and what its certificates say."""
+
+    granted: bool
+    text: str
+
+
+FLOAT64 = "float64"
+SINGLE = "in float32 only"  # of a certificate that claims less, as judge_single words it
+
+
+class Certificates:
+    """The certificates of one machine by seat."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.found: dict[Seat, tuple[CertificateRecord, CertificateRow]] = {}
+        for record in machine.records.certificates:
+            for row in record.rows:
+                self.found[Seat.of(record.workload, row)] = (record, row)
+
+    def pair(self, one: Seat, other: Seat) -> Permission:
+        """May these two be compared? Both must agree with the reference or have declared how
+        they deviate from it, in the versions that were measured."""
+        rows, refusals = [], []
+        for seat in (one, other):
+            record, row = self.found.get(seat, (None, None))
+            if row is None or record is None:
+                refusals.append(f"{seat.contender} has no certificate")
+            elif row.status not in ("agrees", "declared"):
+                refusals.append(f"{seat.contender} {row.status}: {line(row.reason)}")
+            elif others := self.outdated(seat, row):
+                refusals.append(f"{seat.contender} was certified with {others}")
+            else:
+                rows.append(row)
+        if refusals:
+            return Permission(False, "; ".join(refusals))
+        deviations = [declared(row) for row in rows if row.status == "declared"]
+        deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
+        deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != FLOAT64]
+        if deviations:
+            return Permission(True, "; ".join(deviations))
+        return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
+
+    def outdated(self, seat: Seat, row: CertificateRow) -> str:
+        """`torch 2.12.0, measured with 2.13.0`; "" where nothing differs."""
+        measured: dict[str, dict[str, None]] = {}
+        for contest in self.machine.contests(seat.workload).values():
+            for one in contest.contenders:
+                if one.name == seat.contender and one.status == "ok":
+                    for name, version in one.versions.items():
+                        measured.setdefault(name, {})[version] = None
+        return ", ".join(
+            f"{name} {row.versions[name]}, measured with {listing(found)}"
+            for name, found in sorted(measured.items())
+            if name not in COMPANIONS and name in row.versions and {*found} != {row.versions[name]}
+        )
+
+
+def declared(row: CertificateRow) -> str:
+    """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
+    starts with the component that deviates."""
+    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row])})"
+
+
+def components(text: str) -> list[str]:
+    """The deviating components that a pair's certificate names."""
+    return re.findall(r"declared: (.*?) \(", text)
+
+
+def size(rows: Sequence[CertificateRow]) -> str:
+    """How far a declared deviation takes the loss while chaos has not taken over."""
+    early = [
+        max(max(run.loss[:DECLARED_STEPS]) for run in (row.long, row.full) if run)
+        for row in rows
+        if row.long and row.long.loss
+    ]
+    if not early:
+        return "not measured"
+    ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])
+    return f"loss {' to '.join(ends)} within {DECLARED_STEPS} steps"
+
+
+def furthest(row: CertificateRow) -> float:
+    """Largest relative distance of any loss, weights and first gradient, in all runs."""
+    runs = [run for run in (row.long, row.full) if run is not None]
+    ends = [end for run in runs for end in (run.worst_loss, run.worst_weights)]
+    return max([*ends, *row.gradients.values()], default=0.0)
+
+
+def certificate_lines(machine: Machine) -> list[CertificateLine]:
+    seats = Certificates(machine).found
+    return [
+        CertificateLine(
+            machine=machine.name,
+            **seat._asdict(),
+            status=row.status,
+            reference=record.reference,
+            tolerance=record.tolerance,
+            steps=record.steps,
+            loss=loss(row.long),
+            weights=weights(row.long),
+            full_steps=record.full_steps,
+            full_loss=loss(row.full),
+            full_weights=weights(row.full),
+            sgd_loss=loss(row.substituted),
+            sgd_weights=weights(row.substituted),
+            full_sgd_loss=loss(row.substituted_full),
+            full_sgd_weights=weights(row.substituted_full),
+            gradients=max(row.gradients.values(), default=None),
+            rounding=max(row.rounding.values(), default=None),
+            reduced=row.reduced,
+            restarted=max(row.restarted, default=None),
+            float32=max(row.float32, default=None),
+            unfenced=row.unfenced,
+            timed=line(row.timed),
+            narrowed=record.narrowed,
+            parameters=record.parameters,
+            parameters_long=record.parameters_long,
+            dataset=machine.dataset(seat.workload),
+            reason=line(row.reason),
+            cause=line(row.cause),
+        )
+        for seat, (record, row) in sorted(seats.items(), key=lambda item: machine.order(item[0]))
+    ]
+
+
+def loss(run: Measured | None) -> float | None:
+    return None if run is None else run.worst_loss
+
+
+def weights(run: Measured | None) -> float | None:
+    return None if run is None else run.worst_weights

@@ -1,0 +1,66 @@
+"""What the harness itself costs: the time of a framework that computes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.data.processes import by_seat, processes
+from analysis.data.results import Machine
+from analysis.findings.contenders import ContenderLine, steady
+from analysis.format import alike, percent, title
+
+
+@dataclass(frozen=True)
+class HarnessLine:
+    """A row of harness.csv: what a mini-batch takes of which nothing is computed, as in
+    contenders.csv, and its share of the time of the fastest contender of the workload (None
+    where none has a median)."""
+
+    machine: str
+    workload: str
+    replicates: int
+    batches: int
+    median_ms: float
+    low_ms: float | None
+    high_ms: float | None
+    q25_ms: float
+    q75_ms: float
+    fastest: str
+    share: float | None
+
+
+def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list[HarnessLine]:
+    if machine.idle.empty:
+        return []
+    found = {seat.workload: rows for seat, rows in by_seat(processes(machine.idle)).items()}
+    lines = []
+    for workload in machine.workloads:
+        if workload not in found:
+            continue
+        told = steady(found[workload], machine.study.confidence)
+        own = [(c.median_ms, c) for c in contenders if c.workload == workload and c.median_ms]
+        least, fastest = min(own, key=lambda pair: pair[0], default=(None, None))
+        lines.append(
+            HarnessLine(
+                machine=machine.name,
+                workload=workload,
+                **told,
+                fastest=f"{title(fastest.framework)} {fastest.variant}" if fastest else "",
+                share=told["median_ms"] / least if least else None,
+            )
+        )
+    return lines
+
+
+def harness_cost(rows: Sequence[HarnessLine]) -> str:
+    """`A framework that computes nothing takes 1.2 us a mini-batch (mlp, 0.002 % of ...)`."""
+    told = [
+        f"{alike(1000 * row.median_ms)[0]} µs in {row.workload}"
+        + (f", {percent(row.share)} of the fastest ({row.fastest})" if row.share else "")
+        for row in rows
+    ]
+    if not told:
+        return ""
+    return (
+        "A framework that computes nothing takes turns with all others; its mini-batch is what "
+        f"clock and calls cost: {'; '.join(told)}."
+    )

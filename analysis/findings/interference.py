@@ -1,0 +1,163 @@
+"""The weather of the turns: which were hit by something else than what they measure.
+
+Nothing is taken from the main estimates for it. Thresholds are shares of a turn's length. They
+come from 768 turns (PyTorch and TensorFlow, one thread, 10 to 700 ms each) on a core that others
+used now and then, half of them with a busy loop started beside it at random: all 114 turns that
+the loop overlapped by a tenth or more are flagged. What flagged turns waited for others is 6 to
+94 % of their length (in all but four of 579, at least 30 %), of the rest at most 8 %.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+import pandas as pd
+
+from analysis.data.results import Machine
+from analysis.findings.comparisons import Comparison
+from workflows.records.schema import TurnRecord
+
+STEAL = 0.01  # of the turn, taken by the host from the contender's cores
+OTHER = 0.05  # of the turn, taken by other processes
+SLOWED = 0.05  # of the contender's median frequency in its contest
+SWITCHES = 100  # a second more than usual; only where nothing better can be read
+TICK_S = 0.01  # of the counters of steal and other load
+OWN_QUEUE = 0.1  # of the turn; a contender's threads lost up to 0.08 to each other on one core
+USUAL = 0.1  # quantile of the turns in which nobody else was seen
+READ = ("steal_s", "waited_s", "other_s", "mhz")  # what flags rest on
+
+KEYS = ["workload", "replicate", "contender", "round"]
+OWN = ["workload", "contender"]
+
+
+@dataclass(frozen=True)
+class TurnLine:
+    """A row of turns.csv: as `TurnRecord` has it, and why the turn is flagged, `; ` between."""
+
+    machine: str
+    workload: str
+    replicate: int
+    round: int
+    position: int
+    contender: str
+    cores: int
+    duration_s: float
+    cpu_s: float | None
+    waited_s: float | None
+    steal_s: float | None
+    other_s: float | None
+    elsewhere_s: float | None
+    pressure_s: float | None
+    switches: int
+    mhz: float | None
+    throttles: int | None
+    flags: str
+
+    @property
+    def reasons(self) -> list[str]:
+        return self.flags.split("; ") if self.flags else []
+
+
+def turn_lines(machine: Machine) -> list[TurnLine]:
+    """Every turn on record, also those of round 0, contest by contest in the order dealt."""
+    kept = [
+        (contest.workload, contest.replicate, turn)
+        for contest in sorted(
+            machine.records.contests,
+            key=lambda contest: (machine.workloads.index(contest.workload), contest.replicate),
+        )
+        for turn in contest.turns
+    ]
+    if not kept:
+        return []
+    table = pd.DataFrame([turn.model_dump() for _, _, turn in kept])
+    table["workload"] = [workload for workload, _, _ in kept]
+    table["replicate"] = [replicate for _, replicate, _ in kept]
+    signs = flagged(table)
+    reasons = [
+        "; ".join(str(name) for name, there in zip(signs, row, strict=True) if there)
+        for row in signs.itertuples(index=False)
+    ]
+    shown = {field.name for field in fields(TurnLine)} & set(TurnRecord.model_fields)
+    return [
+        TurnLine(
+            machine=machine.name,
+            workload=workload,
+            replicate=replicate,
+            **turn.model_dump(include=shown),
+            flags=why,
+        )
+        for (workload, replicate, turn), why in zip(kept, reasons, strict=True)
+    ]
+
+
+def flagged(turns: pd.DataFrame) -> pd.DataFrame:
+    """A column of booleans for each reason, a row for each turn. What was not read is no sign."""
+    numbers = [name for name in turns if name not in ("workload", "contender")]
+    turns = turns.astype(dict.fromkeys(numbers, float))  # None becomes NaN, which exceeds nothing
+    length, ticks = turns["duration_s"], TICK_S * turns["cores"]
+    slow = turns["mhz"] < (1 - SLOWED) * turns.groupby([*OWN, "replicate"])["mhz"].transform(
+        "median"
+    )
+    return pd.DataFrame(
+        {
+            # differences of counters that are cut to ticks: less than one too many per core
+            "steal": turns["steal_s"] - ticks > STEAL * length,
+            "other load": (turns["other_s"] - 2 * ticks > OTHER * length) | queued(turns),
+            "switches": turns["waited_s"].isna() & switched(turns),
+            "frequency": slow | (turns["throttles"] > 0),
+        }
+    )
+
+
+def queued(turns: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether a turn on one core waited for others on it, exact to far less than a tick.
+
+    Threads also wait for each other. What others took is at most that waiting, and at most
+    what the threads left of the core; and it is beyond what this contender has usually, in turns
+    in which the ticks show nobody else (short turns may all have had somebody, unseen). On
+    several cores, threads that wait for each other beside a core left idle look the same, so
+    there only the ticks tell.
+    """
+    lost = turns["waited_s"].clip(upper=turns["duration_s"] - turns["cpu_s"]) / turns["duration_s"]
+    alone = ~(turns["other_s"] > 2 * TICK_S * turns["cores"])
+    usual = lost.where(alone).groupby([turns[name] for name in OWN]).transform("quantile", q=USUAL)
+    return (turns["cores"] == 1) & (lost - usual.fillna(0).clip(upper=OWN_QUEUE) > OTHER)
+
+
+def switched(turns: pd.DataFrame) -> "pd.Series[bool]":
+    rate = turns["switches"] / turns["duration_s"]
+    usual = rate.groupby([turns[name] for name in OWN]).transform("quantile", q=USUAL)
+    return (rate > 2 * usual) & (rate - usual > SWITCHES)
+
+
+def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
+    """The machine without the mini-batches of flagged turns."""
+    hit = [tuple(getattr(line, key) for key in KEYS) for line in lines if line.flags]
+    if not hit:
+        return machine
+    keys = pd.MultiIndex.from_frame(machine.batches[KEYS])
+    return replace(machine, batches=machine.batches[~keys.isin(hit)])
+
+
+def side_by_side(
+    main: list[Comparison], again: list[Comparison]
+) -> list[tuple[Comparison, Comparison]]:
+    """Each comparison with a ratio, or without a steady state, beside the one without the
+    flagged turns, which has none where no round is left in which both sides are calm."""
+    found = {identity(row): row for row in again}
+    pairs = []
+    for row in main:
+        if row.ratio is not None or row.verdict == "no steady state":
+            other = found.get(identity(row))
+            if other is None or (other.ratio is None and other.verdict != "no steady state"):
+                other = replace(
+                    row, replicates=0, ratio=None, ratio_low=None, ratio_high=None, p=None,
+                    p_adjusted=None, verdict="missing", detectable=None, replicates_needed=None,
+                    reason="no replicate is left with a round in which neither was flagged",
+                )  # fmt: skip
+            pairs.append((row, other))
+    return pairs
+
+
+def identity(row: Comparison) -> tuple[object, ...]:
+    return (row.workload, row.device, row.threads, row.variant, row.framework, row.reference,
+            row.reference_variant)  # fmt: skip

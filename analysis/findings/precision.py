@@ -1,0 +1,154 @@
+"""How precisely each ratio is known, and how many replicates would make it as precise as asked.
+
+About the width of the interval, whatever the ratio is; not to be confused with power, which is
+about telling a ratio from 1 (`detectable` and `replicates_needed` in comparisons.csv).
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from scipy import stats
+
+from analysis.data.results import Machine
+from analysis.findings.comparisons import Comparison
+
+ASSURANCE = 0.8  # probability with which an advised number of replicates is enough
+MOST = 1000  # replicates that a configuration may ask for
+
+
+@dataclass(frozen=True)
+class PrecisionLine:
+    """A row of precision.csv, for each comparison; without an interval, its `reason`.
+
+    `half_width` is that of its interval at the study's confidence, relative: 0.03 is a
+    factor of 1.03 either way. `replicates_expected` reach the study's `precision` if the
+    replicates go on to scatter exactly as these did, which is about an even chance;
+    `replicates_assured` with a probability of 0.8; `more` of them than there are would take
+    about `minutes`, the contests of all workloads together.
+    """
+
+    machine: str
+    workload: str
+    device: str
+    threads: int
+    variant: str
+    framework: str
+    reference: str
+    reference_variant: str
+    replicates: int
+    ratio: float | None
+    half_width: float | None
+    precision: float
+    replicates_expected: int | None
+    replicates_assured: int | None
+    more: int | None
+    minutes: float | None
+    dataset: str
+    reason: str
+
+    @property
+    def reached(self) -> bool:
+        return self.more == 0
+
+    def foreseen(self, more: int, confidence: float) -> float:
+        """The relative half-width that `more` replicates keep within with 80 % probability."""
+        assert self.half_width is not None
+        alpha = 1 - confidence
+        sd = scatter(self.half_width, self.replicates, alpha)
+        return math.expm1(foreseen(sd, self.replicates, self.replicates + more, alpha))
+
+
+def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[PrecisionLine]:
+    each = minutes_each(machine)
+    return [precision_line(machine, row, each) for row in rows]
+
+
+def precision_line(machine: Machine, row: Comparison, minutes: float) -> PrecisionLine:
+    study = machine.study
+    half = expected = assured = more = None
+    if row.ratio_low is not None and row.ratio_high is not None:
+        half = math.sqrt(row.ratio_high / row.ratio_low) - 1
+        alpha = 1 - study.confidence
+        sd = scatter(half, row.replicates, alpha)
+        expected = replicates_expected(sd, study.precision, alpha)
+        assured = replicates_assured(sd, row.replicates, study.precision, alpha)
+        more = assured - row.replicates
+    return PrecisionLine(
+        machine=machine.name,
+        workload=row.workload,
+        device=row.device,
+        threads=row.threads,
+        variant=row.variant,
+        framework=row.framework,
+        reference=row.reference,
+        reference_variant=row.reference_variant,
+        replicates=row.replicates,
+        ratio=row.ratio,
+        half_width=half,
+        precision=study.precision,
+        replicates_expected=expected,
+        replicates_assured=assured,
+        more=more,
+        minutes=None if more is None else more * minutes,
+        dataset=row.dataset,
+        reason=row.reason,
+    )
+
+
+def minutes_each(machine: Machine) -> float:
+    """What one more replicate of the whole study takes: the median contest of each workload."""
+    contests = [machine.contests(name).values() for name in machine.workloads]
+    return sum(median(c.duration_s for c in held) for held in contests if held) / 60
+
+
+def minutes_spent(machine: Machine) -> float:
+    return sum(contest.duration_s for contest in machine.records.contests) / 60
+
+
+def scatter(half_width: float, n: int, alpha: float) -> float:
+    """Standard deviation of the log-ratios of `n` replicates, from their relative half-width."""
+    return math.log1p(half_width) * math.sqrt(n) / float(stats.t.isf(alpha / 2, n - 1))
+
+
+def half_width(sd: float, n: int, alpha: float) -> float:
+    """Of Student's interval of the mean of `n` logarithms; not yet relative."""
+    return float(stats.t.isf(alpha / 2, n - 1)) * sd / math.sqrt(n)
+
+
+def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASSURANCE) -> float:
+    """What the half-width of `later` replicates will not exceed with the probability of
+    `assurance`, when the first `n` of them had the standard deviation `sd`.
+
+    The squares that `m` more add, over m and over sd squared, have the F distribution with m
+    and n - 1 degrees of freedom: unlike a half-width from `sd` alone, this knows that both
+    the scatter seen and the scatter to come are samples.
+    """
+    more = later - n
+    if more <= 0:
+        return half_width(sd, n, alpha)
+    growth = (n - 1 + more * float(stats.f.ppf(assurance, more, n - 1))) / (later - 1)
+    return half_width(sd * math.sqrt(growth), later, alpha)
+
+
+def replicates_expected(sd: float, precision: float, alpha: float) -> int:
+    """Fewest, two at least, whose interval is within the precision if `sd` stays as it is."""
+    return fewest(2, lambda n: half_width(sd, n, alpha) <= math.log1p(precision))
+
+
+def replicates_assured(sd: float, n: int, precision: float, alpha: float) -> int:
+    """Fewest, `n` at least, that are within the precision with 80 % probability."""
+    width = math.log1p(precision)
+    return fewest(n, lambda later: foreseen(sd, n, later, alpha) <= width)
+
+
+def fewest(least: int, enough: Callable[[int], bool]) -> int:
+    """The smallest number from `least` on that is enough, as all after it are."""
+    if enough(least):
+        return least
+    most = 2 * least
+    while not enough(most):
+        most *= 2
+    return bisect_left(range(most), True, lo=least, key=enough)

@@ -1,0 +1,164 @@
+"""What it costs each contender to start, and when a slower start has paid off."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.data.processes import COLUMNS
+from analysis.data.results import Machine, Seat
+from analysis.findings.comparisons import Comparison
+from analysis.stats.fieller import PayOff, pay_off
+from analysis.stats.inference import student
+from analysis.steady_state.table import Found
+
+PARTS = ("import", "build", "first", "compile", "excess", "total")
+
+
+class Range(NamedTuple):
+    """Mean over replicates and Student's interval."""
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class StartLine:
+    """A row of start.csv, in seconds; intervals are Student's over replicates.
+
+    `import_s`: import of the framework, of its first process in each contest, which imported
+    alone; `build_s`: the network; `first_s`: the first mini-batch, which may trace or compile;
+    `compile_s`: by how much it exceeds the steady median; `excess_s`: the same of all others
+    before steady state; `total_s`: import, build, compile and excess, all that is lost by
+    starting. `ahead` says since or until when the contender is ahead of the `reference`'s, if
+    both start together: after `steps` mini-batches, as in `PayOff`.
+    """
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    replicates: int
+    import_s: float | None
+    import_low_s: float | None
+    import_high_s: float | None
+    build_s: float | None
+    build_low_s: float | None
+    build_high_s: float | None
+    first_s: float | None
+    first_low_s: float | None
+    first_high_s: float | None
+    compile_s: float | None
+    compile_low_s: float | None
+    compile_high_s: float | None
+    excess_s: float | None
+    excess_low_s: float | None
+    excess_high_s: float | None
+    total_s: float | None
+    total_low_s: float | None
+    total_high_s: float | None
+    reference: str
+    reference_variant: str
+    ahead: str
+    steps: float | None
+    steps_low: float | None
+    steps_high: float | None
+    dataset: str
+
+
+def start_lines(
+    machine: Machine,
+    measured: dict[Seat, pd.DataFrame],
+    dealt: pd.DataFrame,
+    found: Found,
+    comparisons: Sequence[Comparison],
+) -> list[StartLine]:
+    """Of all but controls; only who has a ratio of steps is held against anybody."""
+    dealt = dealt[[*COLUMNS, "replicate", "round", "step", "warmup", "ms"]].sort_values("step")
+    costs = {
+        seat: starting(machine, seat, rows, dealt, found)
+        for seat, rows in measured.items()
+        if not machine.control(seat)
+    }
+    bases = {row.seat: row.base for row in comparisons if row.ratio is not None}
+    lines = []
+    for seat, cost in costs.items():
+        base = bases.get(seat, seat)
+        pair = compared(seat, base, costs, machine.study.confidence)
+        ranges = {part: over(cost[part], machine.study.confidence) for part in PARTS}
+        lines.append(
+            StartLine(
+                machine=machine.name,
+                **seat._asdict(),
+                replicates=len(cost),
+                **{
+                    f"{part}{end}_s": getattr(ranges[part], name)
+                    for part in PARTS
+                    for end, name in (("", "mean"), ("_low", "low"), ("_high", "high"))
+                },
+                reference=base.framework if pair else "",
+                reference_variant=base.variant if pair else "",
+                ahead=pair.outcome if pair else "",
+                steps=pair.steps if pair else None,
+                steps_low=pair.low if pair else None,
+                steps_high=pair.high if pair else None,
+                dataset=machine.dataset(seat.workload),
+            )
+        )
+    return lines
+
+
+def starting(
+    machine: Machine, seat: Seat, rows: pd.DataFrame, dealt: pd.DataFrame, found: Found
+) -> pd.DataFrame:
+    """Seconds by replicate, a column for each part, and of the `step` in steady state; NaN for
+    what was not recorded."""
+    own = dealt[(dealt[COLUMNS] == list(seat)).all(axis=1)]
+    contests = machine.contests(seat.workload)
+    table = {}
+    for replicate, median in rows["median"].items():
+        number = int(str(replicate))
+        records = contests[number].contenders
+        same = [r for r in records if (r.framework, r.device) == (seat.framework, seat.device)]
+        same.sort(key=lambda r: r.variant != seat.variant)  # some variants import otherwise
+        mine = next(record for record in same if record.name == seat.contender)
+        imported = next((r.import_s for r in same if r.import_s is not None), None)
+        batches = own[own["replicate"] == number]
+        settled = batches[(batches["round"] == 0) | ~batches["warmup"]]
+        begun = found.starts.get((seat, number), int((batches["round"] == 0).sum()))
+        over = (settled["ms"] - median) / 1000
+        first = float(batches["ms"].iloc[0]) / 1000
+        table[number] = {
+            "import": imported,
+            "build": mine.build_s,
+            "first": first,
+            "compile": first - median / 1000,
+            "excess": float(over[(settled["step"] > 0) & (settled["step"] < begun)].sum()),
+            "step": median / 1000,
+        }
+    parts = pd.DataFrame.from_dict(table, orient="index").astype(float)
+    parts["total"] = parts[["import", "build", "compile", "excess"]].sum(axis=1, skipna=False)
+    return parts
+
+
+def over(values: "pd.Series[float]", confidence: float) -> Range:
+    known = values.dropna().tolist()
+    if not known:
+        return Range()
+    estimate = student(known, confidence)
+    return Range(estimate.mean, estimate.low, estimate.high)
+
+
+def compared(
+    seat: Seat, base: Seat, costs: dict[Seat, pd.DataFrame], confidence: float
+) -> PayOff | None:
+    if seat == base:
+        return None
+    difference = (costs[seat] - costs[base])[["total", "step"]].dropna()
+    if difference.empty:
+        return None
+    return pay_off(difference["total"].tolist(), difference["step"].tolist(), confidence)

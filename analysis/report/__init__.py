@@ -1,0 +1,1 @@
+"""Turns findings into sentences, tables, figures and the page that shows them."""

@@ -1,0 +1,145 @@
+"""What to do for more precision, in sentences; the study never does it by itself."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.data.results import Machine
+from analysis.findings.precision import ASSURANCE, MOST, PrecisionLine, minutes_each, minutes_spent
+from analysis.format import count, crossed, percent
+
+Lines = Sequence[PrecisionLine]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`command` is the study's own with more replicates, "" where there is nothing to run."""
+
+    sentences: list[str]
+    command: str = ""
+
+
+def advice(machine: Machine, lines: Lines) -> Advice:
+    """How precise the ratios are, what would make them as precise as asked for, and what the
+    budget allows of that; nothing where there is no ratio."""
+    known = [line for line in lines if line.half_width is not None]
+    if not known:
+        alone = "One replicate has no interval: how precise the ratios are, nobody can say."
+        return Advice([alone] * any(line.ratio for line in lines))
+    told = [standing(machine, known)]
+    short = [line for line in known if not line.reached]
+    if not short:
+        return Advice(told)
+    more = max(line.more or 0 for line in short)
+    told.append(needed(machine, short, several=len({line.framework for line in known}) > 1))
+    allowed = affordable(machine)
+    if allowed is not None:
+        told.append(budget(machine, known, allowed, more))
+    replicates = machine.study.replicates + (more if allowed is None else min(more, allowed))
+    if not machine.study.replicates < replicates <= MOST:
+        return Advice(told)
+    told.append(
+        f"To have {replicates} replicates, set replicates: {replicates} and run the same command "
+        "again: only the new ones are measured."
+    )
+    return Advice(told, again(machine.study.command, replicates))
+
+
+def standing(machine: Machine, known: Lines) -> str:
+    """Where the study stands."""
+    asked, sure = percent(machine.study.precision), percent(machine.study.confidence)
+    reached = [line.half_width or 0.0 for line in known if line.reached]
+    others = [line.half_width or 0.0 for line in known if not line.reached]
+    if not others:
+        every = "Every ratio is" if len(known) > 1 else "The ratio is"
+        asked_for = f"; {asked} were asked for" * (percent(max(reached)) != asked)
+        return f"{every} known to within {percent(max(reached))} ({sure} interval{asked_for})."
+    number = f"{len(reached) or 'None'} of {count(len(known), 'ratio')}"
+    spread = " to ".join(dict.fromkeys(percent(width) for width in (min(others), max(others))))
+    rest = "the others" if len(others) > 1 else "the other"
+    return (
+        f"{number} {'is' if len(reached) < 2 else 'are'} known to within {asked} ({sure} interval)"
+        + (f", {rest} to within {spread}." if reached else f": to within {spread}.")
+    )
+
+
+def needed(machine: Machine, short: Lines, several: bool) -> str:
+    """What would bring all of them within the precision asked for."""
+    study = machine.study
+    worst = max(short, key=lambda line: line.more or 0)
+    more = worst.more or 0
+    if study.replicates + more > MOST:
+        beyond = [line for line in short if study.replicates + (line.more or 0) > MOST]
+        return (
+            f"No study could bring {'all' if len(short) > 1 else 'it'} within "
+            f"{percent(study.precision)}: {places(beyond, several)} would need more than "
+            f"{MOST:,} replicates, the most that it may have."
+        )
+    text = (
+        f"{places(short, several)}: {study.replicates + more} replicates would do it, {more} more, "
+        f"in about {duration(more * minutes_each(machine))}"
+    )
+    if len(short) > 1:
+        text += f" (most are needed by {places([worst], several)})"
+    return (
+        f"{text}. They are enough with a probability of {percent(ASSURANCE)}; if they scattered "
+        f"exactly as those so far, {worst.replicates_expected} would be."
+    )
+
+
+def affordable(machine: Machine) -> int | None:
+    """How many more replicates the budget allows; None without a budget."""
+    if machine.study.budget_minutes is None:
+        return None
+    left = machine.study.budget_minutes - minutes_spent(machine)
+    return min(max(math.floor(left / minutes_each(machine)), 0), MOST - machine.study.replicates)
+
+
+def budget(machine: Machine, known: Lines, allowed: int, more: int) -> str:
+    text = f"The budget of {duration(machine.study.budget_minutes or 0)} for all contests"
+    if allowed == 0:
+        return f"{text} allows no more."
+    if allowed >= more:
+        return f"{text} is enough."
+    widths = [line.foreseen(allowed, machine.study.confidence) for line in known]
+    precision = machine.study.precision
+    everybody, each = f"all to within {percent(max(widths))}", " each" * (len(known) > 1)
+    if len(known) == 1:
+        everybody = f"the ratio would then be known to within {percent(max(widths))}"
+    elif within := sum(width <= precision for width in widths):
+        number = f"{within} of {count(len(known), 'ratio')}"
+        everybody = f"{number} would then be known to within {percent(precision)}, {everybody}"
+    else:
+        everybody = f"all ratios would then be known to within {percent(max(widths))}"
+    return (
+        f"{text} allows {allowed} more: {everybody}, with a probability of "
+        f"{percent(ASSURANCE)}{each}."
+    )
+
+
+def again(command: str, replicates: int) -> str:
+    """The study's own command with as many replicates; "" if it was not Snakemake's."""
+    words = [word for word in shlex.split(command) if not word.startswith("replicates=")]
+    if words[:1] != ["snakemake"]:
+        return ""
+    # Recorded commands end with --config if they have one, and a second would undo it.
+    option = [] if "--config" in words else ["--config"]
+    return shlex.join([*words, *option, f"replicates={replicates}"])
+
+
+def places(lines: Lines, several: bool) -> str:
+    return crossed(
+        [
+            (line.workload, line.device, line.threads, line.variant, *[line.framework] * several)
+            for line in lines
+        ]
+    )
+
+
+def duration(minutes: float) -> str:
+    if minutes < 1.5:
+        return f"{60 * minutes:.0f} seconds"
+    if minutes < 90:
+        return f"{minutes:.0f} minutes"
+    return f"{minutes / 60:.0f} hours" if minutes < 48 * 60 else f"{minutes / 1440:.0f} days"

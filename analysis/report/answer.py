@@ -1,0 +1,136 @@
+"""The answer in sentences, each from one row of the tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.data.results import Machine
+from analysis.findings.comparisons import Comparison
+from analysis.findings.fairness.certificates import SINGLE, components
+from analysis.format import alike, count, crossed, device, listing, percent, sentence, title
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`where`: `finding`: `verdict`. `note`"""
+
+    where: str
+    finding: str
+    verdict: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.finding}: {self.verdict}.{self.note and ' ' + self.note}"
+
+
+def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
+    """One for every comparison that has a ratio."""
+    family = sum(row.p_adjusted is not None for row in rows)
+    return [claim(machine, row, family) for row in rows if row.ratio is not None]
+
+
+def claim(machine: Machine, row: Comparison, family: int) -> Claim:
+    study = machine.study
+    where = f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}"
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    finding = f"{title(row.framework)} takes {ratio} times as long as {row.against}"
+    if row.ratio_low is None:
+        return Claim(where, f"{finding} (one replicate, no interval)", row.verdict)
+    interval = (
+        f"({percent(study.confidence)} interval {low} to {high}, "
+        f"{count(row.replicates, 'replicate')})"
+    )
+    verdict = row.verdict + f" within {percent(study.margin)}" * (row.verdict == "equivalent")
+    return Claim(where, f"{finding} {interval}", verdict, note(row, study.margin, family))
+
+
+def note(row: Comparison, margin: float, family: int) -> str:
+    """With "cannot tell" comes what could have been told."""
+    if row.verdict != "cannot tell" or row.detectable is None or row.ratio_low is None:
+        return ""
+    parts, corrected = [], f" after correction for {family} rows" * (family > 1)
+    if row.ratio_low > 1 or (row.ratio_high or 1) < 1:
+        parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
+        corrected = " after that correction"
+    seen = f"The smallest difference this study could have seen{corrected} is "
+    seen += percent(row.detectable)
+    if (row.replicates_needed or 0) > row.replicates:
+        seen += f"; {row.replicates_needed:,} replicates would see {percent(margin)}"
+    return " ".join([*parts, f"{seen}."])
+
+
+def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
+    """A sentence for each framework and variant across its rows, what the certificates say of
+    them, then what was not compared and why."""
+    held = [row for row in rows if row.ratio is not None]
+    if not held:
+        sentences = ["No two contenders could be compared."]
+        if machine.alone:
+            sentences = [
+                "An A/A study: contenders are held against themselves alone, and no framework is "
+                "compared with another. What came of it is above, and in the table of controls."
+            ]
+        elif not rows:
+            sentences = [
+                "Only one framework is in this study, in one variant: there is nothing to compare."
+            ]
+    else:
+        groups: dict[tuple[str, str, str], list[Comparison]] = {}
+        for row in held:
+            groups.setdefault((row.framework, row.against, row.variant), []).append(row)
+        sentences = [tally(found, machine) for found in groups.values()]
+        sentences.append(sameness(held, machine))
+    for verdict, what in (
+        ("refused", "refused"),
+        ("no steady state", "without a steady state"),
+        ("missing", "not possible"),
+    ):
+        reasons: dict[str, list[Comparison]] = {}
+        for row in rows:
+            if row.verdict == verdict:
+                reasons.setdefault(row.reason, []).append(row)
+        for reason, found in reasons.items():
+            where = crossed([(r.workload, r.variant, r.device, r.threads) for r in found])
+            was = "was" if len(found) == 1 else "were"
+            number = count(len(found), "comparison")
+            sentences.append(f"{number} {was} {what}: {where}. {sentence(reason)}")
+    return sentences
+
+
+def tally(rows: Sequence[Comparison], machine: Machine) -> str:
+    """`Variant default: TensorFlow takes 0.500 to 0.600 times as long as PyTorch, faster
+    in 3 and undecided in 1 of 4 comparisons.`"""
+    words = {
+        "faster": "faster",
+        "slower": "slower",
+        "equivalent": f"equivalent within {percent(machine.study.margin)}",
+        "cannot tell": "undecided",
+    }
+    numbers = {name: sum(row.verdict == name for row in rows) for name in words}
+    told = [f"{words[name]} in {number}" for name, number in numbers.items() if number]
+    ratios = [row.ratio for row in rows if row.ratio]
+    spread = dict.fromkeys(alike(min(ratios), max(ratios)))
+    return (
+        f"Variant {rows[0].variant}: {title(rows[0].framework)} takes {' to '.join(spread)} times "
+        f"as long as {rows[0].against}, {listing(told)} of "
+        f"{count(len(rows), 'comparison')}."
+    )
+
+
+def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
+    """What was shown in float64 before any of these were timed."""
+    deviating = [row.certificate for row in rows if row.certificate.startswith("declared")]
+    single = sum(SINGLE in row.certificate for row in rows if row.certificate not in deviating)
+    agreeing, others = len(rows) - len(deviating) - single, len(deviating)
+    exact = (
+        f"{agreeing or 'None'} of {count(len(rows), 'pair')} compared "
+        f"{'was' if agreeing == 1 else 'were'} first shown in float64 to be the same computation "
+        f"within {max(record.tolerance for record in machine.records.certificates):g}"
+    )
+    if single:
+        exact += f"; {single} {SINGLE}, as a framework has no float64, which shows less"
+    if not deviating:
+        return f"{exact}."
+    parts = sorted({part for text in deviating for part in components(text)})
+    return f"{exact}; {others} {'has' if others == 1 else 'have'} a declared deviation " + (
+        f"({listing(parts)})."
+    )

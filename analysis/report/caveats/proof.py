@@ -1,0 +1,77 @@
+"""What was not shown to be the same computation."""
+
+from collections.abc import Iterator
+
+from analysis.data.results import Seat
+from analysis.findings.fairness.audit import entries, mismatches
+from analysis.findings.fairness.certificates import size
+from analysis.findings.fairness.settings import UNRECORDED
+from analysis.findings.findings import Findings
+from analysis.format import crossed, listing, sentence, title
+from workflows.records.schema import CertificateRow
+
+
+def refused(findings: Findings) -> Iterator[str]:
+    pairs = [row for row in findings.comparisons if row.verdict == "refused"]
+    if pairs:
+        keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in pairs]
+        yield f"Refused comparison, not shown to compute the same: {crossed(keys)}."
+
+
+def deviations(findings: Findings) -> Iterator[str]:
+    found: dict[str, list[tuple[Seat, CertificateRow]]] = {}
+    for record in findings.machine.records.certificates:
+        for row in record.rows:
+            if row.status == "declared":
+                found.setdefault(row.reason, []).append((Seat.of(record.workload, row), row))
+    for reason, rows in found.items():
+        yield (
+            f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
+            f"{size([row for _, row in rows])}. With plain SGD in its place the certificate holds."
+        )
+
+
+def otherwise_timed(findings: Findings) -> Iterator[str]:
+    found: dict[str, list[Seat]] = {}
+    for record in findings.machine.records.certificates:
+        for row in record.rows:
+            if row.timed:
+                found.setdefault(row.timed, []).append(Seat.of(record.workload, row))
+    for text, seats in found.items():
+        yield f"Not timed as all others, {crossed(seats)}: {sentence(text)}"
+
+
+def uncertified(findings: Findings) -> Iterator[str]:
+    """Those whose times are shown, with nobody to be compared with."""
+    decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
+    paired = {(r.workload, r.framework, r.variant) for r in decided}
+    for row in findings.machine.matched_rows(findings.certificate):
+        alone = (row.workload, row.framework, row.variant) not in paired
+        if alone and row.status in ("refused", "failed"):
+            who = f"{title(row.framework)} {row.variant} on {row.workload}"
+            yield f"Certificate {row.status}, {who}: {sentence(row.reason)}"
+
+
+def other_optimisers(findings: Findings) -> Iterator[str]:
+    """Not a reason to refuse a workload that does without them, but to be known."""
+    found: dict[str, list[tuple[Seat, str]]] = {}
+    for record in findings.machine.records.certificates:
+        for row in record.rows:
+            for kind, other in row.optimisers.items():
+                if other.status == "refused":
+                    reasons = found.setdefault(kind, [])
+                    reasons.append((Seat.of(record.workload, row), other.reason))
+    for kind, rows in found.items():
+        where = crossed([seat for seat, _ in rows])
+        yield f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
+
+
+def unequal(findings: Findings) -> Iterator[str]:
+    for setting, where in mismatches(findings.compared_settings):
+        yield f"Should be equal and is not: {setting}, {where}; see the ledger under Settings."
+    unknown = [one.title for one in entries(findings.compared_settings) if one.status == UNRECORDED]
+    if unknown:
+        yield f"Not read back in these records: {listing(unknown)}."
+    changing = {line.setting for line in findings.compared_settings if " | " in line.value}
+    if changing:
+        yield f"Settings that changed between replicates: {listing(sorted(changing))}."

@@ -1,0 +1,160 @@
+"""The certificates as the report shows them."""
+
+from collections.abc import Iterable
+
+from analysis.data.results import Seat
+from analysis.findings.fairness.certificate_steps import (
+    AgreementLine,
+    GradientLine,
+    Run,
+    certified,
+    runs,
+)
+from analysis.findings.findings import Findings
+from analysis.format import crossed, listing, scientific, sentence, short, title
+from analysis.report.tables import Display, absent
+
+
+def certificate_table(findings: Findings) -> Display:
+    compared = findings.machine.matched_rows(findings.certificate)
+    rows = [row for row in compared if row.loss is not None]
+    return Display(
+        "Certificates: largest relative difference from the reference",
+        [
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("status", False), ("steps", True), ("loss", True), ("weights", True),
+            ("at full size", True), ("with plain SGD", True), ("first gradient", True),
+            ("the same in float32", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}", row.status, f"{row.steps:,}",
+                told(row.loss), told(row.weights), told(row.full_loss, row.full_weights),
+                told(row.sgd_loss, row.sgd_weights, row.full_sgd_loss, row.full_sgd_weights),
+                told(row.gradients), told(row.rounding) + f" {row.reduced}" * bool(row.reduced),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in compared if row.reason],
+            lambda row: " ".join(
+                [f"{row.status}.", *(sentence(text) for text in (row.reason, row.cause) if text)]
+            ),
+        ),
+        "certificate.csv",
+    )  # fmt: skip
+
+
+def optimiser_table(findings: Findings) -> Display | None:
+    """A line for each framework, variant and workload, a column for each optimiser: the
+    largest difference of any step and tensor over devices and threads."""
+    machine = findings.machine
+    found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
+    for seat, _, row in certified(machine):
+        for run in runs(machine, seat.workload, row):
+            if machine.trap(seat) is None and row.long and run.name == "long":
+                cells = found.setdefault((seat.workload, seat.framework, seat.variant), {})
+                cells.setdefault(run.optimiser, []).append(run)
+    kinds = list(dict.fromkeys(kind for cells in found.values() for kind in cells))
+    if len(kinds) < 2:
+        return None
+    steps = max(record.steps for record in machine.records.certificates)
+    return Display(
+        f"Every optimiser: largest relative difference of loss and weights in {steps:,} steps",
+        [("workload", False), ("contender", False), *((kind, True) for kind in kinds)],
+        [
+            [workload, f"{title(framework)} {variant}", *(summed(cells.get(k, [])) for k in kinds)]
+            for (workload, framework, variant), cells in found.items()
+        ],
+        [],
+        "agreement.csv",
+    )
+
+
+def summed(found: list[Run]) -> str:
+    statuses = {run.status for run in found} - {"agrees"}
+    measured = [run.measured for run in found if run.measured]
+    size = told(*(end for run in measured for end in (run.worst_loss, run.worst_weights)))
+    return f"{size} {listing(sorted(statuses))}".strip()
+
+
+def deviation_table(findings: Findings) -> Display | None:
+    """How far a declared deviation takes loss and weights, after how many steps."""
+    compared = findings.machine.matched_rows(findings.agreement)
+    lines = [line for line in compared if line.status == "declared" and line.run == "long"]
+    steps = sorted({line.step for line in lines} - {0})
+    if not lines:
+        return None
+    found: dict[tuple[str, str, str, str], list[AgreementLine]] = {}
+    for line in lines:
+        key = (line.workload, line.framework, line.variant, line.optimiser)
+        found.setdefault(key, []).append(line)
+    return Display(
+        "Declared deviations: relative difference from the reference after so many steps",
+        [
+            ("workload", False), ("contender", False), ("optimiser", False), ("of", False),
+            *((f"{step:,}", True) for step in steps),
+        ],
+        [
+            [
+                workload, f"{title(framework)} {variant}", optimiser, what,
+                *(
+                    told(*(getattr(line, what) for line in held if line.step == step))
+                    for step in steps
+                ),
+            ]
+            for (workload, framework, variant, optimiser), held in found.items()
+            for what in ("loss", "weights")
+        ],
+        [
+            (f"{title(framework)} {variant}, {optimiser}", sentence(reason))
+            for framework, variant, optimiser, reason in dict.fromkeys(
+                (li.framework, li.variant, li.optimiser, li.reason.partition(": ")[2] or li.reason)
+                for li in lines
+            )
+        ],
+        "agreement.csv",
+    )  # fmt: skip
+
+
+def rounding_table(findings: Findings) -> Display | None:
+    """The tensor that each contender's float32 rounds worst."""
+    worst: dict[Seat, GradientLine] = {}
+    for line in findings.gradients:
+        if not line.tensor:
+            continue
+        seat = Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+        if seat not in worst or further(line) > further(worst[seat]):
+            worst[seat] = line
+    if not worst:
+        return None
+    allowed = max(line.allowed for line in worst.values())
+    return Display(
+        "Exactness of float32: the first step's gradients against the reference's in float64, "
+        f"the worst tensor (allowed: {short(allowed)}, or a reduced precision that says so)",
+        [
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("tensor", False), ("difference", True), ("reduced precision", False),
+        ],
+        [
+            [
+                line.workload, line.dataset, crossed([(line.device, line.threads)]),
+                f"{title(line.framework)} {line.variant}", line.tensor, told(line.float32),
+                line.reduced or "none",
+            ]
+            for line in worst.values()
+        ],
+        [],
+        "gradients.csv",
+    )  # fmt: skip
+
+
+def further(line: GradientLine) -> float:
+    return line.float32 or 0.0
+
+
+def told(*values: float | None) -> str:
+    """The largest, in few digits; empty where there is none."""
+    known: Iterable[float] = [value for value in values if value is not None]
+    return scientific(max(known)) if known else ""

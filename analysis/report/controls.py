@@ -1,0 +1,208 @@
+"""What the controls say, in sentences and as a table of the report."""
+
+from collections.abc import Iterator, Sequence
+
+from analysis.data.results import Machine
+from analysis.findings.controls import ControlLine, of_outcome
+from analysis.findings.findings import Findings
+from analysis.format import (
+    alike,
+    count,
+    crossed,
+    device,
+    listing,
+    percent,
+    probability,
+    sentence,
+    title,
+)
+from analysis.report.tables import Display, absent, estimate
+
+NONE = (
+    "none in this study. No contender was held against itself, so nothing here shows what the "
+    "study says where nothing differs."
+)
+
+
+def control_summary(findings: Findings) -> str:
+    """The line on the first screen: what they are, and whether they came out right."""
+    rows = [row for row in findings.controls if row.outcome != "measured"]
+    if not rows:
+        return NONE
+    asked = ["against itself"] * any(not row.spin for row in rows)
+    if spins := sorted({row.spin for row in rows} - {0.0}):
+        asked.append(f"slowed by {listing(map(percent, spins))}")
+    workloads = list(dict.fromkeys(row.workload for row in rows))
+    text = f"{originals(rows)} once more, {listing(asked)}, in {listing(workloads)}: {tally(rows)}."
+    if measured := [told for spin in [0.0, *spins] if (told := seen(rows, spin))]:
+        text += f" {'; '.join(measured)}."
+    return " ".join([text, *unresolved(rows), *pauses(findings.controls)])
+
+
+def originals(rows: Sequence[ControlLine]) -> str:
+    """Whose controls they are: `PyTorch tuned (CPU, 1 thread)`, or how many."""
+    found = list(dict.fromkeys((r.framework, r.of, r.device, r.threads) for r in rows))
+    if len(found) > 1:
+        return f"each of {len(found)} contenders"
+    ((framework, variant, on, threads),) = found
+    return f"{title(framework)} {variant} ({device(on)}, {count(threads, 'thread')})"
+
+
+def tally(rows: Sequence[ControlLine]) -> str:
+    """`all 8 came out right`, or how many did what."""
+    words = {
+        "right": "came out right",
+        "wrong": "came out wrong, see above",
+        "not resolved": "slowed by less than this study sees",
+        "not judged": "not judged",
+    }
+    if len(of_outcome(rows, "right")) == len(rows):
+        return f"all {len(rows)} came out right" if len(rows) > 1 else "it came out right"
+    numbers = {outcome: sum(row.outcome == outcome for row in rows) for outcome in words}
+    told = [f"{number or 'none'} {words[outcome]}" for outcome, number in numbers.items()
+            if number or outcome == "right"]  # fmt: skip
+    return f"of {count(len(rows), 'control')} {listing(told)}"
+
+
+def seen(rows: Sequence[ControlLine], spin: float) -> str:
+    """`It took 0.998 and 1.003 times as long as itself`, `slowed by 5 %, 1.05 times`."""
+    ratios = [row.ratio for row in rows if row.spin == spin and row.ratio]
+    if not ratios:
+        return ""
+    told = alike(*ratios)
+    spread = listing(told) if len(ratios) < 3 else " to ".join(alike(min(ratios), max(ratios)))
+    if not spin:
+        return f"It took {spread} times as long as itself"
+    return f"slowed by {percent(spin)}, {spread} times"
+
+
+def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
+    """What spinning off the clock costs, where it is more than does not matter."""
+    for row in rows:
+        if row.outcome == "measured" and row.ratio and row.verdict in ("slower", "faster"):
+            yield (
+                f"Pauses between steps alone made them {percent(abs(row.ratio - 1))} "
+                f"{'slower' if row.ratio > 1 else 'faster'} in {row.workload}, which is taken out "
+                "of the slowed ones."
+            )
+
+
+def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
+    """What was too small for the study, and what would not have been."""
+    found: dict[str, list[ControlLine]] = {}
+    for row in of_outcome(rows, "not resolved"):
+        found.setdefault(place(row), []).append(row)
+    for where, own in found.items():
+        least = rough(max(max(row.detectable or 0.0, row.spin) for row in own))
+        yield (
+            f"{listing(percent(row.spin) for row in sorted(own, key=lambda row: row.spin))} could "
+            f"not be told from nothing in {where}: differences below {least} are too small for "
+            "this study there."
+        )
+
+
+def place(row: ControlLine) -> str:
+    who = f"{title(row.framework)} {row.of}"
+    return f"{row.workload} ({who}, {crossed([(row.device, row.threads)])})"
+
+
+def rough(share: float) -> str:
+    return percent(float(f"{share:.2g}"))
+
+
+def control_warning(machine: Machine, rows: Sequence[ControlLine]) -> str:
+    """Which are wrong, and what follows; "" where none is."""
+    wrong = of_outcome(rows, "wrong")
+    if not wrong:
+        return ""
+    workloads = dict.fromkeys(row.workload for row in wrong)
+    follows = listing(unbelievable([r for r in wrong if r.workload == w]) for w in workloads)
+    sees = ["sees differences that are not there"] * any(not row.spin for row in wrong)
+    sees += ["gets differences wrong that are there"] * any(row.spin for row in wrong)
+    return (
+        f"{'; '.join(mistaken(machine, row) for row in wrong)}. So the harness or the machine "
+        f"{listing(sees)}. What follows: do not believe {follows}, however sure it is said to be "
+        "below."
+    )
+
+
+def unbelievable(wrong: Sequence[ControlLine]) -> str:
+    """Of one workload. Where a control trained something else, no size says how far off it is."""
+    where = f"in {wrong[0].workload}"
+    if any(row.reason for row in wrong):
+        return f"any difference {where}"
+    return f"any difference of {rough(max(row.furthest for row in wrong))} or less {where}"
+
+
+def mistaken(machine: Machine, row: ControlLine) -> str:
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    what = f"slowed by {percent(row.spin)}" if row.spin else "against itself"
+    text = f"{place(row)} {what}"
+    if low:
+        interval = f"{percent(machine.study.confidence)} interval {low} to {high}"
+        text += f" took {ratio} times as long ({interval}) instead of {row.truth or 1:g}"
+    return f"{text} ({row.reason})" if row.reason else text
+
+
+def control_table(findings: Findings) -> Display | None:
+    if not findings.controls:
+        return None
+    rows = [row for row in findings.controls if row.ratio is not None]
+    return Display(
+        "Controls: time over that of the same contender, and what it should be. The slowed ones' "
+        "is over the same with pauses off the clock; their verdict is on the contender itself",
+        [
+            ("workload", False), ("on", False), ("control", False), ("against", False),
+            ("should be", True),
+            ("ratio", True), (f"{percent(findings.machine.study.confidence)} interval", True),
+            ("p that it is not (Holm)", True), ("verdict", False), ("could have seen", True),
+            ("came out", False),
+        ],
+        [
+            [
+                row.workload, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}", row.against,
+                f"{row.truth:g}" if row.truth else "",
+                *estimate(row.ratio, row.ratio_low, row.ratio_high), probability(row.p_adjusted),
+                row.verdict, "" if row.detectable is None else percent(row.detectable), row.outcome,
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.controls if row.reason],
+            lambda row: f"{row.outcome}. {sentence(row.reason)}",
+        ),
+        "controls.csv",
+    )  # fmt: skip
+
+
+def control_method(findings: Findings) -> str:
+    """What was done, and what part of the contests' time it took."""
+    rows, machine = findings.controls, findings.machine
+    if not rows:
+        return "None."
+    judged = sum(row.p is not None for row in rows)
+    text = (
+        "A control is a contender once more, in another process, with turns like all others: a "
+        "twin as it is, the others slowed by the harness, which goes on watching its clock after "
+        "the step, inside the timed region, until transfer and step have taken longer by a known "
+        "share. Pauses can make the next step slower as well, where others use the processor's "
+        "caches meanwhile, so all slowed ones spin for as long in all, partly off the clock, and "
+        "their size is that against one that spins for as long off the clock alone; whether the "
+        "study sees them is told against the contender itself. The controls of one contender "
+        "share a process, as starting it costs most. Each ratio is held against what it should be, "
+        "by the rule of all other pairs and with Holm's correction over "
+        f"{count(judged, 'control')}: where nothing is wrong, at most "
+        f"{percent(1 - machine.study.confidence)} of studies find a wrong one. A slowed one that "
+        "is not told from its contender shows what the study can see, and is not wrong."
+    )
+    took = [
+        (one.took_s, bool(one.runs))
+        for contest in machine.records.contests
+        for one in contest.contenders
+        if one.took_s is not None
+    ]
+    if took:
+        share = sum(s for s, control in took if control) / sum(s for s, _ in took)
+        text += f" Controls took {percent(share)} of the contenders' time, starting included."
+    return text

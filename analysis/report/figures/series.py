@@ -1,0 +1,55 @@
+"""One process from its start: every mini-batch of one replicate, warm-up marked."""
+
+from analysis.findings.findings import Findings
+from analysis.report.figures.panels import Panels, legend, milliseconds
+from analysis.report.figures.style import PAPER, Figure, Look, bare, canvas, render
+
+
+def series(findings: Findings, look: Look, name: str) -> Figure | None:
+    panels = Panels(findings.matched)
+    if not panels:
+        return None
+    replicate = fullest(findings)
+    chosen = findings.batches[findings.batches["replicate"] == replicate]
+    flagged: dict[tuple[str, str], set[int]] = {}
+    for turn in findings.turns:
+        if turn.flags and turn.replicate == replicate:
+            flagged.setdefault((turn.workload, turn.contender), set()).add(turn.round)
+    with canvas(panels.height(2.45, 0.9)) as drawn:
+        for axes, panel, seats in panels.draw(drawn, labels=False):
+            here = chosen[chosen["workload"] == panel.workload].sort_values("step")
+            for seat in seats:
+                rows = here[here["contender"] == seat.contender]
+                colour = look.colour(seat.framework)
+                axes.plot(rows["step"], rows["ms"], color=colour, linewidth=1.1,
+                          linestyle=look.dashes(seat.variant))  # fmt: skip
+                warm = rows[rows["warmup"]]
+                axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.4,
+                          markerfacecolor=PAPER, markeredgewidth=0.9)  # fmt: skip
+                hit = rows[rows["round"].isin(flagged.get((panel.workload, seat.contender), ()))]
+                if len(hit):
+                    axes.plot(hit["step"], hit["ms"], "x", color=colour, markersize=4.2,
+                              markeredgewidth=0.9)  # fmt: skip
+            milliseconds(axes, "y")
+            bare(axes, "y")
+            axes.set_xlabel("mini-batch of the process")
+            axes.set_ylabel("ms")
+        legend(drawn, panels.contenders, look)
+        return render(
+            drawn,
+            name,
+            "Mini-batch by mini-batch",
+            f"Every mini-batch of replicate {replicate}, transfer and step, in the order they "
+            "ran. Open circles are not part of steady state (before the rounds, the first of each "
+            "turn, and what came before the steady state that was found). "
+            + "Crosses are turns flagged for their weather. " * bool(flagged)
+            + "Logarithmic axes.",
+            "Line plots of milliseconds per mini-batch against its number in the process, for "
+            f"{panels}.",
+        )
+
+
+def fullest(findings: Findings) -> int:
+    """The replicate with most contenders, the first of several."""
+    attended = [int(r) for rows in findings.measured.values() for r in rows.index]
+    return max(sorted(set(attended)), key=attended.count)

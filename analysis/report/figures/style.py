@@ -1,0 +1,137 @@
+"""One look for all figures, on paper, on a screen, and in the dark."""
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import matplotlib
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from analysis.data.results import Seat
+
+INK = "#010203"  # stands for the page's text colour until the figure is embedded
+PAPER = "#fefdfc"  # stands for the page's background
+WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
+TALLEST = 6.1  # inches, but for more panels than fit
+
+# Okabe and Ito's (2008) palette, told apart with any colour vision and on black and white.
+PALETTE = {"pytorch": "#D55E00", "tensorflow": "#0072B2", "jax": "#009E73", "keras": "#CC79A7"}
+SPARE = ["#E69F00", "#56B4E9", "#999999", "#F0E442"]
+MARKERS = ["o", "D", "s", "^", "v", "P", "X", "*"]
+DASHES: list[Any] = ["-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 3))]
+
+THEME: Any = {
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.unicode_minus": True,
+    "figure.facecolor": PAPER,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "grid.alpha": 0.16,
+    "grid.color": INK,
+    "legend.frameon": False,
+    "savefig.facecolor": PAPER,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "samestep",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with its words. `svg` still holds the two stand-in colours."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    svg: str
+    png: bytes
+    width: float
+
+    @property
+    def file(self) -> str:
+        """For itself: dark on white."""
+        return self.svg.replace(INK, "#1b1f24").replace(PAPER, "#ffffff")
+
+    @property
+    def inline(self) -> str:
+        """For embedding: in the page's colours, with ids that no other figure has."""
+        body = re.sub(r"<metadata>.*?</metadata>\s*", "", self.svg, flags=re.DOTALL)
+        opening = re.search(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', body)
+        assert opening is not None
+        body = body[opening.end() :].replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+        body = body.replace("xlink:href", "href")
+        for colour in PALETTE.values():  # the page may lighten it in the dark
+            body = body.replace(colour.lower(), f"var(--c{colour[1:].lower()})")
+        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
+        size = f"max-width:{7.1 * self.width:.1f}rem;min-width:{4.35 * self.width:.1f}rem"
+        label = escape(self.alt)
+        return f'<svg role="img" aria-label="{label}" style="{size}" {opening[1]}>{body}'
+
+
+@contextmanager
+def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
+    """An empty figure; inches."""
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(THEME):
+        yield Canvas(figsize=(width, height), layout="constrained")
+
+
+def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figure:
+    """To SVG and PNG, the same bytes for the same figure."""
+    svg, png = io.StringIO(), io.BytesIO()
+    drawn.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
+    width = float(drawn.get_figwidth())
+    return Figure(name, title, caption, alt, svg.getvalue(), png.getvalue(), width)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour by framework, marker and dashes by variant, the same in every figure."""
+
+    frameworks: tuple[str, ...]
+    variants: tuple[str, ...]
+
+    @classmethod
+    def of(cls, seats: Iterable[Seat]) -> "Look":
+        seats = list(seats)
+        return cls(
+            tuple(dict.fromkeys(seat.framework for seat in seats)),
+            tuple(sorted({seat.variant for seat in seats}, key=lambda v: (v != "default", v))),
+        )
+
+    def colour(self, framework: str) -> str:
+        strangers = [name for name in self.frameworks if name not in PALETTE]
+        if framework in PALETTE:
+            return PALETTE[framework]
+        return SPARE[strangers.index(framework) % len(SPARE)]
+
+    def marker(self, variant: str) -> str:
+        return MARKERS[self.variants.index(variant) % len(MARKERS)]
+
+    def dashes(self, variant: str) -> Any:
+        return DASHES[self.variants.index(variant) % len(DASHES)]
+
+
+def bare(axes: Axes, grid: str = "both") -> None:
+    """Without the box, with a grid along one axis only."""
+    sns.despine(ax=axes, left=grid == "x")
+    axes.tick_params(length=0 if grid == "x" else 3)
+    axes.grid(False)
+    axes.grid(True, axis=grid)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)

@@ -1,0 +1,144 @@
+"""What the weather did to the conclusions, in sentences and as a table of the report."""
+
+from analysis.findings.comparisons import Comparison
+from analysis.findings.findings import Findings
+from analysis.findings.interference import OTHER, READ, SLOWED, STEAL, SWITCHES, TurnLine
+from analysis.format import count, crossed, listing, percent, title
+from analysis.report.tables import Display, estimate
+
+NAMES = {
+    "steal_s": "steal time",
+    "waited_s": "waiting for a core",
+    "other_s": "other load",
+    "mhz": "frequency",
+}
+DECIDED = ("faster", "slower", "equivalent")
+Pair = tuple[Comparison, Comparison]
+
+
+def weather(findings: Findings) -> str:
+    """How many turns were flagged, and whether the conclusions survive without them."""
+    turns = dealt(findings)
+    if not turns:
+        return "The weather of the turns was not recorded."
+    unseen = sum(not contest.turns for contest in findings.machine.records.contests)
+    rest = f" In {count(unseen, 'contest')} it was not recorded." if unseen else ""
+    rest = f"{shares(turns)}{rest}"
+    lost = [name for name in READ if all(getattr(turn, name) is None for turn in turns)]
+    if lost:
+        rest += f" Not readable here: {listing(NAMES[name] for name in lost)}."
+    hit = [turn for turn in turns if turn.flags]
+    if not hit and len(lost) == len(READ):
+        return (
+            "The weather of the turns could not be read on this system, but for involuntary "
+            f"switches, which flag none of {count(len(turns), 'turn')}.{rest}"
+        )
+    if not hit:
+        return f"None of {count(len(turns), 'turn')} was flagged.{rest}"
+    reasons = list(dict.fromkeys(reason for turn in hit for reason in turn.reasons))
+    numbers = {why: sum(why in turn.reasons for turn in hit) for why in reasons}
+    told = ", ".join(f"{why} {number}" for why, number in numbers.items())
+    return (
+        f"{len(hit)} of {count(len(turns), 'turn')} {'was' if len(hit) == 1 else 'were'} flagged "
+        f"({told}); the estimates above keep them all. {survival(findings.weathered)}{rest}"
+    )
+
+
+def dealt(findings: Findings) -> list[TurnLine]:
+    """Without those of round 0, which are warm-up and in no estimate."""
+    return [turn for turn in findings.turns if turn.round > 0]
+
+
+def shares(turns: list[TurnLine]) -> str:
+    """Of all turns together, where the ticks of short ones add up to something exact."""
+    told = []
+    for name, what in (
+        ("steal_s", "the host took {} of the time from the contenders' cores"),
+        ("other_s", "others worked on these for {}"),
+        ("elsewhere_s", "anybody on the other cores for {}"),
+    ):
+        known = [turn for turn in turns if getattr(turn, name) is not None]
+        if known:
+            cores_s = sum(turn.duration_s * turn.cores for turn in known)
+            share = sum(getattr(turn, name) for turn in known) / cores_s
+            told.append(what.format(percent(max(share, 0.0))))
+    return f" Over all turns {listing(told)}." if told else ""
+
+
+def changes(pairs: list[Pair]) -> list[Pair]:
+    return [(main, calm) for main, calm in pairs if main.verdict != calm.verdict]
+
+
+def lost_claims(pairs: list[Pair]) -> list[Pair]:
+    """Claims of the answer that do not stand without the flagged turns."""
+    return [(main, calm) for main, calm in changes(pairs) if main.verdict in DECIDED]
+
+
+def survival(pairs: list[Pair]) -> str:
+    """`Without them every verdict stays the same, and ratios move by at most 0.4 %.`"""
+    if not pairs:
+        return "There is no comparison for them to change."
+    if changed := changes(pairs):
+        return f"Without them these verdicts change: {spoken(changed)}."
+    moved = max(abs((c.ratio or 1) / (m.ratio or 1) - 1) for m, c in pairs)
+    return (
+        "Without them every verdict stays the same, and "
+        f"{f'ratios move by at most {percent(moved)}' if moved else 'no ratio moves'}."
+    )
+
+
+def spoken(pairs: list[Pair]) -> str:
+    """`mlp, TensorFlow, default, CPU, 1 thread (faster becomes cannot tell)`."""
+    groups: dict[str, list[tuple[object, ...]]] = {}
+    for main, calm in pairs:
+        left = calm.verdict if calm.verdict != "missing" else "nothing left to compare"
+        key = (main.workload, main.framework, main.variant, main.device, main.threads)
+        groups.setdefault(f"{main.verdict} becomes {left}", []).append(key)
+    return "; ".join(f"{crossed(keys)} ({what})" for what, keys in groups.items())
+
+
+def weather_table(findings: Findings) -> Display | None:
+    """Each estimate beside the one without the flagged turns; None where none is flagged."""
+    if not any(turn.flags for turn in dealt(findings)) or not findings.weathered:
+        return None
+    interval = f"{percent(findings.machine.study.confidence)} interval"
+    return Display(
+        "Without the flagged turns",
+        [
+            ("workload", False), ("on", False), ("ratio of", False),
+            ("ratio, all turns", True), (interval, True), ("verdict", False),
+            ("without flagged", True), (interval, True), ("verdict", False), ("replicates", True),
+        ],
+        [
+            [
+                main.workload, crossed([(main.device, main.threads)]),
+                f"{title(main.framework)} to {main.against}, {main.variant}",
+                *estimate(main.ratio, main.ratio_low, main.ratio_high), main.verdict,
+                *estimate(calm.ratio, calm.ratio_low, calm.ratio_high),
+                calm.verdict if calm.verdict != "missing" else "nothing left", str(calm.replicates),
+            ]
+            for main, calm in findings.weathered
+        ],
+        [],
+        "unflagged.csv",
+    )  # fmt: skip
+
+
+def weather_method(findings: Findings) -> str:
+    """What a flag is; "" where there is no record to flag."""
+    if not findings.turns:
+        return ""
+    return (
+        "Right before and after each turn, while the worker sleeps, the harness reads the kernel's "
+        f"counters. A turn is flagged where the host stole more than {percent(STEAL)} of it, other "
+        f"processes took more than {percent(OTHER)} of it from the contender's cores, or these "
+        f"ran {percent(SLOWED)} below the contender's median frequency of the contest or were "
+        "slowed for their heat. What others took is, on one core, the time that threads waited "
+        "in its queue beyond what this contender's own threads usually make each other wait; on "
+        "several it is busy time that is not the contender's. Ticks of 10 ms count only for what "
+        "is certain of them. Involuntary switches are recorded, and raise a flag (over "
+        f"{SWITCHES} a second more than usual, and twice as many) only where the queue cannot be "
+        "read: a framework's own threads cause more than a busy neighbour does. Load on other "
+        "cores is recorded and raises none, nor does what the GPU did, which is not read. A row "
+        "per turn: turns.csv."
+    )

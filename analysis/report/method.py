@@ -1,0 +1,243 @@
+"""How it was measured, told from the records."""
+
+from collections.abc import Iterable
+
+from analysis.data.results import Machine
+from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificates, furthest
+from analysis.findings.findings import Findings
+from analysis.findings.harness import harness_cost
+from analysis.format import count, listing, percent, scientific, short, title
+from analysis.report.controls import control_method
+from analysis.report.interference import weather_method
+from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
+from analysis.steady_state.classify import TAIL
+from workflows.certify.judge import FLOAT32_LOSS
+from workflows.records.schema import CertificateRecord
+
+Described = list[tuple[str, str]]
+
+
+def method(findings: Findings) -> Described:
+    """Terms and what there is to say about them, in the order of a contest."""
+    machine = findings.machine
+    return [
+        ("Same computation", f"{certificates(machine)} {findings.trajectories}".rstrip()),
+        ("Contests", contests(machine)),
+        ("Turns", turns(findings)),
+        *[("Weather", text) for text in [weather_method(findings)] if text],
+        ("Cores", cores(machine)),
+        (
+            "Timed region",
+            "One clock, in the harness, around each of three parts of a mini-batch, each ended "
+            "by the device's own synchronise: data (memory map to host arrays), transfer (host "
+            "to device) and step (forward, backward, update). The times compared are transfer "
+            "and step; data is the harness's own work, equal for all, and shown apart. "
+            + " ".join([transfer(findings), harness_cost(findings.harness)]).rstrip(),
+        ),
+        ("Steady state", steady_state(findings)),
+        (
+            "Start",
+            "Import is timed in the first process of each framework in a contest, which imports "
+            "while no other does, with its files in memory from before, and without Python's and "
+            "NumPy's own start. Lost by starting are import, building the network, and what the "
+            "first and all other mini-batches before steady state took beyond the steady median. "
+            "The number of mini-batches after which that has paid off has Fieller's interval over "
+            "replicates, which has no upper end where the steps may be equally fast.",
+        ),
+        ("Estimates", estimates(findings)),
+        ("Precision", precision(findings)),
+        ("Controls", control_method(findings)),
+        ("Seeds", seeds(machine)),
+    ]
+
+
+def certificates(machine: Machine) -> str:
+    records = machine.records.certificates
+    if not records:
+        return "No certificate was recorded, so no pair could be compared."
+    found = Certificates(machine).found
+    rows = [row for seat, (_, row) in found.items() if not machine.trap(seat)]
+    agreeing = [row for row in rows if row.status == "agrees" and row.precision == FLOAT64]
+    others = {
+        status: sum(row.status == status for row in rows)
+        for status in ("declared", "refused", "failed", "missing")
+    }
+    single = sum(row.status == "agrees" for row in rows) - len(agreeing)
+    others = {f"{SINGLE} (no float64: first gradients and the first losses)": single} | others
+    told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
+    full = max(record.full_steps for record in records)
+    narrowed = sorted({record.workload for record in records if record.narrowed})
+    reference = listing(sorted({r.reference for r in records}))
+    text = (
+        f"Before any timing, each contender trained {span(r.steps for r in records)} steps in "
+        "float64 from the same weights on the same mini-batches. The loss of every step, every "
+        f"tensor of the weights after steps {listing(kept(records))} and every first gradient must "
+        f"agree with {reference} to {records[0].tolerance:g} relative. Certificates: "
+        f"{len(agreeing)} agree, the furthest "
+        f"to {scientific(max(map(furthest, agreeing), default=0.0))}{told and ', ' + told}."
+        + " Variants with a trap are not among them."
+        * bool(machine.traps)
+    )
+    if narrowed:
+        text += (
+            f" {listing(narrowed)} ran the long certificate in a narrower copy of the same layers, "
+            f"and {count(full, 'step')} at full size."
+        )
+    return (
+        f"{text} In float32, as timed, first gradients may be {short(records[0].rounding)} from "
+        "the reference's in float64 (in the median of three mini-batches, where the first one's "
+        "are not), unless a reduced precision explains more, and the losses of "
+        f"the first steps {FLOAT32_LOSS:g} from its own in float64. The first steps are repeated "
+        "after a restart, arrays given to put are overwritten when it has returned, and nothing "
+        "may be left to do behind the fence. A miniature of the workload, with other targets, is "
+        "held against plain NumPy."
+    )
+
+
+def kept(records: list[CertificateRecord]) -> list[int]:
+    steps = {s for r in records for row in r.rows if row.long for s in row.long.weights}
+    return sorted(steps)
+
+
+def contests(machine: Machine) -> str:
+    records = machine.records.contests
+    if not records:
+        return "No contest was held."
+    each = [f"{len(machine.contests(name))} of {name}" for name in machine.workloads]
+    seconds = sum(record.duration_s for record in records)
+    took = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
+    started = sorted(record.started for record in records)
+    return (
+        f"{count(len(records), 'contest')} ({', '.join(each)}), each with fresh processes that "
+        f"lived side by side: one replicate. They took {took}, the first started "
+        f"{moment(started[0])}, the last {moment(started[-1])}."
+    )
+
+
+def moment(started: str) -> str:
+    return started[:16].replace("T", " ") + " UTC"
+
+
+def turns(findings: Findings) -> str:
+    batches = findings.dealt
+    keys = ["workload", "replicate", "contender", "round"]
+    turn = batches[batches["round"] > 0].groupby(keys)["warmup"].agg(["size", "sum"])
+    warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
+    rounds = batches[batches["round"] > 0].groupby(keys[:-1])["round"].nunique()
+    return (
+        f"After {span(warm)} mini-batches of warm-up, {span(rounds)} rounds. In each round every "
+        f"contender ran one turn of {span(turn['size'])} mini-batches while the others slept, in "
+        "an order drawn at random, balanced as far as the number of rounds allows. Each turn "
+        "starts from the initial weights and each round has mini-batches of its own, the same for "
+        f"all. Of a turn the first mini-batches ({span(turn['sum'])}) are kept and marked, but are "
+        "not steady state."
+    )
+
+
+def steady_state(findings: Findings) -> str:
+    processes = sum(line.processes for line in findings.steady)
+    if not processes:
+        return "There was no process to search."
+    late = len(findings.found.later(findings.dealt))
+    none = sum(line.none for line in findings.steady)
+    return (
+        "In each process found by changepoint detection (PELT on mean and variance of logarithms, "
+        f"penalty {PENALTY:g} log n for each change, raised for a lag-1 autocorrelation of "
+        f"{AUTOCORRELATION:g}), on all mini-batches of the warm-up and those that each turn "
+        "counts, after the weather that the others of the contest had in the same round was taken "
+        f"out. Levels within {percent(findings.machine.study.margin)} are the same; the last "
+        f"{percent(TAIL)} must be on one level, without a trend. {late or 'None'} of "
+        f"{count(processes, 'process', 'processes')} reached it after the fixed warm-up, so that "
+        f"more is left out of {'it' if late == 1 else 'them'}; {none or 'none'} did not reach it. "
+        "Where most of a contender's did not, it has no time and no ratio; else such a process "
+        "counts from where its like are steady, as does one that became slower where most of "
+        "them did not."
+    )
+
+
+def cores(machine: Machine) -> str:
+    pinned: dict[tuple[str, int], set[tuple[int, ...]]] = {}
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.status == "ok" and contender.cores:
+                key = (contender.device, contender.threads)
+                pinned.setdefault(key, set()).add(tuple(contender.cores))
+    if not pinned:
+        return "The processes were not pinned to cores."
+    parts = [
+        f"{count(threads, 'thread')} on "
+        + listing(
+            ("core " if len(c) == 1 else "cores ") + ", ".join(map(str, c)) for c in sorted(s)
+        )
+        for (_, threads), s in sorted(pinned.items())
+    ]
+    return (
+        f"Processes were pinned: {'; '.join(dict.fromkeys(parts))}. Contenders with as many "
+        "threads share the same cores."
+    )
+
+
+def transfer(findings: Findings) -> str:
+    """`Of the time compared, transfer is 0.2 to 1.9 % in PyTorch.`"""
+    shares: dict[str, list[float]] = {}
+    for row in findings.contenders:
+        if row.transfer_ms is not None and row.step_ms is not None:
+            share = row.transfer_ms / (row.transfer_ms + row.step_ms)
+            shares.setdefault(title(row.framework), []).append(share)
+    told = [
+        f"{' to '.join(dict.fromkeys(f'{100 * end:.1f}' for end in (min(found), max(found))))} % "
+        f"in {name}"
+        for name, found in shares.items()
+    ]
+    return f"Of the time compared, transfer is {listing(told)}." if told else ""
+
+
+def estimates(findings: Findings) -> str:
+    study = findings.machine.study
+    family = sum(row.p is not None for row in findings.comparisons)
+    return (
+        "A contender's time is the geometric mean over replicates of the median steady-state "
+        "mini-batch of a process. A ratio is the geometric mean over replicates of the ratio "
+        "within a contest. That is the median over all pairs of steady-state mini-batches, one of "
+        "each side, of the same round (Hodges and Lehmann's estimate), so that what both sides "
+        "felt cancels; it need not be the quotient of the two times shown. Its "
+        f"{percent(study.confidence)} interval is Student's, on logarithms, with the replicate as "
+        "the unit. P-values are two-sided and corrected by Holm's method over all rows of the "
+        "machine; intervals are not. Equivalent means that the whole interval lies within "
+        f"{percent(study.margin)} either way. The smallest difference that could have been seen, "
+        "and the replicates that would see the margin, are for 80 % power and corrected too, by "
+        f"Holm's first step, the hardest: at a level of {1 - study.confidence:.2g}"
+        f"{f' / {family}' if family > 1 else ''} in each row."
+    )
+
+
+def precision(findings: Findings) -> str:
+    study = findings.machine.study
+    return (
+        f"Of a ratio, the half-width of its {percent(study.confidence)} interval, whatever the "
+        "ratio is and not corrected; telling a ratio from 1 is another question, to which the "
+        "replicates under Comparisons belong. How many replicates would reach "
+        f"{percent(study.precision)} follows from the scatter of those held, by the F "
+        "distribution of the scatter still to come over it. The study never adds any by itself. "
+        "Of simulated studies with 3 to 8 replicates, extended as advised until they were as "
+        "precise as asked for or had 24, 95 % intervals covered the truth in 95 %; where each row "
+        "goes on until it is narrow enough by itself, in 91 to 95 %."
+    )
+
+
+def seeds(machine: Machine) -> str:
+    parts = []
+    for name in machine.workloads:
+        numbers = [str(contest.seed) for contest in machine.contests(name).values()]
+        if numbers:
+            parts.append(f"{name}: {', '.join(numbers)}")
+    drawn = listing(f"{d.seed} ({d.workload})" for d in machine.records.datasets)
+    return f"Of the contests, by replicate: {'; '.join(parts) or 'none'}. Of the data: {drawn}."
+
+
+def span(values: Iterable[int]) -> str:
+    """`6`, or `5 to 6` where they differ."""
+    found = sorted({int(value) for value in values})
+    if not found:
+        return "no"
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"

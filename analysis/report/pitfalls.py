@@ -1,0 +1,112 @@
+"""What a trap costs, in sentences and as a table of the report."""
+
+from collections.abc import Sequence
+
+from analysis.data.results import Machine
+from analysis.findings.findings import Findings
+from analysis.findings.pitfalls import SAME, TrapLine, share
+from analysis.format import (
+    alike,
+    count,
+    crossed,
+    device,
+    listing,
+    percent,
+    probability,
+    scientific,
+    sentence,
+    title,
+)
+from analysis.report.answer import Claim
+from analysis.report.tables import Display, absent, estimate
+
+
+def trap_claims(machine: Machine, rows: Sequence[TrapLine]) -> list[Claim]:
+    """One for every trap that was timed."""
+    return [claim(machine, row) for row in rows if row.ratio is not None]
+
+
+def claim(machine: Machine, row: TrapLine) -> Claim:
+    study = machine.study
+    where = f"{title(row.framework)}, {row.workload}, {device(row.device)}, "
+    where += f"{count(row.threads, 'thread')}, {row.trap}"
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    finding = f"takes {ratio} times as long as {row.beside}"
+    if row.ratio_low is None:
+        finding += " (one replicate, no interval)"
+    else:
+        interval = f"{percent(study.confidence)} interval {low} to {high}"
+        finding += f" ({interval}, {count(row.replicates, 'replicate')})"
+    verdict = row.verdict
+    if verdict == "equivalent":
+        return Claim(where, finding, f"no difference in time within {percent(study.margin)}",
+                     losses(row))  # fmt: skip
+    return Claim(where, finding, verdict, losses(row))
+
+
+def losses(row: TrapLine) -> str:
+    """`Loss 2.0 % off at step 1, ...`, or that it is the same."""
+    if not row.losses:
+        return "What it does to the loss was not found out."
+    worst = row.worst_loss
+    if worst <= SAME:
+        return f"The same loss, to {scientific(worst) if worst else 'the last digit'}."
+    told = [f"{share(loss)} at step {step}" for step, loss in row.losses if loss > SAME]
+    return f"Loss off by {listing(told)}."
+
+
+def trap_summary(rows: Sequence[TrapLine]) -> str:
+    """All of them in one sentence; "" where there is none."""
+    timed = [row for row in rows if row.ratio is not None]
+    if not timed:
+        return ""
+    slower = [row for row in timed if row.verdict == "slower"]
+    faster = [row for row in timed if row.verdict == "faster"]
+    traced = [row for row in timed if row.losses]
+    off = [row for row in traced if row.worst_loss > SAME]
+    seen = [row for row in off if row.verdict in ("slower", "faster")]
+    text = f"One trap at a time, in {count(len(timed), 'case')}: {len(slower) or 'none'} cost time"
+    if slower:
+        text += f" (up to {alike(max(row.ratio or 0 for row in slower))[0]} times as long)"
+    text += f", {len(faster) or 'none'} saved some"
+    if faster:
+        text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
+    known = f" of the {len(traced)} whose losses are known" * (len(traced) < len(timed))
+    return (
+        f"{text}, and {len(off) or 'none'}{known} trained something else: a float64 loss more than "
+        f"{SAME:g} off within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
+    )
+
+
+def trap_table(findings: Findings) -> Display:
+    study = findings.machine.study
+    rows = [row for row in findings.traps if row.ratio is not None]
+    return Display(
+        "Traps: time over that of the same framework without, and relative difference of the loss",
+        [
+            ("framework", False), ("workload", False), ("data", False), ("on", False),
+            ("trap", False), ("ratio", True), (f"{percent(study.confidence)} interval", True),
+            ("p (Holm)", True), ("verdict", False), ("loss off at step 1", True),
+            ("step 10", True), ("step 100", True), ("last step", True),
+            ("float32 loss at a turn's end", True), ("without", True),
+        ],
+        [
+            [
+                title(row.framework), row.workload, row.dataset,
+                crossed([(row.device, row.threads)]), row.trap,
+                *estimate(row.ratio, row.ratio_low, row.ratio_high),
+                probability(row.p_adjusted), row.verdict,
+                *(
+                    "" if loss is None else share(loss)
+                    for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last)
+                ),
+                *alike(row.end_loss, row.beside_end_loss),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.traps if row.ratio is None],
+            lambda row: f"{row.verdict}. {sentence(row.reason)}",
+        ),
+        "traps.csv",
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""The tables as the report shows them: fewer columns than the files, rounded, in words."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.data.results import Seat
+from analysis.findings.fairness.audit import entries
+from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.checklist import ABSENT, HANDLED
+from analysis.findings.findings import Findings
+from analysis.format import alike, crossed, listing, percent, probability, sentence, three, title
+from analysis.steady_state.table import classes, start
+
+
+@dataclass(frozen=True)
+class Display:
+    """`columns`: heading, and whether its cells are numbers. `notes`: rows that are not
+    there, who and why, one line for all with the same reason. `file`: where the rest is."""
+
+    caption: str
+    columns: list[tuple[str, bool]]
+    rows: list[list[str]]
+    notes: list[tuple[str, str]]
+    file: str
+
+
+def comparison_table(findings: Findings) -> Display:
+    study = findings.machine.study
+    rows = [row for row in findings.comparisons if row.ratio is not None]
+    pairs = list(dict.fromkeys(f"{title(r.framework)} to {r.against}" for r in rows))
+    several = len(pairs) > 1
+    return Display(
+        f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
+        [
+            ("workload", False), ("data", False), ("on", False), ("variant", False),
+            *[("ratio of", False)] * several, ("ratio", True),
+            (f"{percent(study.confidence)} interval", True), ("p (Holm)", True),
+            ("verdict", False), ("could have seen", True),
+            (f"replicates to see {percent(study.margin)}", True), ("same computation", False),
+        ],
+        [
+            [
+                row.workload, row.dataset, crossed([(row.device, row.threads)]), row.variant,
+                *[f"{title(row.framework)} to {row.against}"] * several,
+                *estimate(row.ratio, row.ratio_low, row.ratio_high),
+                probability(row.p_adjusted), row.verdict,
+                "" if row.detectable is None else percent(row.detectable),
+                "" if row.replicates_needed is None else f"{row.replicates_needed:,}",
+                same(row.certificate),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.comparisons if row.reason],
+            lambda row: f"{row.verdict}. {sentence(row.reason)}",
+        ),
+        "comparisons.csv",
+    )  # fmt: skip
+
+
+def contender_table(findings: Findings) -> Display:
+    study = findings.machine.study
+    rows = [row for row in findings.contenders if row.median_ms is not None]
+    return Display(
+        "Contenders: milliseconds per mini-batch, transfer and step",
+        [
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("median", True), (f"{percent(study.confidence)} interval", True),
+            ("middle half", True), ("very first", True), ("samples per s", True),
+            ("replicates", True), ("mini-batches", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}",
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)),
+                three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
+                str(row.batches),
+            ]
+            for row in rows
+        ]
+        + [
+            [
+                row.workload, "", "", "nothing: the harness itself",
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)), "", "", str(row.replicates),
+                str(row.batches),
+            ]
+            for row in findings.harness
+        ],
+        absent(
+            [row for row in findings.contenders if row.reason],
+            lambda row: f"{row.status}. {sentence(row.reason)}",
+        ),
+        "contenders.csv",
+    )  # fmt: skip
+
+
+def steady_table(findings: Findings) -> Display:
+    return Display(
+        "Steady state: processes by class, and their first steady mini-batch, counted from 0",
+        [
+            ("workload", False), ("on", False), ("contender", False), ("class", False),
+            ("processes", False), ("steady from, median", True), ("worst", True),
+        ],
+        [
+            [
+                row.workload, crossed([(row.device, row.threads)]),
+                f"{title(row.framework)} {row.variant}",
+                row.kind if row.steady else "no steady state",
+                classes(row), start(row),
+                "" if row.start_worst is None else str(row.start_worst),
+            ]
+            for row in findings.machine.matched_rows(findings.steady)
+        ],
+        [],
+        "steady.csv",
+    )  # fmt: skip
+
+
+def device_table(findings: Findings) -> Display:
+    rows = [row for row in findings.devices if row.speedup is not None]
+    return Display(
+        "Devices and threads: how many times as fast as the baseline",
+        [
+            ("workload", False), ("data", False), ("contender", False), ("on", False),
+            ("baseline", False), ("speed-up", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("replicates", True),
+        ],
+        [
+            [
+                row.workload, row.dataset, f"{title(row.framework)} {row.variant}",
+                crossed([(row.device, row.threads)]),
+                crossed([(row.baseline_device, row.baseline_threads)]),
+                *estimate(row.speedup, row.low, row.high), str(row.replicates),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.devices if row.reason],
+            lambda row: f"{'missing. ' if row.speedup is None else ''}{sentence(row.reason)}",
+        ),
+        "devices.csv",
+    )  # fmt: skip
+
+
+def setting_table(findings: Findings) -> Display:
+    """The ledger: a row for each trap, then those that the harness rules out for everybody."""
+    found = entries(findings.compared_settings)
+    frameworks = list(found[0].values) if found else []
+    return Display(
+        "The ledger: what may differ between frameworks, as read back from them or found by probe",
+        [
+            ("trap", False), *((title(name), False) for name in frameworks),
+            ("status", False), ("what it matters", False),
+        ],
+        [
+            [
+                one.title, *(one.values[name] for name in frameworks),
+                f"{one.status} ({one.where})" if one.where else one.status, one.matters,
+            ]
+            for one in found
+        ],
+        [*HANDLED.items(), *ABSENT.items()],
+        "settings.csv",
+    )  # fmt: skip
+
+
+def environment_table(findings: Findings) -> Display:
+    return Display(
+        "Machine, versions and code",
+        [("key", False), ("value", False)],
+        [
+            [line.key, line.value + " (changed between contests)" * (line.changed == "yes")]
+            for line in findings.environment
+        ],
+        [],
+        "machine.csv",
+    )
+
+
+def estimate(value: float | None, low: float | None, high: float | None) -> list[str]:
+    """Two cells: the estimate, and its interval with as many decimals."""
+    told = alike(value, low, high)
+    return [told[0], f"{told[1]} to {told[2]}" if told[1] else ""]
+
+
+def same(certificate: str) -> str:
+    """Without the sizes of deviations, which stand in the certificate table."""
+    return (
+        f"declared: {listing(components(certificate))}"
+        if components(certificate)
+        else (certificate)
+    )
+
+
+def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:
+    """Rows that lack something, in few words."""
+    groups: dict[str, list[Seat]] = {}
+    for row in rows:
+        seat = Seat(row.workload, row.framework, row.variant, row.device, row.threads)
+        groups.setdefault(reason(row), []).append(seat)
+    return [(crossed(seats), text) for text, seats in groups.items()]

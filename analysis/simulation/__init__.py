@@ -1,6 +1,0 @@
-"""Is the report's method right? Whole studies with a known truth, drawn from a noise model that
-is fitted to real records, and analysed by the code that analyses real ones.
-
-`python -m analysis.simulation fit FOLDER...`
-`python -m analysis.simulation validate`
-"""

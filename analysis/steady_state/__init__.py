@@ -1,0 +1,1 @@
+"""Finds from which mini-batch on a process is steady."""

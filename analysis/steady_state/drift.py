@@ -1,0 +1,43 @@
+"""Whether steady state is steady: the second half of each turn against the first."""
+
+import math
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import COLUMNS
+from analysis.data.results import Machine, Seat
+from analysis.stats.inference import holm, student
+
+
+class Drift(NamedTuple):
+    """How much longer the second half of a turn's steady mini-batches took, minus 1."""
+
+    seat: Seat
+    size: float
+    p_adjusted: float
+
+
+def drifts(machine: Machine, batches: pd.DataFrame) -> list[Drift]:
+    """Of every contender with two replicates at least; turns are averaged within a replicate,
+    and p-values corrected by Holm's method over all contenders."""
+    steady = batches[~batches["warmup"]].sort_values("step")
+    turns = [*COLUMNS, "replicate", "round"]
+    place = steady.groupby(turns).cumcount()
+    half = steady.groupby(turns)["step"].transform("size") // 2
+    logs = np.log(steady["ms"])
+    keys = [steady[name] for name in turns]
+    # an odd number's middle one counts with the second half; of one alone there is no first
+    early = logs.where(place < half).groupby(keys).mean()
+    late = logs.where(place >= half).groupby(keys).mean()
+    by_replicate = (late - early).dropna().groupby(turns[:-1]).mean()
+    found, p = [], []
+    for key, values in by_replicate.groupby(COLUMNS):
+        estimate = student(values.tolist(), machine.study.confidence)
+        if estimate.p is not None:
+            p.append(estimate.p)
+            found.append(Drift(Seat(*cast("Any", key)), math.expm1(estimate.mean), 1.0))
+    return [
+        drift._replace(p_adjusted=adjusted) for drift, adjusted in zip(found, holm(p), strict=True)
+    ]

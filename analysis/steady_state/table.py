@@ -1,0 +1,156 @@
+"""Where each contender's steady state starts, process by process, and who has none."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import COLUMNS
+from analysis.data.results import Machine, Seat
+from analysis.format import alike, decimal, listing
+from analysis.steady_state.classify import KINDS, MATTERS, Kind, detect
+from analysis.steady_state.series import traces
+
+INCONSISTENT = "inconsistent"
+NONE: Kind = "no steady state"
+SLOWDOWN: Kind = "slowdown"
+
+
+@dataclass(frozen=True)
+class SteadyLine:
+    """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
+    all, or `inconsistent`. `start_median` and `start_worst` are over those in `Found.starts`: the
+    step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
+    medians. `steady` is no where most processes have no steady state."""
+
+    machine: str
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    processes: int
+    flat: int
+    warmup: int
+    slowdown: int
+    none: int
+    too_short: int
+    kind: str
+    start_median: float | None
+    start_worst: int | None
+    fastest_ms: float
+    slowest_ms: float
+    steady: bool
+    dataset: str
+
+    @property
+    def reason(self) -> str:
+        """ "" for those with a steady state."""
+        if self.steady:
+            return ""
+        ends = " to ".join(dict.fromkeys(alike(self.fastest_ms, self.slowest_ms)))
+        return (
+            f"{self.none} of {self.processes} processes of {seat_of(self).contender} reached no "
+            f"steady state; their medians are {ends} ms"
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """`starts`: the step from which each process is steady, by seat and replicate; processes
+    without a steady state are not in it, nor those that got slower where most of a contender's
+    did not."""
+
+    lines: list[SteadyLine]
+    starts: dict[tuple[Seat, int], int]
+
+    @property
+    def unsteady(self) -> dict[Seat, str]:
+        """Contenders without a steady state, and why they are thought so."""
+        return {seat_of(line): line.reason for line in self.lines if not line.steady}
+
+    def later(self, batches: pd.DataFrame) -> list[tuple[Seat, int]]:
+        """Processes whose steady state starts after the warm-up that was dealt."""
+        dealt = batches[~batches["warmup"]].groupby([*COLUMNS, "replicate"])["step"].min()
+        return [key for key, step in self.starts.items() if step > dealt[(*key[0], key[1])]]
+
+
+def seat_of(line: SteadyLine) -> Seat:
+    return Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+
+
+def find(machine: Machine, batches: pd.DataFrame) -> Found:
+    """Search every process. `batches` are those of processes that lived, as they were dealt."""
+    lines: list[SteadyLine] = []
+    starts: dict[tuple[Seat, int], int] = {}
+    steady = batches[~batches["warmup"]]
+    medians = steady.groupby(COLUMNS)["ms"]
+    for seat, found, noise in traces(batches, machine.controls):
+        if not any((trace.rounds > 0).any() for trace in found.values()):
+            continue
+        verdicts = {r: detect(trace.series, MATTERS, noise)
+                    for r, trace in found.items()}  # fmt: skip
+        kinds = Counter(verdict.kind for verdict in verdicts.values())
+        # most of its like did not slow down, so it is the machine that did
+        alone = 2 * kinds[SLOWDOWN] <= len(verdicts)
+        own = {
+            (seat, r): int(found[r].steps[verdict.start])
+            for r, verdict in verdicts.items()
+            if verdict.kind != NONE and not (alone and verdict.kind == SLOWDOWN)
+        }
+        starts |= own
+        rows = medians.get_group(tuple(seat))
+        middle = rows.groupby(steady.loc[rows.index, "replicate"]).median()
+        places = list(own.values())
+        lines.append(
+            SteadyLine(
+                machine=machine.name,
+                **seat._asdict(),
+                processes=len(verdicts),
+                flat=kinds["flat"],
+                warmup=kinds["warm-up"],
+                slowdown=kinds[SLOWDOWN],
+                none=kinds[NONE],
+                too_short=kinds["too short"],
+                kind=next(iter(kinds)) if len(kinds) == 1 else INCONSISTENT,
+                start_median=float(np.median(places)) if places else None,
+                start_worst=max(places, default=None),
+                fastest_ms=float(middle.min()),
+                slowest_ms=float(middle.max()),
+                steady=2 * kinds[NONE] <= len(verdicts),
+                dataset=machine.dataset(seat.workload),
+            )
+        )
+    return Found(sorted(lines, key=lambda line: machine.order(seat_of(line))), starts)
+
+
+COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
+
+
+def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.DataFrame:
+    """With `warmup` true for what came before steady state was found, too; in a process without
+    one in `starts`, before the middle of where the contender's others found theirs."""
+    if batches.empty or not starts:
+        return batches
+    table = pd.Series({(*seat, replicate): step for (seat, replicate), step in starts.items()})
+    keys = pd.MultiIndex.from_frame(batches[[*COLUMNS, "replicate"]])
+    usual = table.groupby(level=list(range(len(COLUMNS)))).median()
+    others = usual.reindex(keys.droplevel(-1)).fillna(0).to_numpy()
+    own = table.reindex(keys).to_numpy()
+    first = np.where(np.isnan(own), others, own)
+    return batches.assign(warmup=batches["warmup"] | (batches["step"] < first))
+
+
+def classes(line: SteadyLine) -> str:
+    """`warm-up 6, no steady state 1`."""
+    told = [
+        f"{kind} {getattr(line, name)}"
+        for name, kind in zip(COUNTS, KINDS, strict=True)
+        if getattr(line, name)
+    ]
+    return listing(told)
+
+
+def start(line: SteadyLine) -> str:
+    return "" if line.start_median is None else decimal(line.start_median, 1).removesuffix(".0")

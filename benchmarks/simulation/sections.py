@@ -1,0 +1,185 @@
+"""The parts of docs/simulation.md that hold tables."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from analysis.format import percent, three
+from benchmarks.simulation.markdown import share, table, told
+from benchmarks.simulation.noise import Fits, Noise
+from benchmarks.simulation.scenarios import NO_DIFFERENCE
+from benchmarks.simulation.staged import MOST
+from benchmarks.simulation.studies import PORTION
+from benchmarks.simulation.validation import (
+    DIFFERENCES,
+    FEWEST,
+    FITTED,
+    JUST_OUTSIDE,
+    LATE,
+    Outcome,
+    Validation,
+)
+
+
+def equal(outcomes: Iterable[Outcome]) -> str:
+    return table(
+        ("scenario", "replicates", "false positives", "any in a study, after Holm",
+         "wrongly faster or slower", "coverage", "half the interval"),
+        [
+            (o.scenario, o.replicates, told(o.false), told(o.familywise), told(o.wrong),
+             told(o.coverage), share(o.half_width))
+            for o in outcomes if o.scenario in NO_DIFFERENCE
+        ],
+    ) + (
+        "\nFalse positives are p-values below 5 % before any correction, of all rows. A study is "
+        "in the next column if any of its rows is below 5 % after Holm's. Fewer verdicts are wrong "
+        "than that, as an interval within the margin says *equivalent* first. Wild processes make "
+        "Student's interval wider than it need be, so that it covers more than it says.\n"
+    )  # fmt: skip
+
+
+def unequal(outcomes: Iterable[Outcome]) -> str:
+    return table(
+        ("scenario", "replicates", "true ratio", "coverage", "half the interval, all ratios"),
+        [
+            (o.scenario, o.replicates, three(ratio), told(rate), share(o.half_width))
+            for o in outcomes if o.scenario not in NO_DIFFERENCE
+            for ratio, rate in o.by_ratio.items()
+        ],
+    ) + (
+        "\nWhere processes of one side alone are slow now and then, the interval covers less than "
+        "it says: most studies of few replicates have seen too few of the slow ones, or none, and "
+        "no interval knows of what was not seen. Records show no sign of it, as the kurtosis of "
+        "log-ratios, below, is that of normal ones, but they have few processes of each "
+        "contender.\n"
+    )  # fmt: skip
+
+
+def power(outcomes: Iterable[Outcome]) -> str:
+    return (
+        "## What can be seen\n\nUnder the fitted noise, with all twelve rows of a study at the "
+        "same true ratio: how often a row is *slower*, as it should be, after Holm's correction, "
+        f"and how often a ratio of {JUST_OUTSIDE:g}, just outside the margin, is called "
+        "*equivalent*.\n\n"
+        + table(
+            ("replicates", *(f"slower at {ratio:g}" for ratio in DIFFERENCES),
+             f"equivalent at {JUST_OUTSIDE:g}"),
+            [
+                (o.replicates, *(told(o.power[ratio]) for ratio in DIFFERENCES), told(o.outside))
+                for o in outcomes if o.scenario == FITTED
+            ],
+        )
+    )  # fmt: skip
+
+
+def naive(validation: Validation) -> str:
+    return (
+        "## What counting mini-batches would say\n\nTwo equal contenders with 300 mini-batches a "
+        "process, processes that differ by 5 %, intraclass correlation 0.2. On a cloud machine "
+        "with such noise, PyTorch against itself was found different by the first method in 83 to "
+        "88 %, by the second in 84 to 86 %, by the third in about 5 %.\n\n"
+        + table(
+            ("Welch's test of", "false positives"),
+            [(name, told(rate)) for name, rate in validation.naive.items()],
+        )
+    )
+
+
+def staged(validation: Validation) -> str:
+    text = (
+        "## Adding replicates after a look\n\nA study is analysed, replicates are added until "
+        "intervals reach no further than the margin, and all are analysed as if their number had "
+        "been fixed before. Either each row goes on by itself, until its interval would be narrow "
+        "enough if the standard deviation seen so far were the true one; or the study as a whole, "
+        "as the report advises: until the worst of its rows is narrow enough with a probability "
+        f"of 80 %. At most {MOST} replicates. Contenders are equal, so what is not covered is a "
+        "false positive. Nothing is demanded here: rows that stop by themselves are those whose "
+        "standard deviation came out small by chance, so coverage is lost, most from three "
+        "replicates. By the advice it is kept, though where noise is large most studies go on to "
+        f"{MOST}, which is as good as a number fixed before. Stein's interval (1945) keeps it "
+        "either way: it lies around the mean of all replicates, with the standard deviation and "
+        "degrees of freedom of the first.\n"
+    )
+    for what, rows in validation.staged.items():
+        text += f"\n{what[0].upper()}{what[1:]}:\n\n" + table(
+            ("who goes on", "replicates at first", "coverage", "of rows that stopped",
+             "of rows that went on", "Stein's interval", "rows that went on",
+             f"rows that went on to {MOST}", "replicates in the end"),
+            [
+                (row.rule, row.first, told(row.coverage), told(row.stopped), told(row.continued),
+                 told(row.stein), share(row.share), share(row.to_the_end), three(row.replicates))
+                for row in rows
+            ],
+        )  # fmt: skip
+    return text
+
+
+def searched(validation: Validation) -> str:
+    return (
+        "## With steady state searched for\n\nThe report looks for each process's steady state "
+        "before it compares, and gives a contender without one no ratio. Searching takes "
+        f"far longer than all else, so this is of {-(-validation.studies // FEWEST):,} studies of "
+        "equal contenders under the fitted noise. In the first row every process is steady after "
+        "the warm-up as dealt. In the second, the references, four of ten contenders, take "
+        f"{percent(LATE)} longer in the first third of the rounds, and the machine itself "
+        f"{percent(LATE / 2)} longer in the others. A ratio is formed over rounds in which both "
+        "sides are steady, so that the machine's change cancels, but a late start that noise hides "
+        "stays in the median: coverage is lost there, and nothing is demanded.\n\n"
+        + table(
+            ("", "replicates", "false positives", "coverage", "contenders without steady state",
+             "processes found to start late", "processes found never to be steady"),
+            [(name, one.replicates, told(one.false), told(one.coverage), told(one.withheld),
+              told(one.later), told(one.never)) for name, one in validation.searched.items()],
+        )
+    )  # fmt: skip
+
+
+def noise(fits: Fits) -> str:
+    studies = dict.fromkeys((f.study, f.machine, f.replicates) for f in fits.fits)
+    origins = "; ".join(f"{s} on {m}, {n} replicates" for s, m, n in studies)
+    return (
+        f"## The noise\n\n{len(fits.fits)} contenders were fitted: {origins}. Sizes are on the "
+        "scale of logarithms, so 0.01 is about 1 %.\n\n"
+        + noise_table([fit.noise for fit in fits.fits])
+        + "\nWhat fitting did not look at, in the records and in simulated studies as large, "
+        "medians over contenders or pairs of contenders:\n\n"
+        + table(
+            ("", "recorded", "simulated"),
+            [(check.what, three(check.recorded), three(check.simulated)) for check in fits.checks],
+        )
+        + "\nOf n normal values the kurtosis is 3 (n - 1) / (n + 1) on average: 2.25 of seven, 2 "
+        "of five.\n"
+    )
+
+
+def noise_table(noises: Sequence[Noise]) -> str:
+    rows = []
+    for each in fields(Noise):
+        values = [getattr(one, each.name) for one in noises]
+        if isinstance(values[0], tuple):
+            for place in range(max(map(len, values))):
+                at = [value[place] for value in values if len(value) > place]
+                rows.append((f"{each.name} {place + 1}", *spread(at)))
+        else:
+            rows.append((each.name.replace("_", " "), *spread(values)))
+    return table(("", "smallest", "median", "largest"), rows)
+
+
+def spread(values: Sequence[float]) -> tuple[str, ...]:
+    return tuple(f"{value:.4g}" for value in (min(values), np.median(values), max(values)))
+
+
+def beginning(outcomes: Iterable[Outcome]) -> str:
+    """Small enough to be simulated again by a test, which shows that the page is of this code."""
+    return (
+        f"## The first {PORTION} studies\n\nA test simulates these again and compares.\n\n"
+        + table(
+            ("scenario", "replicates", "covered", "half the interval"),
+            [
+                (o.scenario, o.replicates, f"{round(o.coverage.share * o.coverage.of)} of "
+                 f"{o.coverage.of}", share(o.half_width))
+                for o in outcomes
+            ],
+        )
+    )  # fmt: skip

@@ -1,0 +1,13 @@
+"""A framework that computes nothing: what is timed of it is the harness's own cost."""
+
+from frameworks.contract import Framework, Variant
+
+FRAMEWORK = Framework(
+    name="nothing",
+    title="Nothing",
+    distributions=("numpy",),
+    install="comes with samestep",
+    adapter="frameworks.noop.adapter:NothingAdapter",
+    variants={"default": Variant("computes nothing: the harness's own cost per mini-batch")},
+    devices=("cpu",),
+)

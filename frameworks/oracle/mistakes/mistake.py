@@ -1,0 +1,48 @@
+"""A mistake: how a training step is wrong, in words and in a trainer that makes it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from frameworks.oracle.trainer import TruthTrainer
+from frameworks.workloads import Weights, Workload, WorkloadError
+
+# A trainer that goes wrong, or another workload that the right one is given.
+How = type[TruthTrainer] | Callable[[Workload], Workload]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """`says` completes "it trains exactly like one that ..."; `mend` is what to look at."""
+
+    name: str
+    says: str
+    mend: str
+    how: How
+
+    def trainer(self, workload: Workload, weights: Weights) -> TruthTrainer | None:
+        """A trainer that makes it; None where this workload leaves no room for it."""
+        if isinstance(self.how, type):
+            trainer: TruthTrainer = self.how(workload, weights)
+            return trainer
+        try:
+            changed = self.how(workload)
+        except WorkloadError:
+            return None
+        if changed == workload or changed.parameter_shapes != workload.parameter_shapes:
+            return None
+        return TruthTrainer(changed, weights)
+
+
+CATALOGUE: dict[str, Mistake] = {}
+
+
+def mistake(name: str, says: str, mend: str) -> Callable[[Any], Any]:
+    """Enter what is decorated into the catalogue."""
+
+    def enter(how: How) -> How:
+        assert name not in CATALOGUE, name
+        CATALOGUE[name] = Mistake(name, says, mend, how)
+        return how
+
+    return enter

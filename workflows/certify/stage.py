@@ -1,0 +1,158 @@
+"""The certificate: does a framework compute what the reference computes, in float64?
+
+`python -m workflows.certify.stage --study FOLDER --workload mlp --framework tensorflow`
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+from frameworks.contract import Unavailable
+from frameworks.workloads import narrowed
+from workflows.certify.certificate import FAILED, Examination
+from workflows.certify.diagnosis import examine
+from workflows.certify.judge import declared
+from workflows.certify.runs import others
+from workflows.certify.tracing import Reference, Tracing
+from workflows.machine.fingerprint import available_cores
+from workflows.machine.lock import machine_lock
+from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
+from workflows.progress import Progress
+from workflows.records.folders import Folders
+from workflows.records.schema import CertificateRecord, CertificateRow
+from workflows.records.storage import RecordError, write_json
+from workflows.worker.process import WorkerDied
+
+
+def certify(
+    plan: Plan, workload: str, name: str, folders: Folders, progress: Progress
+) -> CertificateRecord:
+    """Certificates of one framework's contenders on one workload, against the reference's
+    traces, which `make_reference` has left."""
+    study, reference = plan.study, plan.reference
+    own = [contender for contender in plan.contenders if contender.framework == name]
+    rows: dict[str, CertificateRow] = {}
+    with ExitStack() as stack:
+        found = list(side_by_side(own, len(available_cores())))
+        tracings = [stack.enter_context(Tracing(plan, workload, folders))
+                    for _ in range(max(map(len, found)))]  # fmt: skip
+        tracing, pool = tracings[0], stack.enter_context(ThreadPoolExecutor())
+        for group in found:
+            say = partial(say_part, progress, len(rows), Lock())
+            examined = pool.map(
+                lambda contender, tracing, say=say: Examination(
+                    tracing, contender, Reference(folders.traces(workload)), partial(say, contender)
+                ).row(),
+                group,
+                tracings,
+            )
+            rows |= {row.name: row for row in examined}
+    return CertificateRecord(
+        study=study.study,
+        machine=plan.machine,
+        workload=workload,
+        framework=name,
+        reference=reference.name,
+        tolerance=study.certificate.tolerance,
+        rounding=study.certificate.rounding,
+        steps=study.certificate.steps,
+        full_steps=study.certificate.full_steps if tracing.narrow else 0,
+        narrowed=tracing.narrow,
+        parameters=tracing.workload.parameters,
+        parameters_long=narrowed(tracing.workload).parameters,
+        rows=[rows[contender.name] for contender in own],
+    )
+
+
+def side_by_side(
+    contenders: Sequence[PlannedContender], cores: int
+) -> Iterator[list[PlannedContender]]:
+    """Groups that are examined at once, since nothing is timed: as many as there are cores for,
+    those that use few first; whoever uses a GPU, alone."""
+    group: list[PlannedContender] = []
+    for contender in sorted(contenders, key=lambda c: (c.device != "cpu", c.threads)):
+        threads = sum(one.threads for one in [*group, contender])
+        if group and (threads > cores or contender.device != "cpu"):
+            yield group
+            group = []
+        group.append(contender)
+    yield group
+
+
+def say_part(
+    progress: Progress, number: int, lock: Lock, contender: PlannedContender, text: str
+) -> None:
+    with lock:
+        progress.update(number, f"{contender.name}, {text}", None)
+
+
+def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
+    """Trace the reference contender; if it fails, or is itself wrong, leave the reason in the
+    traces' place."""
+    contender = plan.reference
+    reference = Reference(folders.traces(workload))
+    shutil.rmtree(reference.folder, ignore_errors=True)
+    reference.folder.mkdir(parents=True)
+    try:
+        with Tracing(plan, workload, folders) as tracing:
+            for number, (name, part) in enumerate(tracing.parts.items()):
+                progress.update(number, f"{contender.name}, {name} run", None)
+                try:
+                    with tracing.process(contender) as worker:
+                        answer = tracing.trace(worker, contender, part, reference.file(name))
+                except (WorkerDied, Unavailable):
+                    if name in others(tracing.parts):  # an optimiser that it has not
+                        continue
+                    raise
+                reference.keep(name, answer)
+            with tracing.process(contender) as worker:
+                tracing.gradients(worker, contender, reference.file("gradients"))
+                found = examine(worker, tracing.workload, contender.variant, reference.folder)
+        known = {deviation.mistake for deviation in declared(contender, tracing.kind)}
+        if (found.mistakes or found.first_loss_wrong) and not known & {*found.mistakes}:
+            raise WorkerDied(found.text)
+    except (WorkerDied, Unavailable) as failure:
+        progress.note(f"{contender.name} failed: {failure}")
+        (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflows.certify.stage", description=__doc__)
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
+    parser.add_argument("--workload", required=True)
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument("--reference", action="store_true", help="trace the reference, comes first")
+    who.add_argument("--framework", help="hold this framework against the reference")
+    parser.add_argument("--log", type=Path, help="also write the progress there")
+    arguments = parser.parse_args()
+    workload, name = arguments.workload, arguments.framework
+    where = f"certificate {workload}: {name or 'the reference'}"
+    try:
+        folders = Folders(arguments.study)
+        plan = load_plan(folders)
+        count = sum(c.framework == name for c in plan.contenders) if name else 8
+        progress = Progress(count, where, log=arguments.log)
+        with progress, machine_lock(progress.note):  # or it would load somebody's contest
+            if not name:
+                make_reference(plan, workload, folders, progress)
+                return 0
+            record = certify(plan, workload, name, folders, progress)
+            for row in record.rows:
+                progress.note(": ".join(filter(None, [f"{row.name} {row.status}", row.reason])))
+                if row.cause:
+                    progress.note(f"{row.name}: {row.cause}")
+        write_json(folders.certificate(workload, name), record)
+    except (RecordError, PlanError, OSError) as error:
+        print(f"{where}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

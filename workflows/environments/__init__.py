@@ -1,0 +1,1 @@
+"""Builds a virtual environment per framework."""

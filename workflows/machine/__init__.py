@@ -1,0 +1,1 @@
+"""The machine: its fingerprint, its system information and its lock."""

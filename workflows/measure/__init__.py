@@ -1,0 +1,1 @@
+"""Measures one contest: starts the workers, deals the turns, and keeps every mini-batch."""

@@ -1,0 +1,181 @@
+"""The weather of a turn: what else the machine did while one contender was measured.
+
+The coordinator looks right before and right after each turn, when the worker sleeps, so no
+mini-batch is slowed by it. A look reads the kernel's own counters (`man 5 proc`), which takes a
+tenth of a millisecond and some 20 microseconds for each of the worker's threads. What cannot be
+read, as outside Linux, is None and never 0.
+
+Left out: clocks and throttling of a GPU, since nvidia-smi takes longer than a turn.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from workflows.machine import fingerprint as machine
+
+TICK_S = 0.01  # of /proc/stat: USER_HZ is 100 on every architecture that frameworks run on
+CPU = "sys/devices/system/cpu"
+THROTTLED = ("core_throttle_count", "package_throttle_count")
+
+
+class Ticks(NamedTuple):
+    """Of one core since the start: working (for anybody), and stolen by the host."""
+
+    busy: int
+    stolen: int
+
+
+class Schedule(NamedTuple):
+    """Of one thread, in nanoseconds: running, and waiting for a core while it could run."""
+
+    ran: int
+    waited: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """The counters at one moment; empty or None where there is no such thing.
+
+    `cores` are those that the worker is pinned to, `ticks` are by core, `threads` those of the
+    worker by the kernel's number, `mhz` and `throttles` are of `cores`, `pressure_us` is the
+    time in which anything on the machine waited for a core.
+    """
+
+    now_ns: int
+    cores: Sequence[int]
+    ticks: dict[int, Ticks] = field(default_factory=dict)
+    threads: dict[int, Schedule] = field(default_factory=dict)
+    mhz: float | None = None
+    throttles: int | None = None
+    pressure_us: int | None = None
+
+
+def look(pid: int, cores: Sequence[int]) -> Look:
+    """Look at the worker `pid` and the `cores` that it is pinned to."""
+    mhz = frequency(cores)  # first: of a core that idles, the last one is not known for long
+    return Look(
+        time.perf_counter_ns(),
+        cores,
+        ticks=ticks(lines("proc/stat")),
+        threads=threads(pid),
+        mhz=mhz,
+        throttles=throttles(cores),
+        pressure_us=pressure(lines("proc/pressure/cpu")),
+    )
+
+
+def between(before: Look, after: Look) -> dict[str, Any]:
+    """The fields of a `TurnRecord` that follow from two looks, in seconds and MHz."""
+    wall = after.now_ns - before.now_ns
+    figures: dict[str, Any] = {
+        "duration_s": wall / 1e9,
+        "mhz": after.mhz,
+        "throttles": passed(before.throttles, after.throttles),
+        "cpu_s": None,
+        "waited_s": None,
+        "steal_s": None,
+        "other_s": None,
+        "elsewhere_s": None,
+    }
+    pressure_us = passed(before.pressure_us, after.pressure_us)
+    figures["pressure_s"] = None if pressure_us is None else pressure_us / 1e6
+    if before.threads and after.threads:  # a thread that ended takes its share with it
+        new = Schedule(0, 0)
+        known = [(before.threads.get(i, new), later) for i, later in after.threads.items()]
+        figures["cpu_s"] = sum(later.ran - once.ran for once, later in known) / 1e9
+        figures["waited_s"] = sum(later.waited - once.waited for once, later in known) / 1e9
+    own, rest = set(after.cores), set(after.ticks) - set(after.cores)
+    if own and own <= set(before.ticks) & set(after.ticks):
+        figures["steal_s"] = TICK_S * grown(before, after, own, "stolen")
+        if figures["cpu_s"] is not None:
+            busy = TICK_S * grown(before, after, own, "busy")
+            figures["other_s"] = busy - figures["cpu_s"]
+        if rest <= set(before.ticks):
+            figures["elsewhere_s"] = TICK_S * grown(before, after, rest, "busy")
+    return {name: value if value is None else round(value, 6) for name, value in figures.items()}
+
+
+def passed(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def grown(before: Look, after: Look, cores: Iterable[int], what: str) -> int:
+    return sum(getattr(after.ticks[c], what) - getattr(before.ticks[c], what) for c in cores)
+
+
+def lines(name: str) -> list[str]:
+    """Of a small file of the system, none where it cannot be read."""
+    with suppress(OSError, UnicodeDecodeError), (machine.SYSTEM / name).open() as file:
+        return file.readlines()
+    return []
+
+
+def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
+    """By core, of the `cpu<core> user nice system idle iowait irq softirq steal ...` lines."""
+    found = {}
+    for line in stat:
+        name, *values = line.split() or [""]
+        if not name.startswith("cpu"):
+            break  # the long line of interrupts is next
+        with suppress(ValueError):
+            user, nice, system, _, _, irq, softirq, steal = map(int, values[:8])
+            found[int(name[3:])] = Ticks(user + nice + system + irq + softirq, steal)
+    return found
+
+
+def threads(pid: int) -> dict[int, Schedule]:
+    """What `schedstat` says of each thread; `/proc/<pid>/schedstat` is of the first one only."""
+    found = {}
+    with suppress(OSError):
+        for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
+            with suppress(ValueError):  # also of a thread that just ended, which has no line
+                ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
+                found[int(task.name)] = Schedule(ran, waited)
+    return found
+
+
+def frequency(cores: Iterable[int]) -> float | None:
+    """Mean MHz of the cores now: cpufreq's, else that of /proc/cpuinfo (only x86 has it)."""
+    folder = machine.SYSTEM / CPU
+    with suppress(OSError, ValueError):
+        khz = [int((folder / f"cpu{c}/cpufreq/scaling_cur_freq").read_text()) for c in cores]
+        return fmean(khz) / 1000 if khz else None
+    mhz, core = {}, -1
+    for line in lines("proc/cpuinfo"):
+        key, _, value = line.partition(":")
+        with suppress(ValueError):
+            if key.startswith("processor"):
+                core = int(value)
+            elif key.startswith("cpu MHz"):
+                mhz[core] = float(value)
+    here = [mhz[core] for core in cores if core in mhz]
+    return fmean(here) if here else None
+
+
+def throttles(cores: Iterable[int]) -> int | None:
+    """How often these cores, or their packages, were slowed for their heat so far."""
+    folders = [machine.SYSTEM / CPU / f"cpu{core}/thermal_throttle" for core in cores]
+    counts = [count(folder / name) for folder in folders for name in THROTTLED]
+    known = [number for number in counts if number is not None]
+    return sum(known) if known else None
+
+
+def count(path: Path) -> int | None:
+    with suppress(OSError, ValueError):
+        return int(path.read_text())
+    return None
+
+
+def pressure(psi: Iterable[str]) -> int | None:
+    """Microseconds of the `some avg10=... total=<us>` line."""
+    for line in psi:
+        kind, _, total = line.strip().rpartition("total=")
+        if kind.startswith("some"):
+            with suppress(ValueError):
+                return int(total)
+    return None

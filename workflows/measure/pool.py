@@ -1,0 +1,142 @@
+"""The company of one contest: its contenders' processes, and what has become of each."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from frameworks.contract import Unavailable
+from frameworks.registry import own_environment
+from workflows.machine.fingerprint import available_cores
+from workflows.planning.plan import Plan, PlannedContender
+from workflows.records.folders import Folders
+from workflows.records.schema import Contender, ContenderRecord, Entrant, Status
+from workflows.worker.process import WorkerDied, WorkerProcess
+
+Report = Callable[[int, str], None]
+
+
+class Company:
+    """Starts the processes, asks them, and writes what goes wrong into their records."""
+
+    def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
+        self.plan, self.workload, self.replicate, self.folders = plan, workload, replicate, folders
+        self.seed = contest_seed(plan.study.seed, workload, replicate)
+        self.random = np.random.default_rng(self.seed)
+        self.cores = available_cores()
+        self.entrants = plan.entrants
+        self.records = [
+            ContenderRecord(
+                **contender.parts(),
+                runs=contender.runs,
+                spin=contender.spin,
+                pause=contender.pause,
+                status="missing" if contender.missing else "ok",
+                reason=contender.missing,
+                versions=contender.versions,
+            )
+            for contender in self.entrants
+        ]
+        self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
+        self.hosts = hosts(self.entrants)
+        self.workers: dict[int, WorkerProcess] = {}
+
+    def start(self, stack: ExitStack, report: Report) -> None:
+        """All processes, in random order. The first of each framework on each device, and in each
+        environment that its variants want, imports alone, which is timed; all others side by
+        side, or it would take as long as measuring."""
+        order = [index for index in self.shuffled() if self.hosts[index] == index]
+        names = [self.imports(index) for index in order]
+        first = [index for place, index in enumerate(order) if names.index(names[place]) == place]
+        for index in first:
+            self.open(stack, [index], report, alone=True)
+        self.open(stack, [index for index in order if index not in first], report)
+        for index in self.running:
+            self.records[index].versions = self.records[self.hosts[index]].versions
+            if self.records[index].status == "ok":
+                self.workers[index] = self.workers[self.hosts[index]]
+
+    def imports(self, index: int) -> tuple[object, ...]:
+        """The same for those whose imports are alike."""
+        contender = self.entrants[index]
+        return contender.framework, contender.device, own_environment(contender)
+
+    def open(
+        self, stack: ExitStack, started: list[int], report: Report, alone: bool = False
+    ) -> None:
+        """Start these processes side by side and make them ready; their time is shared out by
+        the processor time of each."""
+        begin = time.monotonic()
+        for index in started:
+            contender = self.entrants[index]
+            log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
+            with self.failing(index):
+                worker = WorkerProcess(contender.interpreter, contender, log)
+                self.workers[index] = stack.enter_context(worker)
+                worker.send_open(precision="float32", tf32=self.plan.study.tf32)
+        for index in self.still(started):
+            report(0, f"starting {self.records[index].name}")
+            with self.failing(index):
+                answer = self.workers[index].receive(self.plan.study.contest.timeout_s)
+                if "missing" in answer:
+                    raise WorkerDied(answer["missing"])
+                self.records[index].versions = answer["versions"]
+                self.records[index].import_s = answer["import_s"] if alone else None
+                self.ask(index, "pin", cores=cores_for(self.records[index], self.cores))
+                self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
+        spent = {index: self.workers[index].cpu_s() for index in self.still(started)}
+        seconds = time.monotonic() - begin
+        for index, cpu_s in spent.items():
+            self.records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
+
+    def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
+        return self.workers[index].ask(do, self.plan.study.contest.timeout_s, **arguments)
+
+    @contextmanager
+    def failing(self, index: int) -> Iterator[None]:
+        """What goes wrong with one contender becomes its record, and that of all in its
+        process; the others play on."""
+        try:
+            yield
+        except WorkerDied as death:
+            self.gone(index, "failed", death.reason)
+        except Unavailable as reason:
+            self.gone(index, "missing", str(reason))
+
+    def gone(self, index: int, status: Status, reason: str) -> None:
+        for record, host in zip(self.records, self.hosts, strict=True):
+            if host == self.hosts[index] and record.status == "ok":
+                record.status, record.reason = status, reason
+
+    def still(self, indices: list[int]) -> Iterator[int]:
+        """Those of them that have not failed, looked at one by one."""
+        return (index for index in indices if self.records[index].status == "ok")
+
+    def shuffled(self) -> list[int]:
+        return [self.running[place] for place in self.random.permutation(len(self.running))]
+
+
+def hosts(entrants: Sequence[Entrant]) -> list[int]:
+    """In whose process each runs: its own, but that the controls of one contender share one,
+    since starting them would cost more than all their mini-batches."""
+    first: dict[tuple[Any, ...], int] = {}
+    keys = [(e.framework, e.built, e.device, e.threads, bool(e.runs)) for e in entrants]
+    return [first.setdefault(key, index) for index, key in enumerate(keys)]
+
+
+def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
+    """A seed of its own for each contest, the same on every machine."""
+    words = [study_seed, replicate, *workload.encode()]
+    return int(np.random.SeedSequence(words).generate_state(1)[0])
+
+
+def cores_for(contender: Contender, cores: list[int]) -> list[int]:
+    """Contenders with as many threads share the same cores: the last ones, since the first
+    serve most interrupts. What drives a GPU may use all."""
+    return cores[-contender.threads :] if contender.device == "cpu" else cores
+
+
+def log_name(contender: PlannedContender) -> str:
+    return contender.name.replace("/", "-") + ".log"

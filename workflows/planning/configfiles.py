@@ -1,0 +1,88 @@
+"""Configuration files to a checked configuration, and what is wrong with them in words."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from frameworks.workloads.parsing import suggestion
+from workflows.planning.configuration import (
+    CertificateEntry,
+    Configuration,
+    ContenderEntry,
+    ContestEntry,
+    ControlsEntry,
+    MnistEntry,
+    Section,
+)
+
+
+class ConfigurationError(Exception):
+    """What is wrong with a configuration, by key; `str()` fits on one screen."""
+
+
+def parse(values: Mapping[str, Any]) -> Configuration:
+    """Check a configuration. Raises ConfigurationError, naming each key that is wrong."""
+    try:
+        return Configuration.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [describe(item, values) for item in error.errors()]
+        more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
+        heading = "The configuration cannot be used:"
+        raise ConfigurationError("\n  ".join([heading, *lines[:12], *more])) from None
+
+
+def describe(item: Any, values: Mapping[str, Any]) -> str:
+    path = [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
+    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+    message = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden":
+        message = "unknown key" + suggestion(str(path[-1]), known_keys(path[:-1]))
+    elif item["type"] == "missing":
+        message = "this key is missing"
+    elif not isinstance(item["input"], dict) and item["type"] != "value_error":
+        message += f", got {item['input']!r}"
+    return f"{where}: {message}" if where else message
+
+
+def known_keys(path: list[Any]) -> Iterable[str]:
+    sections: dict[str, type[Section]] = {
+        "contenders": ContenderEntry,
+        "mnist": MnistEntry,
+        "contest": ContestEntry,
+        "controls": ControlsEntry,
+        "certificate": CertificateEntry,
+    }
+    return (sections[path[0]] if path else Configuration).model_fields
+
+
+def read(paths: Iterable[Path]) -> Configuration:
+    """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            values = yaml.safe_load(path.read_text())
+        except OSError as error:
+            raise ConfigurationError(f"{path}: {error.strerror}") from None
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"{path}: not readable as YAML: {error}") from None
+        if not isinstance(values, dict):
+            raise ConfigurationError(f"{path}: keys and values are wanted")
+        merge(merged, values)
+    return parse(merged)
+
+
+def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def schema() -> str:
+    """The JSON schema in `config/schema.json`, by which editors complete and check."""
+    return json.dumps(Configuration.model_json_schema(), indent=1) + "\n"

@@ -1,0 +1,262 @@
+"""The study's configuration: what may be written in `config/*.yaml`."""
+
+import os
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from frameworks.registry import UnknownFramework, framework
+from frameworks.workloads import Workload, WorkloadError, load
+from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.parsing import suggestion
+from workflows.records.schema import NOTHING
+
+# Keys about what is concluded: the numbers of a contest do not depend on them.
+CONCLUDING = frozenset(
+    {"title", "replicates", "margin", "confidence", "precision", "budget_minutes"}
+)
+
+Device = Literal["cpu", "gpu"]
+Threads = Annotated[int, Field(ge=1)] | Literal["all"]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
+
+
+def without_repeats(items: list[Any]) -> list[Any]:
+    for item in items:
+        if items.count(item) > 1:
+            raise ValueError(f"{item!r} is listed twice")
+    return items
+
+
+def known_optimiser(kind: str) -> str:
+    if kind not in OPTIMISERS:
+        raise ValueError(
+            f"unknown optimiser {kind!r}{suggestion(kind, OPTIMISERS)} "
+            f"(known: {', '.join(OPTIMISERS)})"
+        )
+    return kind
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ContenderEntry(Section):
+    """Contenders of one framework: its variants times devices times thread counts.
+
+    Where `devices` or `threads` are not given, the study's apply. `required` makes an error
+    of what would otherwise be a row with its reason.
+    """
+
+    framework: str
+    variants: Annotated[list[str], Field(min_length=1), AfterValidator(without_repeats)] = [
+        "default"
+    ]
+    devices: list[Device] | None = Field(default=None, min_length=1)
+    threads: list[Threads] | None = Field(default=None, min_length=1)
+    required: bool = False
+
+    @model_validator(mode="after")
+    def known(self) -> Self:
+        if self.framework == NOTHING:
+            raise ValueError("nothing is no contender: `harness: true` has it take turns")
+        try:
+            description = framework(self.framework)
+        except UnknownFramework as error:
+            raise ValueError(str(error)) from None
+        for variant in self.variants:
+            if variant not in description.variants:
+                raise ValueError(
+                    f"{self.framework} has no variant {variant!r} "
+                    f"(it has: {', '.join(description.variants)})"
+                )
+        return self
+
+
+class MnistEntry(Section):
+    """Where MNIST comes from; see README, "MNIST"."""
+
+    source: Literal["auto", "mnist", "stand-in"] = "auto"
+    folder: str | None = None
+    split: Literal["train", "test"] = "train"
+
+
+class ContestEntry(Section):
+    """How one contest is dealt, in mini-batches.
+
+    Each contender first runs `warmup` of them, then in each of `rounds` one turn of `turn`,
+    of which the first `settle` are kept but not counted as steady state.
+    """
+
+    warmup: int = Field(default=5, ge=1)
+    rounds: int = Field(default=12, ge=1)
+    turn: int = Field(default=6, ge=2)
+    settle: int = Field(default=2, ge=0)
+    timeout_s: float = Field(default=600, gt=0)
+
+    @model_validator(mode="after")
+    def leaves_steady_state(self) -> Self:
+        if self.settle >= self.turn:
+            raise ValueError(f"settle {self.settle} leaves nothing of a turn of {self.turn}")
+        return self
+
+
+class CertificateEntry(Section):
+    """How long contenders must agree in float64, and how closely (relative).
+
+    `optimisers` are tried beside the workload's own. `rounding` is how far the first float32
+    gradients may be from the float64 ones where no reduced precision explains it.
+    """
+
+    steps: int = Field(default=500, ge=10)
+    full_steps: int = Field(default=3, ge=1)
+    tolerance: float = Field(default=1e-12, gt=0, le=1e-6)
+    optimisers: Annotated[
+        list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
+    ] = list(OPTIMISERS)
+    rounding: float = Field(default=1e-5, gt=0, le=1e-2)
+
+
+def percentage(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+def told_apart(shares: list[float]) -> list[float]:
+    without_repeats([percentage(share) for share in shares])
+    return shares
+
+
+class ControlsEntry(Section):
+    """A contender once more, in another process, so that the study tests itself.
+
+    `twin` is the contender against itself, and must come out the same; each of `handicaps` is
+    the same again, slowed by the harness by that share of its time, and must come out as that.
+    Spinning for a while makes the step after it slower as well, on processors whose caches
+    others use meanwhile. So with handicaps comes one that spins off the clock only, against
+    which they are held, and all spin for as long in all.
+    `of` the reference framework (its `variant`, or the first it has), or `all` contenders.
+    `alone`: an A/A study, in which no framework is compared with another.
+    """
+
+    of: Literal["reference", "all"] = "reference"
+    variant: str = "default"
+    twin: bool = True
+    handicaps: Annotated[list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)] = [
+        0.05,
+        0.10,
+        0.25,
+    ]
+    alone: bool = False
+
+    @model_validator(mode="after")
+    def some(self) -> Self:
+        if not self.kinds:
+            raise ValueError("neither a twin nor a handicap: `controls: false` does without")
+        return self
+
+    @property
+    def kinds(self) -> list[tuple[str, float, float]]:
+        """Each control's label, the share by which it is slowed, and the share of its time for
+        which it spins off the clock."""
+        longest = max(self.handicaps, default=0.0)
+        slowed = [(percentage(share), share, longest - share) for share in self.handicaps]
+        paused = [("paused", 0.0, longest)] * bool(slowed)
+        return [("twin", 0.0, 0.0)] * self.twin + paused + slowed
+
+
+class Configuration(Section):
+    """A whole study."""
+
+    study: str = Field(pattern=NAME, max_length=60)
+    title: str = "The same training step, timed in every framework"
+    smoke: bool = False
+    seed: int = Field(default=1, ge=0, lt=2**32)
+    replicates: int = Field(ge=1, le=1000)
+    reference: str
+    contenders: list[ContenderEntry] = Field(min_length=1)
+    devices: Annotated[list[Device], AfterValidator(without_repeats)] = Field(
+        default=["cpu", "gpu"], min_length=1
+    )
+    threads: Annotated[list[Threads], AfterValidator(without_repeats)] = Field(
+        default=[1, "all"], min_length=1
+    )
+    tf32: bool = False
+    workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)  # `false` leaves one out
+    mnist: MnistEntry = MnistEntry()
+    contest: ContestEntry = ContestEntry()
+    controls: ControlsEntry | None = ControlsEntry()  # `false` does without
+    harness: bool = True  # a framework that computes nothing takes turns, too
+    certificate: CertificateEntry = CertificateEntry()
+    margin: float = Field(default=0.03, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    precision: float = Field(default=0.03, gt=0, lt=1)
+    budget_minutes: float | None = Field(default=None, gt=0)
+    interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
+    isolate: bool = Field(
+        default=False,
+        description="Build a virtual environment for each framework that has no interpreter in "
+        "`interpreters`, from its requirements and lock, and run it there.",
+    )
+
+    @field_validator("controls", mode="before")
+    @classmethod
+    def carried(cls, entry: Any) -> Any:
+        return None if entry is False else entry
+
+    @field_validator("workloads", mode="before")
+    @classmethod
+    def wanted(cls, entries: Any) -> Any:
+        if not isinstance(entries, dict):
+            return entries
+        return {name: entry for name, entry in entries.items() if entry is not False}
+
+    @field_validator("workloads")
+    @classmethod
+    def buildable(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        for name, entry in entries.items():
+            if not re.fullmatch(NAME, name):
+                raise ValueError(
+                    f"{name!r}: letters, digits, - and _ only, a letter or digit first"
+                )
+            try:
+                load(name, entry)
+            except WorkloadError as error:
+                raise ValueError(f"{name}: {error}") from None
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name}: not a workload ({error})") from None
+        return entries
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        names = [entry.framework for entry in self.contenders]
+        if self.reference not in names:
+            raise ValueError(f"reference: {self.reference!r} is not among the contenders")
+        for name in self.interpreters:
+            if name not in names:
+                raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        self.traps_have_company()
+        return self
+
+    def traps_have_company(self) -> None:
+        """A variant with a trap is held against another of the same framework, which must be
+        in the study under the same conditions."""
+        conditions = {
+            (entry.framework, variant, device, threads)
+            for entry in self.contenders
+            for variant in entry.variants
+            for device in entry.devices or self.devices
+            for threads in entry.threads or self.threads
+        }
+        variants = {name: framework(name).variants for name, *_ in conditions}
+        for name, variant, device, threads in sorted(conditions, key=str):
+            found = variants[name][variant]
+            if found.trap and (name, found.beside, device, threads) not in conditions:
+                raise ValueError(
+                    f"contenders: {name}'s {variant} is held against its {found.beside!r} on "
+                    f"{device} with threads {threads}, which is not in the study: add it to the "
+                    f"variants of {name}"
+                )
+
+    def workload(self, name: str) -> Workload:
+        return load(name, self.workloads[name])

@@ -1,0 +1,153 @@
+"""What each result depends on, as short hashes: Snakemake redoes a job when its key changes.
+
+Editing `analysis/` is in none of them; editing an adapter is in the keys of the contests
+and certificates it takes part in.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from frameworks.registry import folders, framework, present, versions
+from frameworks.workloads import to_dict
+from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
+from workflows.planning.code import ROOT, adapter_files, content_hash, files_hash
+from workflows.planning.configuration import Configuration
+from workflows.planning.isolated import environment, isolated
+from workflows.planning.plan import contenders_here, surface
+from workflows.records.schema import NOTHING
+
+IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
+
+# Folders, but for the four files that stand beside the adapters' own folders.
+TASK = (
+    "frameworks/conditions.py",
+    "frameworks/contract.py",
+    "frameworks/description.py",
+    "frameworks/registry.py",
+    "frameworks/workloads",
+    "workflows/worker",
+)
+CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify", "workflows/records/distance.py")
+MEASURING = (*TASK, "workflows/measure")
+
+
+def borrowed(place: Path) -> set[Path]:
+    """The folders of other frameworks whose code an adapter builds on."""
+    files = place.rglob("*.py") if place.is_dir() else [place]
+    named = {name for file in files for name in re.findall(IMPORTED, file.read_text(), re.M)}
+    return {ROOT / "frameworks" / name for name in named & {*folders()}} - {place}
+
+
+@cache
+def installed(name: str, interpreter: str) -> dict[str, str]:
+    """Versions of a framework's distributions under an interpreter, without importing it, and
+    of NumPy and Python; empty where it is not installed."""
+    description = framework(name)
+    if interpreter == sys.executable:
+        found = versions(description)
+        return found and {**found, **present(["numpy"]), "python": python_version()}
+    question = (
+        "import importlib.metadata as m, json, platform, sys\n"
+        "there = {d.name: d.version for d in m.distributions()}\n"
+        "found = {n: there[n] for n in sys.argv[1:] if n in there}\n"
+        "extra = {'numpy': there.get('numpy'), 'python': platform.python_version()}\n"
+        "print(json.dumps({**found, **extra} if found else {}))"
+    )
+    try:
+        answer = subprocess.run(
+            [interpreter, "-c", question, *description.distributions, *description.companions],
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    elsewhere: dict[str, str] = json.loads(answer.stdout)
+    return elsewhere
+
+
+def interpreted(study: Configuration, name: str) -> list[Any]:
+    """The interpreter, by its path only where one is configured: however Snakemake itself was
+    started is not a reason to measure again. An environment of its own by what is pinned for it,
+    which is known before it is built."""
+    if isolated(study, name):
+        return ["isolated", environment(name).key]
+    configured = study.interpreters.get(name, "")
+    return [configured, installed(name, configured or sys.executable)]
+
+
+def framework_key(study: Configuration, name: str) -> list[Any]:
+    place = adapter_files(framework(name))
+    return [files_hash(place, *borrowed(place)), interpreted(study, name)]
+
+
+def probe_key(study: Configuration, name: str) -> str:
+    """Not the adapter: an edit of it seldom changes whether a framework can run, and what
+    depends on its code has that in its own key."""
+    own = contenders_here(study, name)
+    return content_hash([sorted({surface(c) for c in own}), interpreted(study, name)])
+
+
+def contest_key(study: Configuration, workload: str) -> str:
+    """Everything a contest's numbers depend on; not the number of replicates."""
+    asked = [c.name for c in contenders_here(study)]
+    names = sorted({entry.framework for entry in study.contenders})
+    names += [NOTHING] * study.harness
+    return content_hash(
+        {
+            "workload": to_dict(study.workload(workload)),
+            "contenders": asked,
+            "entrants": files_hash(
+                "workflows/planning/plan.py"
+            ),  # it decides who the controls are of
+            "frameworks": [framework_key(study, name) for name in names],
+            "contest": study.contest.model_dump(),
+            "controls": study.controls and study.controls.model_dump(exclude={"alone"}),
+            "tf32": study.tf32,
+            "seed": study.seed,
+            "code": files_hash(*MEASURING),
+        }
+    )
+
+
+def certificate_key(study: Configuration, workload: str, name: str) -> str:
+    own = [c.name for c in contenders_here(study, name)]
+    return content_hash(
+        {
+            "workload": to_dict(study.workload(workload)),
+            "contenders": own,
+            "framework": framework_key(study, name),
+            "certificate": study.certificate.model_dump(),
+            "seed": study.seed,
+            "code": files_hash(*CERTIFYING),
+        }
+    )
+
+
+def reference_framework(study: Configuration) -> str:
+    """The framework that will be the reference, as far as can be told without importing."""
+    names = [study.reference, *(entry.framework for entry in study.contenders)]
+    for name in names:
+        if isolated(study, name) or installed(name, study.interpreters.get(name, sys.executable)):
+            return name
+    return study.reference
+
+
+def dataset_key(study: Configuration, workload: str) -> str:
+    """Whether there is a folder counts, not which: its content is known by its SHA-256."""
+    parts: dict[str, Any] = {
+        "workload": to_dict(study.workload(workload)),
+        "seed": study.seed,
+        "code": files_hash("frameworks/workloads", "workflows/stages/prepare.py"),
+    }
+    if study.workload(workload).dataset.kind == "mnist":
+        given = bool(study.mnist.folder or os.environ.get(MNIST_FOLDER))
+        parts["mnist"] = [study.mnist.source, study.mnist.split, given]
+    return content_hash(parts)

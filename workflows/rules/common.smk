@@ -1,0 +1,119 @@
+# Wiring shared by all stages: the checked configuration, and where things are.
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(workflow.basedir))
+# Jobs run this clone, under the interpreter that Snakemake runs under, activated or not.
+for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", workflow.basedir)]:
+    rest = os.environ.get(variable)
+    os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
+
+from workflows.planning import configfiles
+from workflows.planning import provenance as keys
+from workflows.planning.code import content_hash, files_hash
+from workflows.environments.stage import attempt
+from workflows.records.folders import Folders
+from workflows.planning.isolated import environment, isolated
+from workflows.machine.fingerprint import fingerprint
+from workflows.planning.plan import ask
+
+try:
+    STUDY = configfiles.parse(config)
+    MACHINE = fingerprint()
+except (configfiles.ConfigurationError, ValueError) as error:
+    raise WorkflowError(str(error)) from None
+
+HERE = f"results/{MACHINE}/{STUDY.study}"
+REPORT = f"reports/{STUDY.study}"
+FRAMEWORKS = list(dict.fromkeys(entry.framework for entry in STUDY.contenders))
+REPLICATES = range(1, STUDY.replicates + 1)
+
+
+wildcard_constraints:
+    workload="[^/]+",
+    framework="[^/]+",
+    machine="[^/]+",
+    replicate=r"\d+",
+
+
+def command():
+    """How this run was started, for the report to repeat."""
+    files = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
+    said = workflow.config_settings.config or {}
+    pairs = [f"{key}={json.dumps(value)}" for key, value in said.items()]
+    words = ["snakemake", "--cores", "1", *(["--configfile", *files] if files else [])]
+    return shlex.join([*words, *(["--config", *pairs] if pairs else [])])
+
+
+onstart:
+    ask(Folders(Path(HERE)), STUDY, MACHINE, command())
+
+
+def environments(names):
+    """The records of those that have an environment of their own."""
+    own = [name for name in names if isolated(STUDY, name)]
+    return expand(f"{HERE}/environments/{{framework}}.json", framework=own)
+
+
+def probed(names):
+    """Probes, for stages whose keys hold what can be known of an isolated environment before it
+    is built: trying once more to build one measures nothing again by itself."""
+    probe = f"{HERE}/probes/{{}}.json".format
+    return [ancient(probe(n)) if isolated(STUDY, n) else probe(n) for n in names]
+
+
+def reference_candidates():
+    """Whose probes say which contender is the reference: where environments are built first, any
+    of them may turn out not to be there."""
+    return FRAMEWORKS if STUDY.isolate else [keys.reference_framework(STUDY)]
+
+
+def contests(*suffixes):
+    return expand(
+        f"{HERE}/contests/{{workload}}/{{replicate}}{{suffix}}",
+        workload=STUDY.workloads,
+        replicate=REPLICATES,
+        suffix=suffixes,
+    )
+
+
+def certificates(workload):
+    return expand(
+        f"{HERE}/certificates/{{workload}}/{{framework}}.json",
+        workload=workload,
+        framework=FRAMEWORKS,
+    )
+
+
+def others():
+    """Machines whose results of this study lie beside this one's."""
+    found = Path("results").glob(f"*/{STUDY.study}/study.json")
+    return sorted(path.parts[-3] for path in found if path.parts[-3] != MACHINE)
+
+
+def machine_records(wildcards):
+    """Everything of this machine's study; whatever there is of another's."""
+    if wildcards.machine != MACHINE:
+        folder = Path(f"results/{wildcards.machine}/{STUDY.study}")
+        found = [*folder.glob("contests/*/*.json"), *folder.glob("certificates/*/*.json")]
+        return [f"{folder}/study.json", *sorted(map(str, found))]
+    datasets = expand(f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads)
+    proofs = [path for workload in STUDY.workloads for path in certificates(workload)]
+    probes = expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS)
+    return [*probes, *datasets, *proofs, *contests(".json", ".parquet")]
+
+
+def report_inputs(wildcards):
+    """One folder a machine: collected here, or brought from elsewhere."""
+    collected = {MACHINE, *others()}
+    brought = {path.parent.name for path in Path(REPORT).glob("machines/*/records.json")}
+    return expand(
+        f"{REPORT}/machines/{{machine}}/{{file}}",
+        machine=sorted(collected | brought),
+        file=["records.json", "batches.parquet"],
+    )

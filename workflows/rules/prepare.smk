@@ -1,0 +1,15 @@
+rule prepare:
+    output:
+        f"{HERE}/data/{{workload}}/dataset.json",
+    log:
+        f"{HERE}/logs/{{workload}}-prepare.log",
+    priority: 20
+    conda:
+        "conda.yaml"
+    threads: lambda wildcards: workflow.cores or 1
+    params:
+        key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
+        study=lambda wildcards: HERE,
+    shell:
+        "python -m workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
+        "2>&1 | tee {log}"

@@ -1,0 +1,53 @@
+rule collect:
+    input:
+        machine_records,
+    output:
+        f"{REPORT}/machines/{{machine}}/records.json",
+        f"{REPORT}/machines/{{machine}}/batches.parquet",
+    log:
+        f"{HERE}/logs/collect-{{machine}}.log",
+    conda:
+        "conda.yaml"
+    params:
+        folder=lambda wildcards: f"results/{wildcards.machine}/{STUDY.study}",
+        out=lambda wildcards: f"{REPORT}/machines/{wildcards.machine}",
+        asked=content_hash([command(), STUDY.model_dump(mode="json")]),
+        code=files_hash("workflows/stages/collect.py", "workflows/records/schema.py", "workflows/records/storage.py"),
+    shell:
+        "python -m workflows.stages.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
+
+
+rule report:
+    input:
+        report_inputs,
+    output:
+        f"{REPORT}/report.html",
+        f"{REPORT}/report.md",
+        directory(f"{REPORT}/figures"),
+        directory(f"{REPORT}/tables"),
+    log:
+        f"{HERE}/logs/report.log",
+    conda:
+        "conda.yaml"
+    params:
+        folders=lambda wildcards, input: sorted({str(Path(path).parent) for path in input}),
+        out=lambda wildcards, output: str(Path(output[0]).parent),
+        code=files_hash("analysis", *Path(workflow.basedir).glob("analysis/report/templates/*")),
+    shell:
+        "python -m analysis {params.folders} --out {params.out} 2>&1 | tee {log}"
+
+
+rule verdict:
+    input:
+        report=f"{REPORT}/report.html",
+        contests=contests(".json"),
+    output:
+        touch(f"{HERE}/complete"),
+    log:
+        f"{HERE}/logs/verdict.log",
+    conda:
+        "conda.yaml"
+    params:
+        study=lambda wildcards: HERE,
+    shell:
+        "python -m workflows.stages.failures --study {params.study} --report {input.report} 2>&1 | tee {log}"

@@ -1,0 +1,1 @@
+"""The short stages: detect frameworks, prepare data, collect records, set failures aside."""

@@ -1,0 +1,124 @@
+"""Gather one machine's records of one study into the two files that analysis reads.
+
+`python -m workflows.stages.collect results/<machine>/<study> --out FOLDER`, which is
+`reports/<study>/machines/<machine>` in a study.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+
+from frameworks.registry import framework
+from frameworks.workloads import to_dict
+from workflows.planning.configuration import Configuration
+from workflows.planning.plan import Plan, PlanError, load_plan
+from workflows.records.folders import Folders
+from workflows.records.schema import (
+    BATCHES,
+    CertificateRecord,
+    ContestRecord,
+    DatasetRecord,
+    MachineRecords,
+    MissingRow,
+    StudyRecord,
+    TrapRow,
+    WorkloadRecord,
+)
+from workflows.records.storage import (
+    RecordError,
+    read_batches,
+    read_json,
+    write_batches,
+    write_json,
+)
+
+
+def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
+    """Read everything there is, in the order of the configuration.
+
+    Raises:
+        RecordError: a record is damaged, or there is no study.
+    """
+    plan = load_plan(folders)
+    study = plan.study
+    certificates, contests, datasets, tables = [], [], [], []
+    for workload in study.workloads:
+        if folders.dataset(workload).exists():
+            datasets.append(read_json(folders.dataset(workload), DatasetRecord))
+        for name in dict.fromkeys(entry.framework for entry in study.contenders):
+            if (path := folders.certificate(workload, name)).exists():
+                certificates.append(read_json(path, CertificateRecord))
+        for replicate in range(1, study.replicates + 1):
+            if (path := folders.contest(workload, replicate)).exists():
+                contests.append(read_json(path, ContestRecord))
+                tables.append(read_batches(folders.batches(workload, replicate)))
+    records = MachineRecords(
+        machine=plan.machine,
+        study=StudyRecord(
+            name=study.study,
+            title=study.title,
+            smoke=study.smoke,
+            reference=study.reference,
+            replicates=study.replicates,
+            margin=study.margin,
+            confidence=study.confidence,
+            precision=study.precision,
+            budget_minutes=study.budget_minutes,
+            command=plan.command,
+            configuration=plan.configuration,
+            titles={c.framework: framework(c.framework).title for c in plan.contenders},
+        ),
+        workloads=[described(plan, name) for name in study.workloads],
+        datasets=datasets,
+        missing=[
+            MissingRow(**contender.parts(), reason=contender.missing)
+            for contender in plan.contenders
+            if contender.missing
+        ],
+        traps=traps(study),
+        certificates=certificates,
+        contests=contests,
+    )  # fmt: skip
+    return records, pa.concat_tables(tables) if tables else BATCHES.empty_table()
+
+
+def traps(study: Configuration) -> list[TrapRow]:
+    asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
+    found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
+    return [
+        TrapRow(framework=name, variant=variant, trap=one.trap, beside=one.beside)
+        for name, variant, one in found
+        if one.trap
+    ]
+
+
+def described(plan: Plan, name: str) -> WorkloadRecord:
+    workload = plan.study.workload(name)
+    return WorkloadRecord(
+        name=name,
+        description=to_dict(workload),
+        parameters=workload.parameters,
+        flops_per_step=workload.flops_per_step,
+        bytes_per_step=workload.bytes_per_step(),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflows.stages.collect", description=__doc__)
+    parser.add_argument("folder", type=Path, help="results/<machine>/<study>")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        records, batches = collect(Folders(arguments.folder))
+        write_batches(arguments.out / "batches.parquet", batches)
+        write_json(arguments.out / "records.json", records)
+    except (RecordError, PlanError, OSError) as error:
+        print(f"collect: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

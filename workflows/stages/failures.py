@@ -1,0 +1,149 @@
+"""The end of a study: say what failed, and set it aside so that the next run repeats it.
+
+`python -m workflows.stages.failures --study results/<machine>/<study>` exits with 1 if anything
+failed.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from workflows.certify.certificate import FAILED
+from workflows.environments.building import Built
+from workflows.environments.stage import UNBUILT
+from workflows.planning.configuration import Configuration
+from workflows.planning.isolated import isolated
+from workflows.planning.plan import PlanError, load_study
+from workflows.records.folders import Folders
+from workflows.records.schema import (
+    CertificateRecord,
+    CertificateRow,
+    ContenderRecord,
+    ContestRecord,
+)
+from workflows.records.storage import RecordError, read_json
+
+
+def failures(folders: Folders) -> Iterator[tuple[Path, list[str]]]:
+    """Each record with a failed contender, and a line for every one of them."""
+    for path in sorted(folders.root.glob("contests/*/*.json")):
+        contest = read_json(path, ContestRecord)
+        failed = [c for c in contest.contenders if c.status == "failed"]
+        if failed:
+            where = f"{contest.workload}, replicate {contest.replicate}"
+            yield path, [f"{where}: {c.name}: {c.reason}" for c in failed]
+    for path in sorted(folders.root.glob("certificates/*/*.json")):
+        certificate = read_json(path, CertificateRecord)
+        rows = [row for row in certificate.rows if row.status == "failed"]
+        if rows:
+            where = f"{certificate.workload}, certificate"
+            yield path, [f"{where}: {row.name}: {row.reason}" for row in rows]
+
+
+def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
+    """Frameworks whose own environment could not be built, and why."""
+    found = {}
+    for name in sorted({entry.framework for entry in study.contenders}):
+        path = folders.environment(name)
+        if isolated(study, name) and path.exists() and (why := read_json(path, Built).missing):
+            found[name] = why
+    return found
+
+
+def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]) -> list[Path]:
+    """Records without a framework whose environment is there by now. Where that is the
+    reference's, every certificate refers to another."""
+
+    def late(rows: Sequence[ContenderRecord | CertificateRow]) -> set[str]:
+        without = {row.framework for row in rows if row.reason.startswith(UNBUILT)}
+        return without - set(unbuilt)
+
+    contests = sorted(folders.root.glob("contests/*/*.json"))
+    found = [path for path in contests if late(read_json(path, ContestRecord).contenders)]
+    certificates = sorted(folders.root.glob("certificates/*/*.json"))
+    absent = {path: late(read_json(path, CertificateRecord).rows) for path in certificates}
+    if study.reference in set().union(*absent.values()):
+        return found + certificates
+    return found + [path for path in certificates if absent[path]]
+
+
+def set_aside(path: Path) -> bool:
+    """Rename a record and its table, so that it is kept but no longer counts as done.
+
+    What has failed in the same way before stays: repeating it would change nothing, and cost
+    the measurements of the others. Returns whether it was set aside.
+    """
+    before = path.with_name(f"{path.name}.failed")
+    if before.exists() and reasons(before) == reasons(path):
+        return False
+    move(path, "failed")
+    return True
+
+
+def move(path: Path, suffix: str) -> None:
+    for part in (path, path.with_suffix(".parquet")):
+        if part.exists():
+            part.replace(part.with_name(f"{part.name}.{suffix}"))
+
+
+def reasons(path: Path) -> list[str]:
+    rows: Sequence[ContenderRecord | CertificateRow]
+    if path.parts[-3] == "contests":
+        rows = read_json(path, ContestRecord).contenders
+    else:
+        rows = read_json(path, CertificateRecord).rows
+    return sorted(f"{row.name}: {row.reason}" for row in rows if row.status == "failed")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m workflows.stages.failures", description=__doc__
+    )
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
+    parser.add_argument("--report", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        folders = Folders(arguments.study)
+        study = load_study(folders)
+        failed = list(failures(folders))
+        absent = unbuilt(folders, study)
+        late = overtaken(folders, study, absent)
+    except (RecordError, PlanError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"\nThe report of study {study.study!r}: {arguments.report}", file=sys.stderr)
+    for name, reason in absent.items():
+        print(f"Without {name}: {reason}\nThe next run tries again.", file=sys.stderr)
+    for path in late:
+        move(path, "overtaken")
+        if path.parts[-3] == "certificates" and path.stem == study.reference:
+            shutil.rmtree(folders.traces(path.parent.name), ignore_errors=True)
+    if late:
+        print(
+            "An environment could be built that was not there before: run snakemake again to "
+            "measure what it was missing from.",
+            file=sys.stderr,
+        )
+    if not failed:
+        return 1 if late else 0
+    print("\nSome contenders failed; the report has the others:", file=sys.stderr)
+    again = 0
+    for path, lines in failed:
+        for line in lines:
+            print(f"  {line}", file=sys.stderr)
+        again += path in late or set_aside(path)
+    if again:
+        # Without its folder the reference is traced again.
+        for broken in folders.root.glob(f"certificates/*/*/{FAILED}"):
+            shutil.rmtree(broken.parent)
+        text = "They are set aside (*.failed): run snakemake again to repeat only those."
+    else:
+        text = "They failed as before, so they are kept: delete *.failed to have them repeated."
+    print(f"{text}\nTheir logs: {folders.logs}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

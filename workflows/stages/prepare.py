@@ -1,0 +1,150 @@
+"""Prepare: a workload's mini-batches and initial weights, made once for every contender."""
+
+import argparse
+import errno
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from frameworks.workloads import Workload, initial_weights, narrowed, to_dict
+from frameworks.workloads.datasets import batches as stored
+from frameworks.workloads.datasets import digits, normal
+from frameworks.workloads.datasets.errors import DataError
+from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
+from workflows.machine.lock import machine_lock
+from workflows.planning.plan import PlanError, load_study
+from workflows.records.folders import Folders
+from workflows.records.schema import DatasetRecord
+from workflows.records.storage import RecordError, write_json
+
+WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
+OURS = {stored.INPUTS, stored.TARGETS, WEIGHTS, WORKLOAD, RECORD, NARROW, ".snakemake_timestamp"}
+SLACK = 100_000  # bytes, for headers and the small files
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -> DatasetRecord:
+    """Fill `folder` with `inputs.npy`, `targets.npy`, `weights.npz`, `workload.json` and,
+    last, `dataset.json`; and `narrow/` with the same for the narrow copy, if there is one.
+
+    The folder is there whole or as it was before. The same arguments give the same bytes.
+
+    Raises:
+        DataError: the data cannot be had, the disk is full, or the folder holds things
+            that are not ours.
+    """
+    kind = workload.dataset.kind
+    if kind not in ("normal", "mnist"):
+        raise DataError(f"workload {workload.name}: data set {kind!r} is not normal or mnist")
+    images = load(mnist, workload.dataset.samples) if kind == "mnist" else None
+    copies = [(workload, draw(workload, images, seed))]
+    if narrowed(workload) != workload:
+        copies.append((narrowed(workload), draw(narrowed(workload), images, seed)))
+    needed = sum(size(*copy) for copy in copies)
+    folder = folder.resolve()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        require_space(workload, folder, needed)
+        with replaced(folder) as temporary:
+            for narrow in copies[1:]:
+                write(temporary / NARROW, *narrow, seed)
+            return write(temporary, *copies[0], seed)
+    except OSError as error:
+        if error.errno in FULL:
+            raise DataError(disk_full(workload, folder, needed)) from error
+        raise DataError(f"{error.filename or folder}: {error.strerror or error}") from error
+
+
+def draw(workload: Workload, images: Images | None, seed: int) -> stored.Batches:
+    return digits.draw(workload, images, seed) if images else normal.draw(workload, seed)
+
+
+def write(folder: Path, workload: Workload, batches: stored.Batches, seed: int) -> DatasetRecord:
+    folder.mkdir(exist_ok=True)
+    digest = hashlib.sha256()
+    stored.store(folder / stored.INPUTS, batches.inputs, digest)
+    stored.store(folder / stored.TARGETS, batches.targets, digest)
+    np.savez(folder / WEIGHTS, allow_pickle=False, **initial_weights(workload, seed))
+    (folder / WORKLOAD).write_text(json.dumps(to_dict(workload), indent=1) + "\n")
+    record = DatasetRecord(
+        workload=workload.name,
+        source=batches.source,
+        kind=batches.kind,
+        samples=batches.samples,
+        batches=batches.inputs.shape[0],
+        seed=seed,
+        sha256=digest.hexdigest(),
+    )
+    write_json(folder / RECORD, record)
+    return record
+
+
+def size(workload: Workload, batches: stored.Batches) -> int:
+    return batches.inputs.bytes + batches.targets.bytes + 4 * workload.parameters + SLACK
+
+
+def require_space(workload: Workload, folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder.parent).free
+    if free < needed:
+        raise DataError(disk_full(workload, folder, needed, free))
+
+
+def disk_full(workload: Workload, folder: Path, needed: int, free: int | None = None) -> str:
+    there = "" if free is None else f", where {free / 1e6:,.0f} MB are free"
+    return (
+        f"disk full: workload {workload.name} needs {needed / 1e6:,.0f} MB in {folder.parent}"
+        f"{there}: make room there or ask for fewer samples"
+    )
+
+
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place if the block succeeds.
+
+    Its name is fixed, so that what a killed run left behind goes with the next one.
+    """
+    if folder.exists():
+        foreign = sorted(path.name for path in folder.iterdir() if path.name not in OURS)
+        if foreign:
+            raise DataError(f"{folder}: not replaced, for it also holds {', '.join(foreign[:3])}")
+    temporary = folder.with_name(f".{folder.name}.partial")
+    former = folder.with_name(f".{folder.name}.former")
+    for leftover in (temporary, former):
+        shutil.rmtree(leftover, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        if folder.exists():
+            folder.rename(former)
+        temporary.rename(folder)
+    finally:
+        for leftover in (temporary, former):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflows.stages.prepare", description=__doc__)
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
+    parser.add_argument("--workload", required=True)
+    arguments = parser.parse_args()
+    try:
+        folders = Folders(arguments.study)
+        study, folder = load_study(folders), folders.data / arguments.workload
+        mnist = MnistSettings(**study.mnist.model_dump())
+        with machine_lock(lambda text: print(text, file=sys.stderr)):
+            record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
+    except (RecordError, PlanError, DataError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{arguments.workload}: {record.batches} mini-batches of {record.source}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One contender in one process: it holds the only clock, and answers the coordinator."""

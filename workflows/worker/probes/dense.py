@@ -1,0 +1,67 @@
+"""A dense layer with work in it: precision of products and weights, and who does the work."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frameworks.contract import Adapter, Setting
+from frameworks.workloads import Workload
+from frameworks.workloads.layers import Dense
+from frameworks.workloads.optimisers import SGD
+from workflows.worker.probes import threads
+from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
+from workflows.worker.probes.products import KEPT, NUMBER, WITHIN
+
+SIZE = 512  # features, units and samples
+STEPS = 8
+# The gradient of every weight is 2 * NUMBER^2 / SIZE^2, so a step takes 2^-26 off: nothing, to
+# a float32 of 1; eight of them together are a float32's last bit.
+RATE = SGD(SIZE**2 / 2 * 2.0**-26)
+
+
+class Seen(NamedTuple):
+    """The first loss, the weights of 1 after all steps, and how many threads had worked."""
+
+    loss: float
+    ones: np.ndarray
+    working: int | None
+
+
+def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen:
+    asked = network(Dense(SIZE), shape=(SIZE,), batch=SIZE, optimiser=RATE)
+    trainer, _ = trained(adapter, variant, asked, {"dense1.kernel": np.eye(SIZE)})
+    # Only the first sample has anything in it: a quarter of a million equal squares, one added to
+    # the other in float32, are off by more than reduced products are.
+    inputs = np.zeros((SIZE, SIZE), np.float32)
+    inputs[0] = NUMBER
+    targets = np.zeros((SIZE, SIZE), np.float32)
+    loss = step(trainer, inputs, targets)
+    batch = trainer.put(inputs, targets)
+    trainer.synchronise()
+    before = threads.processor_time()
+    for _ in range(STEPS - 1):
+        trainer.step(batch)
+    trainer.synchronise()
+    working = threads.working(before, threads.processor_time())
+    return Seen(loss, np.diagonal(trainer.weights()["dense1.kernel"]), working)
+
+
+def dense_products(seen: Seen) -> Setting:
+    squares = {precision: kept**2 for precision, kept in KEPT.items()}
+    return nearest(seen.loss * SIZE, squares, WITHIN) or OTHER
+
+
+def weights_kept(seen: Seen) -> Setting:
+    """The type in which updates add up, whatever type the weights are given out in."""
+    return "float32" if bool((seen.ones == 1).all()) else "finer than float32"
+
+
+def computing_threads(seen: Seen) -> Setting:
+    return "n/a" if seen.working is None else seen.working
+
+
+QUESTIONS = {
+    "dense_products": dense_products,
+    "weights_kept": weights_kept,
+    "computing_threads": computing_threads,
+}

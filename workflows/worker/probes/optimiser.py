@@ -1,0 +1,125 @@
+"""The optimiser's formula, read off what it does to weights of known gradients.
+
+One output, `sum(w_i * x_i) + b`, against a target so large that the weights hardly matter:
+the gradient of `w_i` is the one chosen, from 1 down to 1e-12, and hardly changes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from frameworks.contract import Adapter, Setting
+from frameworks.workloads import Workload
+from frameworks.workloads.layers import Dense
+from workflows.worker.probes.asking import network, significant, step, trained
+
+GRADIENTS = 2.0 ** -np.arange(0.0, 41.0, 2.0)
+TARGET = 2.0**10
+LINEAR = 1e-3  # relative
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The first and second update of each weight in `GRADIENTS`; `drift` is the second
+    gradient over the first. `still` is what became of a weight 1 without a gradient,
+    `again` the first update after a restart."""
+
+    first: np.ndarray
+    second: np.ndarray
+    drift: float
+    still: float
+    again: np.ndarray
+
+    @property
+    def plateau(self) -> float:
+        """The first update for a gradient of 1."""
+        return float(self.first[0])
+
+    @property
+    def linear(self) -> bool:
+        """Proportional to the gradient, as in SGD: there is no epsilon."""
+        return bool(np.allclose(self.first, self.plateau * GRADIENTS, rtol=LINEAR, atol=0))
+
+
+def observe(adapter: Adapter, variant: str, workload: Workload) -> Updates:
+    count = len(GRADIENTS)
+    asked = network(Dense(1), shape=(count + 1,), batch=1, optimiser=workload.optimiser)
+    inputs = np.zeros((1, count + 1), np.float32)
+    inputs[0, :count] = GRADIENTS / (2 * TARGET)
+    targets = np.full((1, 1), TARGET, np.float32)
+    kernel = np.zeros((count + 1, 1))
+    kernel[count] = 1
+    trainer, given = trained(adapter, variant, asked, {"dense1.kernel": kernel})
+
+    kernels, biases = [kernel[:, 0]], [0.0]
+    for _ in range(2):
+        step(trainer, inputs, targets)
+        weights = trainer.weights()
+        kernels.append(weights["dense1.kernel"][:, 0].astype(float))
+        biases.append(float(weights["dense1.bias"][0]))
+    trainer.restart(given)
+    step(trainer, inputs, targets)
+    again = trainer.weights()["dense1.kernel"][:count, 0].astype(float)
+    moved = (TARGET - float(inputs[0] @ kernels[1]) - biases[1]) / TARGET
+    return Updates(
+        first=kernels[1][:count],
+        second=kernels[2][:count] - kernels[1][:count],
+        drift=moved,
+        still=float(kernels[1][count]),
+        again=again,
+    )
+
+
+def effective_rate(seen: Updates) -> Setting:
+    return significant(seen.plateau)
+
+
+def effective_epsilon(seen: Updates) -> Setting:
+    """The gradient at which the line of small gradients meets the plateau of large ones. For
+    Adam as published this is epsilon, for RMSprop `epsilon / sqrt(1 - decay)`."""
+    return "n/a" if seen.linear else significant(corner(seen))
+
+
+def epsilon_place(seen: Updates) -> Setting:
+    """Where epsilon is added to the root of the mean square: at the bend the two roots differ
+    by 1.4, and a bias correction that comes after it makes small second updates larger."""
+    if seen.linear or not corner(seen):
+        return "n/a"
+    smallest, update = GRADIENTS[-1], seen.first[-1]
+    inside = smallest * np.sqrt((seen.plateau / update) ** 2 - 1)
+    curves = {
+        "outside the root": GRADIENTS / (GRADIENTS + corner(seen)),
+        "inside the root": GRADIENTS / np.sqrt(GRADIENTS**2 + inside**2),
+    }
+    place = min(
+        curves, key=lambda name: float(abs(seen.plateau * curves[name] / seen.first - 1).max())
+    )
+    growing = seen.second[-1] / seen.first[-1] / seen.drift > 1.2
+    return f"{place}, before bias correction" if growing else place
+
+
+def corner(seen: Updates) -> float:
+    found = float(GRADIENTS[-1] * (seen.plateau / seen.first[-1] - 1))
+    return found if found > LINEAR * GRADIENTS[-1] else 0.0
+
+
+def second_update(seen: Updates) -> Setting:
+    return significant(float(seen.second[0] / seen.first[0]) / seen.drift)
+
+
+def weight_decay(seen: Updates) -> Setting:
+    return "none" if seen.still == 1 else significant(1 - seen.still)
+
+
+def restart(seen: Updates) -> Setting:
+    return "forgets" if np.array_equal(seen.again, seen.first) else "remembers"
+
+
+QUESTIONS = {
+    "effective_rate": effective_rate,
+    "effective_epsilon": effective_epsilon,
+    "epsilon_place": epsilon_place,
+    "second_update": second_update,
+    "weight_decay": weight_decay,
+    "restart": restart,
+}

@@ -1,0 +1,109 @@
+"""Rehearsal: a miniature trained step by step, everything kept. The worker rehearses an
+adapter, and the coordinator the truth and its mistakes, from the same arrays."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from frameworks.contract import Trainer, Unavailable
+from frameworks.workloads import Weights, Workload, initial_weights
+from frameworks.workloads.miniature import batches
+from frameworks.workloads.optimisers import SGD
+from workflows.worker.training import gradient, one_step
+
+STEPS = 12  # then a restart, and
+AGAIN = 3  # the first ones again
+SEED = 1
+STEEP = SGD(2.0**20)  # one step of it leaves little of the weights but the gradient
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is rehearsed: a workload, its initial weights and its mini-batches."""
+
+    workload: Workload
+    weights: Weights
+    batches: list[tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def draw(cls, workload: Workload) -> Self:
+        drawn = batches(workload, SEED, STEPS)
+        return cls(workload, initial_weights(workload, SEED), list(drawn))
+
+    def save(self, path: Path) -> None:
+        inputs, targets = (np.stack(arrays) for arrays in zip(*self.batches, strict=True))
+        np.savez(path, inputs=inputs, targets=targets, **self.weights)  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, workload: Workload, path: Path) -> Self:
+        with np.load(path) as stored:
+            weights = {name: stored[name] for name in workload.parameter_shapes}
+            pairs = list(zip(stored["inputs"], stored["targets"], strict=True))
+        return cls(workload, weights, pairs)
+
+
+class Moment(NamedTuple):
+    """After a step: its loss, and the weights. Before the first, the loss is 0."""
+
+    loss: float
+    weights: Weights
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """`moments` before the first step, after each of `STEPS`, and after each of `AGAIN` that
+    follow a restart; `gradients` of the first step, none if plain SGD cannot be had."""
+
+    moments: list[Moment]
+    gradients: Weights
+
+    def save(self, path: Path) -> None:
+        arrays = {
+            f"{number}/{name}": weight
+            for number, moment in enumerate(self.moments)
+            for name, weight in moment.weights.items()
+        } | {f"gradient/{name}": gradient for name, gradient in self.gradients.items()}
+        losses = np.array([moment.loss for moment in self.moments])
+        np.savez(path, losses=losses, **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        with np.load(path) as stored:
+            parts: dict[str, Weights] = {}
+            for key in stored.files:
+                group, _, name = key.partition("/")
+                if name:
+                    parts.setdefault(group, {})[name] = stored[key]
+            losses = stored["losses"].tolist()
+        moments = [Moment(loss, parts.get(str(n), {})) for n, loss in enumerate(losses)]
+        return cls(moments, parts.get("gradient", {}))
+
+
+def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Rehearsal:
+    """Everything that trainers of one making do with a script."""
+    seen = list(moments(make(script.workload, script.weights), script))
+    gradients: Weights = {}
+    with suppress(NotImplementedError, Unavailable):  # of an adapter that has no plain SGD
+        steep = replace(script.workload, optimiser=STEEP)
+        trainer = make(steep, script.weights)
+        before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
+        gradients = gradient(before, after, STEEP.learning_rate)
+    return Rehearsal(seen, gradients)
+
+
+def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:
+    yield Moment(0.0, trainer.weights())
+    for batch in script.batches:
+        yield take(trainer, *batch)
+    trainer.restart(script.weights)
+    for batch in script.batches[:AGAIN]:
+        yield take(trainer, *batch)
+
+
+def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> Moment:
+    loss = one_step(trainer, (inputs, targets), useless=0)  # not NaN: what comes of it is known
+    return Moment(loss, trainer.weights())
