@@ -13,7 +13,7 @@ import pytest
 from analysis.data.loading import load as load_machines
 from analysis.data.processes import by_seat, processes, uncontrolled
 from analysis.data.processes import paired as paired_seats
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
 from benchmarks.efficiency.measure import COUNTS
 from benchmarks.noise import faults, pairing, rounds
@@ -140,7 +140,7 @@ def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
     assert len(found)
     for (_, workload, name), sd in found.items():
         framework, variant, device, threads = name.split("/")
-        seat = Seat(workload, framework, variant, device, int(threads))
+        seat = BenchmarkId(workload, framework, variant, device, int(threads))
         theirs = paired_seats(measured[seat], measured[seat._replace(framework="pytorch")])
         assert sd == pytest.approx(theirs.std(ddof=1))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line
 from workflows.records.schema import Contender, ContestRecord
 
@@ -11,7 +11,7 @@ Presence = Literal["ok", "incomplete", "failed", "missing"]
 
 
 @dataclass
-class Attendance:
+class Availability:
     """One seat's replicates: those measured, and status and reason of each of the others."""
 
     ok: list[int] = field(default_factory=list)
@@ -34,12 +34,14 @@ class Attendance:
         return f"not in {len(self.absent)} of {planned} replicates: {reasons}"
 
 
-def roster(machine: Machine, measured: set[tuple[Seat, int]]) -> dict[Seat, Attendance]:
+def roster(
+    machine: Machine, measured: set[tuple[BenchmarkId, int]]
+) -> dict[BenchmarkId, Availability]:
     """Every seat of the study on this machine, in the order of the tables.
 
     `measured`: the processes that left steady-state mini-batches.
     """
-    seats: dict[Seat, Attendance] = {}
+    seats: dict[BenchmarkId, Availability] = {}
     missing = {row.name: row.reason for row in machine.records.missing}
     known: dict[str, Contender] = {row.name: row for row in machine.records.missing}
     for record in machine.records.contests:
@@ -48,8 +50,8 @@ def roster(machine: Machine, measured: set[tuple[Seat, int]]) -> dict[Seat, Atte
         contests = machine.contests(workload)
         planned = range(1, max([machine.study.replicates, *contests]) + 1)
         for name, contender in known.items():
-            seat = Seat.of(workload, contender)
-            attendance = seats[seat] = Attendance()
+            seat = BenchmarkId.of(workload, contender)
+            attendance = seats[seat] = Availability()
             for replicate in planned:
                 if (seat, replicate) in measured:
                     attendance.ok.append(replicate)

@@ -3,12 +3,14 @@
 
 from collections.abc import Iterable
 
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 
 DEFAULT = "default"
 
 
-def pairs(machine: Machine, seats: Iterable[Seat], references: dict[str, str]) -> dict[Seat, Seat]:
+def pairs(
+    machine: Machine, seats: Iterable[BenchmarkId], references: dict[str, str]
+) -> dict[BenchmarkId, BenchmarkId]:
     """The other side of each seat that is held against one; `references` has the framework that
     ratios refer to, by workload. Variants with a trap, and controls, are nobody's."""
     matched = dict.fromkeys(seat for seat in seats if not machine.apart(seat))

@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from analysis.data.results import PARTS, Machine, Seat, keyed
+from analysis.data.results import PARTS, BenchmarkId, Machine, keyed
 from analysis.stats.hodges_lehmann import Floats, by_round, hodges_lehmann
 
 COLUMNS = ["workload", "framework", "variant", "device", "threads"]
@@ -60,12 +60,12 @@ def rounds(rows: pd.DataFrame) -> dict[int, Floats]:
     return by_round(np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy())
 
 
-def by_seat(table: pd.DataFrame) -> dict[Seat, pd.DataFrame]:
+def by_seat(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
     """The processes of each seat, indexed by replicate."""
     found = {}
     for key, rows in table.groupby(COLUMNS):
         workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
-        seat = Seat(workload, framework, variant, device, int(threads))
+        seat = BenchmarkId(workload, framework, variant, device, int(threads))
         found[seat] = rows.set_index("replicate").sort_index()
     return found
 

@@ -7,14 +7,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
-from workflows.records.schema import Contender, ContestRecord, MachineRecords, StudyRecord, TrapRow
+from workflows.records.schema import (
+    Contender,
+    ContestRecord,
+    MachineRecords,
+    PitfallRow,
+    StudyRecord,
+)
 
 Row = TypeVar("Row", bound=Any)
 
 PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
 
 
-class Seat(NamedTuple):
+class BenchmarkId(NamedTuple):
     """A contender's place in a workload; what rows of all tables are about."""
 
     workload: str
@@ -28,7 +34,7 @@ class Seat(NamedTuple):
         return "/".join(str(part) for part in self[1:])
 
     @classmethod
-    def of(cls, workload: str, one: Contender) -> "Seat":
+    def of(cls, workload: str, one: Contender) -> "BenchmarkId":
         return cls(workload, one.framework, one.variant, one.device, one.threads)
 
 
@@ -60,11 +66,11 @@ class Machine:
         return self.records.study
 
     @cached_property
-    def traps(self) -> dict[tuple[str, str], TrapRow]:
+    def traps(self) -> dict[tuple[str, str], PitfallRow]:
         """By framework and variant."""
         return {(row.framework, row.variant): row for row in self.records.traps}
 
-    def trap(self, seat: Seat) -> TrapRow | None:
+    def trap(self, seat: BenchmarkId) -> PitfallRow | None:
         """What the seat's variant falls into; None for all without one."""
         return self.traps.get((seat.framework, seat.variant))
 
@@ -78,7 +84,7 @@ class Machine:
             if one.runs
         }
 
-    def control(self, seat: Seat) -> Control | None:
+    def control(self, seat: BenchmarkId) -> Control | None:
         """What the seat's variant is a control of; None for all that are none."""
         return self.controls.get((seat.framework, seat.variant))
 
@@ -121,7 +127,7 @@ class Machine:
                 return record.kind
         return "not recorded"
 
-    def order(self, seat: Seat) -> tuple[object, ...]:
+    def order(self, seat: BenchmarkId) -> tuple[object, ...]:
         """Sort key: workloads as configured, cpu first, threads, default first, reference
         first, controls after what they are controls of."""
         control = self.control(seat)

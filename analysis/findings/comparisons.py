@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from analysis.data.availability import Attendance
+from analysis.data.availability import Availability
 from analysis.data.pairing import pairs
 from analysis.data.processes import paired
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.loss_check import Trajectories
 from analysis.format import title
@@ -49,11 +49,11 @@ class Comparison:
     reason: str
 
     @property
-    def seat(self) -> Seat:
-        return Seat(self.workload, self.framework, self.variant, self.device, self.threads)
+    def seat(self) -> BenchmarkId:
+        return BenchmarkId(self.workload, self.framework, self.variant, self.device, self.threads)
 
     @property
-    def base(self) -> Seat:
+    def base(self) -> BenchmarkId:
         return self.seat._replace(framework=self.reference, variant=self.reference_variant)
 
     @property
@@ -65,10 +65,10 @@ class Comparison:
 
 def comparisons(
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
     trajectories: Trajectories,
-    unsteady: dict[Seat, str],
+    unsteady: dict[BenchmarkId, str],
 ) -> list[Comparison]:
     """`unsteady`: contenders without a steady state, and why."""
     if machine.alone:
@@ -84,7 +84,7 @@ def comparisons(
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)
 
 
-def reference(machine: Machine, workload: str, measured: dict[Seat, pd.DataFrame]) -> str:
+def reference(machine: Machine, workload: str, measured: dict[BenchmarkId, pd.DataFrame]) -> str:
     """The study's reference framework; where it was not measured, the first one that was."""
     found = {seat.framework for seat in measured if seat.workload == workload}
     if machine.study.reference in found or not found:
@@ -94,12 +94,12 @@ def reference(machine: Machine, workload: str, measured: dict[Seat, pd.DataFrame
 
 def compare(
     machine: Machine,
-    seat: Seat,
-    base: Seat,
+    seat: BenchmarkId,
+    base: BenchmarkId,
     certificates: Certificates,
     trajectories: Trajectories,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
 ) -> tuple[Comparison, list[float]]:
     """One pair, without estimates, and the logarithms of its ratios by replicate; none where
     they cannot or may not be formed, and why."""
@@ -119,7 +119,7 @@ def compare(
 
 
 def held_back(
-    row: Comparison, ratios: list[float], unsteady: dict[Seat, str], *sides: Seat
+    row: Comparison, ratios: list[float], unsteady: dict[BenchmarkId, str], *sides: BenchmarkId
 ) -> tuple[Comparison, list[float]]:
     """Without its ratio, where a side has no one time that a ratio could be of."""
     reasons = [unsteady[side] for side in sides if side in unsteady]
@@ -129,7 +129,7 @@ def held_back(
 
 
 def blank(
-    machine: Machine, seat: Seat, base: Seat, certificate: str = "", reason: str = ""
+    machine: Machine, seat: BenchmarkId, base: BenchmarkId, certificate: str = "", reason: str = ""
 ) -> Comparison:
     """A row without estimates."""
     return Comparison(
@@ -158,7 +158,7 @@ def pairwise_logs(one: pd.DataFrame, other: pd.DataFrame) -> list[float]:
     return paired(one, other).tolist()
 
 
-def why(seat: Seat, roster: dict[Seat, Attendance]) -> str:
+def why(seat: BenchmarkId, roster: dict[BenchmarkId, Availability]) -> str:
     if seat not in roster:
         return f"{seat.contender} is not in the study"
     return roster[seat].reason

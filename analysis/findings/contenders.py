@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.availability import Attendance
+from analysis.data.availability import Availability
 from analysis.data.processes import logs
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.stats.inference import student
 
 
@@ -49,9 +49,9 @@ class ContenderLine:
 
 def contender_lines(
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
-    unsteady: dict[Seat, str],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
+    unsteady: dict[BenchmarkId, str],
 ) -> list[ContenderLine]:
     return [
         without_median(found, unsteady[seat]) if seat in unsteady else found
@@ -77,7 +77,7 @@ def without_median(line: ContenderLine, reason: str) -> ContenderLine:
 
 
 def line(
-    machine: Machine, seat: Seat, attendance: Attendance, rows: pd.DataFrame | None
+    machine: Machine, seat: BenchmarkId, attendance: Availability, rows: pd.DataFrame | None
 ) -> ContenderLine:
     fixed: dict[str, Any] = {
         "machine": machine.name,

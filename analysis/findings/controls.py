@@ -7,8 +7,8 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.data.availability import Attendance
-from analysis.data.results import Machine, Seat
+from analysis.data.availability import Availability
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.loss_check import Trajectories
 from analysis.findings.pitfalls import timed
@@ -72,10 +72,10 @@ class ControlLine:
 
 def control_lines(
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
     trajectories: Trajectories,
-    unsteady: dict[Seat, str],
+    unsteady: dict[BenchmarkId, str],
 ) -> list[ControlLine]:
     controls = {seat: control for seat in roster if (control := machine.control(seat))}
     originals = {seat: seat._replace(variant=control.of) for seat, control in controls.items()}
@@ -88,7 +88,9 @@ def control_lines(
     }
     truths = {seat: 1 + controls[seat].spin for seat in judging}
 
-    def told(pairs: dict[Seat, Seat], truths: dict[Seat, float]) -> dict[Seat, Comparison]:
+    def told(
+        pairs: dict[BenchmarkId, BenchmarkId], truths: dict[BenchmarkId, float]
+    ) -> dict[BenchmarkId, Comparison]:
         rows = timed(pairs, machine, roster, measured, unsteady, truths)
         return dict(zip(pairs, rows, strict=True))
 

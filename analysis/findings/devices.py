@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.data.availability import Attendance
+from analysis.data.availability import Availability
 from analysis.data.processes import paired
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.stats.inference import student
 
 
@@ -37,9 +37,9 @@ class SpeedUp:
 
 def speed_ups(
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
-    unsteady: dict[Seat, str],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
+    unsteady: dict[BenchmarkId, str],
 ) -> list[SpeedUp]:
     rows = []
     for seat in roster:
@@ -49,7 +49,7 @@ def speed_ups(
     return rows
 
 
-def baseline(seat: Seat, roster: dict[Seat, Attendance]) -> Seat:
+def baseline(seat: BenchmarkId, roster: dict[BenchmarkId, Availability]) -> BenchmarkId:
     if seat.device != "cpu":
         return seat._replace(device="cpu")
     fewest = min(other.threads for other in roster if other._replace(threads=seat.threads) == seat)
@@ -58,11 +58,11 @@ def baseline(seat: Seat, roster: dict[Seat, Attendance]) -> Seat:
 
 def speed_up(
     machine: Machine,
-    seat: Seat,
-    base: Seat,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
-    unsteady: dict[Seat, str],
+    seat: BenchmarkId,
+    base: BenchmarkId,
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
+    unsteady: dict[BenchmarkId, str],
 ) -> SpeedUp:
     n, speedup, low, high, reason = 0, None, None, None, ""
     if restless := [unsteady[side] for side in (seat, base) if side in unsteady]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.availability import Attendance, roster
+from analysis.data.availability import Availability, roster
 from analysis.data.processes import by_seat, processes, sound
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison, comparisons
 from analysis.findings.contenders import ContenderLine, contender_lines
 from analysis.findings.controls import ControlLine, control_lines
@@ -30,10 +30,10 @@ from analysis.findings.harness import HarnessLine, harness_lines
 from analysis.findings.interference import TurnLine, side_by_side, turn_lines, without_flagged
 from analysis.findings.machine import MachineLine, machine_lines
 from analysis.findings.missing import MissingLine, missing_lines
-from analysis.findings.pitfalls import TrapLine, trap_lines
+from analysis.findings.pitfalls import PitfallLine, trap_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
-from analysis.steady_state.table import Found, SteadyLine, find, marked
+from analysis.steady_state.table import SteadyLine, SteadyState, find, marked
 
 OPTIONAL = (
     "harness",
@@ -54,7 +54,7 @@ KINDS: dict[str, type] = {
     "certificate": CertificateLine,
     "agreement": AgreementLine,
     "gradients": GradientLine,
-    "traps": TrapLine,
+    "traps": PitfallLine,
     "controls": ControlLine,
     "settings": SettingLine,
     "turns": TurnLine,
@@ -75,7 +75,7 @@ class Findings:
         return sound(self.machine)
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> SteadyState:
         return find(self.machine, self.dealt)
 
     @property
@@ -88,17 +88,17 @@ class Findings:
         return marked(self.dealt, self.found.starts)
 
     @cached_property
-    def measured(self) -> dict[Seat, pd.DataFrame]:
+    def measured(self) -> dict[BenchmarkId, pd.DataFrame]:
         found = by_seat(processes(self.batches))
         return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
 
     @cached_property
-    def matched(self) -> dict[Seat, pd.DataFrame]:
+    def matched(self) -> dict[BenchmarkId, pd.DataFrame]:
         """Those measured that are compared across frameworks."""
         return {s: rows for s, rows in self.measured.items() if not self.machine.apart(s)}
 
     @cached_property
-    def roster(self) -> dict[Seat, Attendance]:
+    def roster(self) -> dict[BenchmarkId, Availability]:
         found = {(seat, int(r)) for seat, rows in self.measured.items() for r in rows.index}
         return roster(self.machine, found)
 
@@ -160,7 +160,7 @@ class Findings:
         return gradient_lines(self.machine)
 
     @cached_property
-    def traps(self) -> list[TrapLine]:
+    def traps(self) -> list[PitfallLine]:
         return trap_lines(
             self.machine, self.roster, self.measured, self.batches, self.found.unsteady
         )

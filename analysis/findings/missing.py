@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analysis.data.availability import Attendance
-from analysis.data.results import Machine, Seat
+from analysis.data.availability import Availability
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 from analysis.format import crossed, listing, sentence
 
@@ -28,7 +28,7 @@ class MissingLine:
 
 
 def missing_lines(
-    machine: Machine, roster: dict[Seat, Attendance], pairs: Iterable[Comparison]
+    machine: Machine, roster: dict[BenchmarkId, Availability], pairs: Iterable[Comparison]
 ) -> list[MissingLine]:
     lines = []
     for seat, attendance in roster.items():
@@ -73,9 +73,9 @@ def with_whom(pair: Comparison) -> str:
 
 def grouped(lines: Iterable[MissingLine]) -> list[tuple[str, str]]:
     """One line per cause: who, in few words, and why."""
-    groups: dict[tuple[str, str, str], list[Seat]] = {}
+    groups: dict[tuple[str, str, str], list[BenchmarkId]] = {}
     for line in lines:
-        seat = Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+        seat = BenchmarkId(line.workload, line.framework, line.variant, line.device, line.threads)
         groups.setdefault((line.status, line.replicates, line.reason), []).append(seat)
     found = []
     for (status, replicates, reason), seats in groups.items():

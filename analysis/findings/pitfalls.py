@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.availability import Attendance
-from analysis.data.results import Machine, Seat
+from analysis.data.availability import Availability
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import (
     Comparison,
     blank,
@@ -29,7 +29,7 @@ SAME = 1e-12  # relative; what certificates demand of everybody without a trap
 
 
 @dataclass(frozen=True)
-class TrapLine:
+class PitfallLine:
     """A row of traps.csv: `ratio` is the variant's time over that of the one `beside` it, with
     interval, p and verdict as in comparisons.csv; Holm's family is the traps of the machine.
 
@@ -77,11 +77,11 @@ class TrapLine:
 
 def trap_lines(
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
     batches: pd.DataFrame,
-    unsteady: dict[Seat, str],
-) -> list[TrapLine]:
+    unsteady: dict[BenchmarkId, str],
+) -> list[PitfallLine]:
     """By framework and workload, what costs most first; what was not measured last."""
     seats = {seat: trap for seat in roster if (trap := machine.trap(seat))}
     if not seats:
@@ -93,7 +93,7 @@ def trap_lines(
     for (seat, trap), row in zip(seats.items(), times, strict=True):
         base = seat._replace(variant=trap.beside)
         lines.append(
-            TrapLine(
+            PitfallLine(
                 machine=machine.name,
                 **seat._asdict(),
                 trap=trap.trap,
@@ -122,12 +122,12 @@ ESTIMATES = (
 
 
 def timed(
-    pairs: dict[Seat, Seat],
+    pairs: dict[BenchmarkId, BenchmarkId],
     machine: Machine,
-    roster: dict[Seat, Attendance],
-    measured: dict[Seat, pd.DataFrame],
-    unsteady: dict[Seat, str],
-    truths: Mapping[Seat, float] = MappingProxyType({}),
+    roster: dict[BenchmarkId, Availability],
+    measured: dict[BenchmarkId, pd.DataFrame],
+    unsteady: dict[BenchmarkId, str],
+    truths: Mapping[BenchmarkId, float] = MappingProxyType({}),
 ) -> Sequence[Comparison]:
     """Each seat's time against its partner's, times the true ratio where that is known;
     certificates refuse nothing here."""
@@ -147,7 +147,9 @@ def timed(
     return judged(rows, machine.study.margin, 1 - machine.study.confidence)
 
 
-def loss_differences(certificates: Certificates, seat: Seat, base: Seat) -> dict[str, Any]:
+def loss_differences(
+    certificates: Certificates, seat: BenchmarkId, base: BenchmarkId
+) -> dict[str, Any]:
     """Of the two long runs in float64; empty where there is one alone."""
     own, other = (
         certificates.found[side][1].losses if side in certificates.found else []
@@ -159,11 +161,11 @@ def loss_differences(certificates: Certificates, seat: Seat, base: Seat) -> dict
     return {"steps": steps, **at, "loss_last": differences[-1] if steps else None}
 
 
-def end_losses(batches: pd.DataFrame) -> dict[Seat, float]:
+def end_losses(batches: pd.DataFrame) -> dict[BenchmarkId, float]:
     turns = batches[batches["round"] > 0].sort_values("step")
-    last = turns.groupby([*Seat._fields, "replicate", "round"])["loss"].last()
-    means = last.groupby(list(Seat._fields)).mean()
-    return {Seat(*key): float(loss) for key, loss in means.items()}  # type: ignore[misc]
+    last = turns.groupby([*BenchmarkId._fields, "replicate", "round"])["loss"].last()
+    means = last.groupby(list(BenchmarkId._fields)).mean()
+    return {BenchmarkId(*key): float(loss) for key, loss in means.items()}  # type: ignore[misc]
 
 
 def share(difference: float) -> str:

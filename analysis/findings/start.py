@@ -7,11 +7,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.data.processes import COLUMNS
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 from analysis.stats.fieller import PayOff, pay_off
 from analysis.stats.inference import student
-from analysis.steady_state.table import Found
+from analysis.steady_state.table import SteadyState
 
 PARTS = ("import", "build", "first", "compile", "excess", "total")
 
@@ -72,9 +72,9 @@ class StartLine:
 
 def start_lines(
     machine: Machine,
-    measured: dict[Seat, pd.DataFrame],
+    measured: dict[BenchmarkId, pd.DataFrame],
     dealt: pd.DataFrame,
-    found: Found,
+    found: SteadyState,
     comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
     """Of all but controls; only who has a ratio of steps is held against anybody."""
@@ -113,7 +113,7 @@ def start_lines(
 
 
 def starting(
-    machine: Machine, seat: Seat, rows: pd.DataFrame, dealt: pd.DataFrame, found: Found
+    machine: Machine, seat: BenchmarkId, rows: pd.DataFrame, dealt: pd.DataFrame, found: SteadyState
 ) -> pd.DataFrame:
     """Seconds by replicate, a column for each part, and of the `step` in steady state; NaN for
     what was not recorded."""
@@ -154,7 +154,7 @@ def over(values: "pd.Series[float]", confidence: float) -> Range:
 
 
 def compared(
-    seat: Seat, base: Seat, costs: dict[Seat, pd.DataFrame], confidence: float
+    seat: BenchmarkId, base: BenchmarkId, costs: dict[BenchmarkId, pd.DataFrame], confidence: float
 ) -> PayOff | None:
     if seat == base:
         return None

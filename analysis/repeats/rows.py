@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, pairwise_logs
 from analysis.repeats.runs import Run
 from analysis.stats.inference import SAME, holm
@@ -28,7 +28,7 @@ class Repeat:
     than the replicates within them explain, `p_adjusted` is Holm's over all rows.
     """
 
-    seat: Seat
+    seat: BenchmarkId
     found: list[Comparison | None]
     verdicts: Concord
     apart: list[tuple[int, int]]
@@ -62,7 +62,7 @@ def repeats(runs: Sequence[Run]) -> list[Repeat]:
     return [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]
 
 
-def repeat(seat: Seat, found: list[Comparison | None], runs: Sequence[Run]) -> Repeat:
+def repeat(seat: BenchmarkId, found: list[Comparison | None], runs: Sequence[Run]) -> Repeat:
     rows = [row for row in found if row]
     ratios = [row.ratio for row in rows if row.ratio]
     logs = [ratio_logs(run, row) for run, row in zip(runs, found, strict=True) if row]

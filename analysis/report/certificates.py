@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.certificate_steps import (
     AgreementLine,
     GradientLine,
@@ -120,11 +120,11 @@ def deviation_table(findings: Findings) -> Display | None:
 
 def rounding_table(findings: Findings) -> Display | None:
     """The tensor that each contender's float32 rounds worst."""
-    worst: dict[Seat, GradientLine] = {}
+    worst: dict[BenchmarkId, GradientLine] = {}
     for line in findings.gradients:
         if not line.tensor:
             continue
-        seat = Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+        seat = BenchmarkId(line.workload, line.framework, line.variant, line.device, line.threads)
         if seat not in worst or further(line) > further(worst[seat]):
             worst[seat] = line
     if not worst:

@@ -25,7 +25,7 @@ from analysis.report.certificates import (
 )
 from analysis.report.controls import control_summary, control_table
 from analysis.report.figures import Figure, figures
-from analysis.report.figures.style import Look
+from analysis.report.figures.style import Theme
 from analysis.report.interference import weather, weather_table
 from analysis.report.method import Described, method
 from analysis.report.notices import Notice, notices
@@ -72,7 +72,7 @@ class Chapter:
     code: list[str]
 
 
-def chapter(findings: Findings, look: Look, machines: int) -> Chapter:
+def chapter(findings: Findings, look: Theme, machines: int) -> Chapter:
     """Figures of one among several `machines` carry its name."""
     machine = findings.machine
     suffix = f"-{machine.name}" if machines > 1 else ""
@@ -124,7 +124,7 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this one does not have."""
     found = [Findings(machine) for machine in machines]
-    look = Look.of(
+    look = Theme.of(
         seat for findings in found for seat in findings.roster if not findings.machine.apart(seat)
     )
     chapters = [chapter(findings, look, len(found)) for findings in found]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import SAME, TrapLine, share
+from analysis.findings.pitfalls import SAME, PitfallLine, share
 from analysis.format import (
     alike,
     count,
@@ -21,12 +21,12 @@ from analysis.report.answer import Claim
 from analysis.report.tables import Display, absent, estimate
 
 
-def trap_claims(machine: Machine, rows: Sequence[TrapLine]) -> list[Claim]:
+def trap_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
     """One for every trap that was timed."""
     return [claim(machine, row) for row in rows if row.ratio is not None]
 
 
-def claim(machine: Machine, row: TrapLine) -> Claim:
+def claim(machine: Machine, row: PitfallLine) -> Claim:
     study = machine.study
     where = f"{title(row.framework)}, {row.workload}, {device(row.device)}, "
     where += f"{count(row.threads, 'thread')}, {row.trap}"
@@ -44,7 +44,7 @@ def claim(machine: Machine, row: TrapLine) -> Claim:
     return Claim(where, finding, verdict, losses(row))
 
 
-def losses(row: TrapLine) -> str:
+def losses(row: PitfallLine) -> str:
     """`Loss 2.0 % off at step 1, ...`, or that it is the same."""
     if not row.losses:
         return "What it does to the loss was not found out."
@@ -55,7 +55,7 @@ def losses(row: TrapLine) -> str:
     return f"Loss off by {listing(told)}."
 
 
-def trap_summary(rows: Sequence[TrapLine]) -> str:
+def trap_summary(rows: Sequence[PitfallLine]) -> str:
     """All of them in one sentence; "" where there is none."""
     timed = [row for row in rows if row.ratio is not None]
     if not timed:

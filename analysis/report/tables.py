@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries
 from analysis.findings.fairness.certificates import components
 from analysis.findings.fairness.checklist import ABSENT, HANDLED
@@ -198,8 +198,8 @@ def same(certificate: str) -> str:
 
 def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str, str]]:
     """Rows that lack something, in few words."""
-    groups: dict[str, list[Seat]] = {}
+    groups: dict[str, list[BenchmarkId]] = {}
     for row in rows:
-        seat = Seat(row.workload, row.framework, row.variant, row.device, row.threads)
+        seat = BenchmarkId(row.workload, row.framework, row.variant, row.device, row.threads)
         groups.setdefault(reason(row), []).append(seat)
     return [(crossed(seats), text) for text, seats in groups.items()]

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.processes import COLUMNS
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.stats.inference import holm, student
 
 
 class Drift(NamedTuple):
     """How much longer the second half of a turn's steady mini-batches took, minus 1."""
 
-    seat: Seat
+    seat: BenchmarkId
     size: float
     p_adjusted: float
 
@@ -37,7 +37,7 @@ def drifts(machine: Machine, batches: pd.DataFrame) -> list[Drift]:
         estimate = student(values.tolist(), machine.study.confidence)
         if estimate.p is not None:
             p.append(estimate.p)
-            found.append(Drift(Seat(*cast("Any", key)), math.expm1(estimate.mean), 1.0))
+            found.append(Drift(BenchmarkId(*cast("Any", key)), math.expm1(estimate.mean), 1.0))
     return [
         drift._replace(p_adjusted=adjusted) for drift, adjusted in zip(found, holm(p), strict=True)
     ]

@@ -9,7 +9,7 @@ import pandas as pd
 from statsmodels.robust.scale import qn_scale
 
 from analysis.data.processes import COLUMNS
-from analysis.data.results import Seat, keyed
+from analysis.data.results import BenchmarkId, keyed
 from analysis.steady_state.changepoints import Scatter, Series, scatter
 
 OTHERS = 3  # fewer have no median that one of them could not move
@@ -26,7 +26,7 @@ class Trace(NamedTuple):
 
 def traces(
     batches: pd.DataFrame, controls: Collection[tuple[str, str]] = ()
-) -> Iterator[tuple[Seat, dict[int, Trace], Scatter | None]]:
+) -> Iterator[tuple[BenchmarkId, dict[int, Trace], Scatter | None]]:
     """The processes of each seat by replicate, and the scatter of their mini-batches; None
     where there are too few to say. `controls` by framework and variant."""
     chosen = batches[~batches["warmup"] | (batches["round"] == 0)].sort_values("step")
@@ -39,7 +39,7 @@ def traces(
             )
             for replicate, own in rows.groupby("replicate")
         }
-        yield Seat(workload, framework, variant, device, int(threads)), found, noise(found)
+        yield BenchmarkId(workload, framework, variant, device, int(threads)), found, noise(found)
 
 
 def shared_by_others(

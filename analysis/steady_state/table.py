@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.processes import COLUMNS
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import alike, decimal, listing
 from analysis.steady_state.classify import KINDS, MATTERS, Kind, detect
 from analysis.steady_state.series import traces
@@ -20,7 +20,7 @@ SLOWDOWN: Kind = "slowdown"
 @dataclass(frozen=True)
 class SteadyLine:
     """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
-    all, or `inconsistent`. `start_median` and `start_worst` are over those in `Found.starts`: the
+    all, or `inconsistent`. `start_median` and `start_worst` are over those in `SteadyState.starts`: the
     step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
     medians. `steady` is no where most processes have no steady state."""
 
@@ -57,33 +57,33 @@ class SteadyLine:
 
 
 @dataclass(frozen=True)
-class Found:
+class SteadyState:
     """`starts`: the step from which each process is steady, by seat and replicate; processes
     without a steady state are not in it, nor those that got slower where most of a contender's
     did not."""
 
     lines: list[SteadyLine]
-    starts: dict[tuple[Seat, int], int]
+    starts: dict[tuple[BenchmarkId, int], int]
 
     @property
-    def unsteady(self) -> dict[Seat, str]:
+    def unsteady(self) -> dict[BenchmarkId, str]:
         """Contenders without a steady state, and why they are thought so."""
         return {seat_of(line): line.reason for line in self.lines if not line.steady}
 
-    def later(self, batches: pd.DataFrame) -> list[tuple[Seat, int]]:
+    def later(self, batches: pd.DataFrame) -> list[tuple[BenchmarkId, int]]:
         """Processes whose steady state starts after the warm-up that was dealt."""
         dealt = batches[~batches["warmup"]].groupby([*COLUMNS, "replicate"])["step"].min()
         return [key for key, step in self.starts.items() if step > dealt[(*key[0], key[1])]]
 
 
-def seat_of(line: SteadyLine) -> Seat:
-    return Seat(line.workload, line.framework, line.variant, line.device, line.threads)
+def seat_of(line: SteadyLine) -> BenchmarkId:
+    return BenchmarkId(line.workload, line.framework, line.variant, line.device, line.threads)
 
 
-def find(machine: Machine, batches: pd.DataFrame) -> Found:
+def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
     """Search every process. `batches` are those of processes that lived, as they were dealt."""
     lines: list[SteadyLine] = []
-    starts: dict[tuple[Seat, int], int] = {}
+    starts: dict[tuple[BenchmarkId, int], int] = {}
     steady = batches[~batches["warmup"]]
     medians = steady.groupby(COLUMNS)["ms"]
     for seat, found, noise in traces(batches, machine.controls):
@@ -122,13 +122,13 @@ def find(machine: Machine, batches: pd.DataFrame) -> Found:
                 dataset=machine.dataset(seat.workload),
             )
         )
-    return Found(sorted(lines, key=lambda line: machine.order(seat_of(line))), starts)
+    return SteadyState(sorted(lines, key=lambda line: machine.order(seat_of(line))), starts)
 
 
 COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
 
 
-def marked(batches: pd.DataFrame, starts: dict[tuple[Seat, int], int]) -> pd.DataFrame:
+def marked(batches: pd.DataFrame, starts: dict[tuple[BenchmarkId, int], int]) -> pd.DataFrame:
     """With `warmup` true for what came before steady state was found, too; in a process without
     one in `starts`, before the middle of where the contender's others found theirs."""
     if batches.empty or not starts:

@@ -7,7 +7,7 @@ FRAMEWORK = Framework(
     title="Nothing",
     distributions=("numpy",),
     install="comes with samestep",
-    adapter="frameworks.noop.adapter:NothingAdapter",
+    adapter="frameworks.noop.adapter:NoopAdapter",
     variants={"default": Variant("computes nothing: the harness's own cost per mini-batch")},
     devices=("cpu",),
 )

@@ -8,16 +8,16 @@ from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer,
 from frameworks.workloads import Weights, Workload
 
 
-class NothingAdapter(Adapter):
+class NoopAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
         if conditions.device != "cpu":
             raise Unavailable("nothing is computed on the processor alone")
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        return NothingTrainer(weights)
+        return NoopTrainer(weights)
 
 
-class NothingTrainer(Trainer):
+class NoopTrainer(Trainer):
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
 

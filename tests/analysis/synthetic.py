@@ -358,7 +358,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
         ],
         missing=make_missing(recipe),
         traps=[
-            r.TrapRow(framework=f, variant=v, trap=label, beside="default")
+            r.PitfallRow(framework=f, variant=v, trap=label, beside="default")
             for (f, v), (label, _, _) in recipe.traps.items()
         ],
         certificates=[

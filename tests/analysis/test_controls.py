@@ -12,7 +12,7 @@ from analysis.data.loading import load
 from analysis.findings.controls import ControlLine
 from analysis.findings.findings import Findings
 from analysis.report.controls import control_method, control_summary, control_table, control_warning
-from analysis.report.figures.style import Look
+from analysis.report.figures.style import Theme
 from analysis.report.notices import notices
 from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
@@ -149,7 +149,7 @@ def test_controls_change_nothing_for_others(right: Findings, found: Make) -> Non
         assert len(mine) == len(theirs)
         assert not [row for row in mine if "+" in row.variant]
     assert [r.p is None for r in right.comparisons] == [r.p is None for r in plain.comparisons]
-    assert set(Look.of(right.matched).variants) == {"default", "tuned"}
+    assert set(Theme.of(right.matched).variants) == {"default", "tuned"}
     assert [row.variant for row in right.contenders if row.workload == "mlp"][:8] == [
         "default", "default", "tuned", "tuned+twin", "tuned+5%", "tuned+10%", "tuned+25%", "tuned",
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.findings.findings import Findings
 from analysis.report.figures.ratios import draw_rows, limits
-from analysis.report.figures.style import Look, bare, canvas
+from analysis.report.figures.style import Theme, bare, canvas
 
 
 def test_words_stay_off_the_data(findings: Findings) -> None:
@@ -16,7 +16,7 @@ def test_words_stay_off_the_data(findings: Findings) -> None:
         renderer = FigureCanvasAgg(drawn).get_renderer()
         axes = drawn.add_subplot()
         limits(axes, rows, 0.03)
-        draw_rows(axes, rows, Look.of(findings.roster))
+        draw_rows(axes, rows, Theme.of(findings.roster))
         bare(axes, "x")
         drawn.canvas.draw()
         box = axes.get_window_extent(renderer)

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.data.processes import paired
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
 from analysis.findings.findings import KINDS, OPTIONAL, Findings, tables
@@ -372,7 +372,7 @@ def test_columns(findings: Findings) -> None:
 
 def test_order_is_that_of_the_study(findings: Findings) -> None:
     seats = list(findings.roster)
-    assert seats[0] == Seat("mlp", "pytorch", "default", "cpu", 1)
-    assert seats[1] == Seat("mlp", "tensorflow", "default", "cpu", 1)
+    assert seats[0] == BenchmarkId("mlp", "pytorch", "default", "cpu", 1)
+    assert seats[1] == BenchmarkId("mlp", "tensorflow", "default", "cpu", 1)
     assert seats[2].variant == "tuned" and seats[4].threads == 2 and seats[8].device == "gpu"
     assert seats[-1].workload == "mnist-cnn"

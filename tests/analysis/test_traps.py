@@ -12,12 +12,12 @@ from matplotlib.figure import Figure as Canvas
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import TrapLine
+from analysis.findings.pitfalls import PitfallLine
 from analysis.report.answer import claims
 from analysis.report.caveats import weaknesses
 from analysis.report.certificates import certificate_table
 from analysis.report.figures import DRAWINGS
-from analysis.report.figures.style import Look
+from analysis.report.figures.style import Theme
 from analysis.report.method import method
 from analysis.report.notices import notices
 from analysis.report.page import write
@@ -48,7 +48,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return Findings(load([write_records(tmp_path_factory.mktemp("traps") / "machine", RECIPE)])[0])
 
 
-def line(findings: Findings, framework: str, variant: str, workload: str) -> TrapLine:
+def line(findings: Findings, framework: str, variant: str, workload: str) -> PitfallLine:
     (row,) = [
         row for row in findings.traps
         if (row.framework, row.variant, row.workload) == (framework, variant, workload)
@@ -139,7 +139,7 @@ def test_one_replicate_has_no_interval(found: Make) -> None:
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     assert row.ratio and row.ratio_low is None and row.verdict == "cannot tell"
     assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
-    drawn = DRAWINGS["traps"](findings, Look.of(findings.matched), "traps")
+    drawn = DRAWINGS["traps"](findings, Theme.of(findings.matched), "traps")
     assert drawn and "step 100" in drawn.alt
 
 
@@ -173,7 +173,7 @@ def test_nothing_in_the_figure_lies_on_anything_else(
     kept: list[Canvas] = []
     module = import_module("analysis.report.figures.pitfalls")
     monkeypatch.setattr(module, "render", lambda drawn, *words: kept.append(drawn))
-    module.traps(trapped, Look.of(trapped.matched), "traps")
+    module.traps(trapped, Theme.of(trapped.matched), "traps")
     (drawn,) = kept
     renderer = FigureCanvasAgg(drawn).get_renderer()
     drawn.canvas.draw()

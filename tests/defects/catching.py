@@ -11,7 +11,7 @@ import pytest
 from frameworks.registry import framework
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
-from tests.defects.ledger import Key, Seat, mismatches
+from tests.defects.ledger import BenchmarkId, Key, mismatches
 from tests.defects.workloads import STEPS, WORKLOADS
 from workflows.certify.stage import certify, make_reference
 from workflows.planning.configfiles import parse
@@ -53,7 +53,7 @@ def catch(folder: Path) -> Results:
     workloads (by `right/WORKLOAD`); the study and its logs go to `folder`."""
     plan, folders = planned(folder)
     caught: Results = {}
-    passed: dict[Key, Seat] = {}
+    passed: dict[Key, BenchmarkId] = {}
     for workload, contender, row in certificates(plan, folders):
         key = row.framework, row.variant + f"/{workload}" * (row.variant == "right")
         if row.status in PASSED:

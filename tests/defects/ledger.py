@@ -11,12 +11,12 @@ from workflows.records.folders import Folders
 from workflows.worker.process import WorkerProcess
 
 Settings = dict[str, Setting]
-Seat = tuple[PlannedContender, str]  # a contender and the workload it trains
+BenchmarkId = tuple[PlannedContender, str]  # a contender and the workload it trains
 Key = tuple[str, str]  # framework and variant
 
 
 def mismatches(
-    reference: PlannedContender, seats: Mapping[Key, Seat], folders: Folders
+    reference: PlannedContender, seats: Mapping[Key, BenchmarkId], folders: Folders
 ) -> Iterator[tuple[Key, str]]:
     """What the ledger calls mismatched of each, in words; "" if nothing."""
     with opened(reference, folders) as worker:
@@ -38,7 +38,7 @@ def opened(contender: PlannedContender, folders: Folders) -> Iterator[WorkerProc
         yield worker
 
 
-def settings(worker: WorkerProcess, seat: Seat, folders: Folders) -> Settings:
+def settings(worker: WorkerProcess, seat: BenchmarkId, folders: Folders) -> Settings:
     contender, workload = seat
     worker.ask("load", folder=str((folders.data / workload).resolve()))
     worker.ask("build", variant=contender.variant)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.data.processes import by_seat, logs, paired, processes, sound
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.stats.inference import student, students
 from benchmarks.simulation.conditions import facts
@@ -36,7 +36,7 @@ def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
     for workload, own in drawn.items():
         mine = medians(own, Deal(rounds=7, turn=turn)) + np.log(MS)
         for place, contender in enumerate(recipe.contenders):
-            theirs = logs(found[Seat.of(workload, contender)])
+            theirs = logs(found[BenchmarkId.of(workload, contender)])
             assert mine[:, place] == pytest.approx(theirs.to_numpy(), abs=2e-6)
 
 
@@ -46,7 +46,7 @@ def test_log_ratios_are_those_of_pairs(tmp_path: Path, turn: int) -> None:
     machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
     found = by_seat(processes(sound(machine)))
     for workload, own in drawn.items():
-        seats = [found[Seat.of(workload, contender)] for contender in recipe.contenders]
+        seats = [found[BenchmarkId.of(workload, contender)] for contender in recipe.contenders]
         pairs = [(0, 1), (5, 2)]
         mine = log_ratios(own, Deal(rounds=7, turn=turn), pairs)
         for place, (one, other) in enumerate(pairs):

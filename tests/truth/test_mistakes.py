@@ -12,7 +12,7 @@ from frameworks.workloads.miniature import miniature
 from tests.truth.rehearsing import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
-from workflows.worker.recorded_run import AGAIN, STEPS, Rehearsal, Script, moments, perform
+from workflows.worker.recorded_run import AGAIN, STEPS, RecordedRun, Script, moments, perform
 
 TRAINER = Mistake.trainer
 
@@ -45,7 +45,7 @@ def script(stage: str) -> Script:
 
 
 @cache
-def truth(stage: str) -> Rehearsal:
+def truth(stage: str) -> RecordedRun:
     return perform(TruthTrainer, script(stage))
 
 
@@ -66,7 +66,7 @@ def told(monkeypatch):
         monkeypatch.setattr(Mistake, "trainer", remembered)
         monkeypatch.setattr(diagnosis, "moments", lambda made, script: made)
         monkeypatch.setattr(diagnosis, "perform", lambda make, script: truth(stage))
-        return explain(script(stage), Rehearsal(seen, {})).text
+        return explain(script(stage), RecordedRun(seen, {})).text
 
     return diagnosed
 

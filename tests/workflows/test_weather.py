@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from workflows.machine import fingerprint as machine
 from workflows.machine.fingerprint import available_cores
 from workflows.measure import interference as weather
-from workflows.measure.interference import Look, Schedule, Ticks, between, look
+from workflows.measure.interference import Counters, Schedule, Ticks, between, look
 
 STAT = """\
 cpu  900 10 90 5000 7 0 3 40 0 0
@@ -65,10 +65,10 @@ def test_frequency_and_heat_of_the_cores_asked_about(whole):
 
 
 def test_a_turn_is_what_passed_between_two_looks():
-    before = Look(
+    before = Counters(
         0, [1], {0: Ticks(100, 4), 1: Ticks(200, 5)}, {7: Schedule(10**9, 10**8)}, 2600.0, 3, 100
     )
-    after = Look(
+    after = Counters(
         500_000_000, [1], {0: Ticks(130, 4), 1: Ticks(248, 7)},
         {7: Schedule(1_400_000_000, 150_000_000), 9: Schedule(20_000_000, 1_000_000)},
         2400.0, 4, 60_100,
@@ -88,14 +88,14 @@ def test_a_turn_is_what_passed_between_two_looks():
 
 def test_ticks_that_came_late_are_kept_as_they_are():
     """A negative remainder is rounding, which has to cancel when turns are added up."""
-    before = Look(0, [0], {0: Ticks(0, 0)}, {7: Schedule(0, 0)})
-    after = Look(10**8, [0], {0: Ticks(9, 0)}, {7: Schedule(95_000_000, 0)})
+    before = Counters(0, [0], {0: Ticks(0, 0)}, {7: Schedule(0, 0)})
+    after = Counters(10**8, [0], {0: Ticks(9, 0)}, {7: Schedule(95_000_000, 0)})
     assert between(before, after)["other_s"] == -0.005
 
 
 def test_a_thread_that_ended_takes_nothing_back():
-    before = Look(0, [], threads={7: Schedule(5, 5), 8: Schedule(10**9, 10**9)})
-    after = Look(10**9, [], threads={7: Schedule(1_000_000_005, 5)})
+    before = Counters(0, [], threads={7: Schedule(5, 5), 8: Schedule(10**9, 10**9)})
+    after = Counters(10**9, [], threads={7: Schedule(1_000_000_005, 5)})
     found = between(before, after)
     assert (found["cpu_s"], found["waited_s"]) == (1.0, 0.0)
 

@@ -93,7 +93,7 @@ class Examination:
                 self.as_timed(worker, file)
         judge(self.result, self.asked, self.deviations)
         if not self.trap:
-            self.rehearse(scratch)
+            self.record_run(scratch)
         return None
 
     def single(self, file: Path) -> None:
@@ -201,7 +201,7 @@ class Examination:
                 found.append(apart(gradients, arrays(file)))
         return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
-    def rehearse(self, scratch: Path) -> None:
+    def record_run(self, scratch: Path) -> None:
         """A miniature against plain NumPy: it has other targets, does not hang on the
         reference, and knows which mistake would look like this."""
         result, refused = self.result, self.result.status == "refused"

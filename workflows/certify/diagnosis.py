@@ -19,7 +19,7 @@ from frameworks.workloads.miniature import miniature
 from workflows.certify.divergence import AGREES, apart, departure
 from workflows.certify.judge import Uncanonical, require_shapes
 from workflows.worker.process import WorkerDied, WorkerProcess
-from workflows.worker.recorded_run import STEPS, Moment, Rehearsal, Script, moments, perform
+from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
 REPRODUCES = 1e-9  # relative, at every step
 CLOSER = 1e-2  # than the truth, at least
@@ -57,14 +57,14 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
     script.save(given)
     try:
         worker.ask(
-            "rehearse",
+            "record_run",
             timeout_s=TIMEOUT_S,
             workload=to_dict(script.workload),
             variant=variant,
             script=str(given),
             out=str(out),
         )
-        seen = Rehearsal.read(out)
+        seen = RecordedRun.read(out)
         for moment in seen.moments:
             require_shapes(moment.weights, script.weights)
     except (WorkerDied, Unavailable) as failure:
@@ -74,7 +74,7 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
     return explain(script, seen)
 
 
-def explain(script: Script, seen: Rehearsal) -> Diagnosis:
+def explain(script: Script, seen: RecordedRun) -> Diagnosis:
     """The same, of a rehearsal already held."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
         true = perform(TruthTrainer, script)

@@ -9,7 +9,7 @@ import numpy as np
 
 from frameworks.oracle.mistakes.precision import FORMATS
 from frameworks.workloads import Weights
-from workflows.worker.recorded_run import STEPS, Moment, Rehearsal
+from workflows.worker.recorded_run import STEPS, Moment, RecordedRun
 
 AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradients visible
 ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
@@ -27,12 +27,12 @@ def apart(value: Any, reference: Any) -> float:
     return distance / norm if norm else 0.0 if not distance else float("inf")
 
 
-def departure(seen: Rehearsal, true: Rehearsal) -> str:
+def departure(seen: RecordedRun, true: RecordedRun) -> str:
     """The first thing that is wrong, in the order in which a step is made."""
     return next(departures(seen, true))
 
 
-def departures(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
+def departures(seen: RecordedRun, true: RecordedRun) -> Iterator[str]:
     start, right = seen.moments[0].weights, true.moments[0].weights
     wrong = differing(start, right)
     if wrong:
@@ -64,7 +64,7 @@ def idle(seen: list[Moment], true: list[Moment]) -> list[int]:
     return [n for n in range(1, STEPS + 1) if moves(true, n) and not moves(seen, n)]
 
 
-def first_step(seen: Rehearsal, true: Rehearsal) -> Iterator[str]:
+def first_step(seen: RecordedRun, true: RecordedRun) -> Iterator[str]:
     loss, right = seen.moments[1].loss, true.moments[1].loss
     wrong = differing(seen.gradients, true.gradients)
     start = true.moments[0].weights
@@ -150,7 +150,7 @@ def times(value: Any, right: Any, weights: Any = None) -> str:
     return f"off by {apart(value, right):.1e}"
 
 
-def precision(seen: Rehearsal, true: Rehearsal) -> str:
+def precision(seen: RecordedRun, true: RecordedRun) -> str:
     """Which reduced precision has errors of the size of the first gradient's, if any."""
     kinds = {w.dtype.name for w in seen.moments[0].weights.values()} - {"float64"}
     if kinds:

@@ -19,7 +19,7 @@ from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
-from workflows.planning.plan import Found, Plan, Probe, ask, load_plan
+from workflows.planning.plan import Detected, Detection, Plan, ask, load_plan
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRow
@@ -126,8 +126,10 @@ def planned(subject: Subject, folders: Folders) -> Plan:
     study = configured(subject)
     ask(folders, study, "here", "samestep check")
     for entry in study.contenders:
-        found = Found(versions=versions(framework(entry.framework)) or {entry.framework: "there"})
-        probe = Probe(framework=entry.framework, devices=dict.fromkeys(("cpu", "gpu"), found))
+        found = Detected(
+            versions=versions(framework(entry.framework)) or {entry.framework: "there"}
+        )
+        probe = Detection(framework=entry.framework, devices=dict.fromkeys(("cpu", "gpu"), found))
         write_json(folders.probe(entry.framework), probe)
     return load_plan(folders)
 

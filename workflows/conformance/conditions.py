@@ -84,7 +84,7 @@ def device(subject: Subject) -> Finding:
 
 
 def absent(subject: Subject, seen: str) -> Finding:
-    """Asked for the GPU of a machine that has none that nvidia-smi knows."""
+    """StudyRequest for the GPU of a machine that has none that nvidia-smi knows."""
     mend = "raise Unavailable in Adapter.__init__, with the reason, where there is no GPU"
     mine, subject.device = subject.device, "gpu"
     try:
@@ -128,7 +128,7 @@ RULES = (
     ),
     Rule(
         "precision",
-        "Asked for float64 the adapter computes in it, unless the framework is declared without.",
+        "StudyRequest for float64 the adapter computes in it, unless the framework is declared without.",
         precision,
         AFTER,
     ),

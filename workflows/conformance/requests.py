@@ -34,7 +34,7 @@ class Requests(Worker):
     def trained(self, workload: dict[str, Any], variant: str, script: str, out: str) -> Any:
         """Rehearse what was accepted before: a refusal now comes too late."""
         try:
-            return self.rehearse(workload, variant, script, out)
+            return self.record_run(workload, variant, script, out)
         except (Unavailable, NotImplementedError) as late:
             return {"late": f"{type(late).__name__}: {late}"}
 

@@ -15,7 +15,7 @@ from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
 from workflows.worker.process import WorkerDied
-from workflows.worker.recorded_run import Moment, Rehearsal, Script, moments, perform
+from workflows.worker.recorded_run import Moment, RecordedRun, Script, moments, perform
 
 EXACT = {"float64": 1e-12, "float32": 1e-5}  # of a first loss, relative
 TRAINED = {"float64": 1e-12, "float32": FLOAT32_LOSS}  # of losses and weights in all steps
@@ -26,7 +26,7 @@ class Late(Exception):
     """Refused by a step, when the trainer had been built."""
 
 
-def rehearsed(subject: Subject, workload: Workload) -> tuple[Script, Rehearsal]:
+def rehearsed(subject: Subject, workload: Workload) -> tuple[Script, RecordedRun]:
     """A small network trained as scripted. Raises Late, WorkerDied, Unavailable, Uncanonical."""
     script = Script.draw(workload)
     given, out = (subject.folder / name for name in ("script.npz", "rehearsal.npz"))
@@ -34,7 +34,7 @@ def rehearsed(subject: Subject, workload: Workload) -> tuple[Script, Rehearsal]:
     answer = subject.ask("trained", workload, subject.finest, script=str(given), out=str(out))
     if "late" in answer:
         raise Late(answer["late"])
-    seen = Rehearsal.read(out)
+    seen = RecordedRun.read(out)
     for moment in seen.moments:
         require_shapes(moment.weights, script.weights)
     return script, seen
@@ -93,7 +93,7 @@ def vocabulary(subject: Subject) -> Finding:
     return holds(f"{count} elements, {worst:.1e} off at most, in {subject.finest}", *notes)
 
 
-def held(subject: Subject, script: Script, seen: Rehearsal) -> tuple[float, float, str]:
+def held(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float, float, str]:
     """How far a rehearsal is from the truth or from the mistake declared, how far it may be, and
     what to do about it."""
     component = f"optimiser.{script.workload.optimiser.kind}"
@@ -117,7 +117,7 @@ def early(seen: list[Moment], true: list[Moment]) -> float:
     return max(apart(own.loss, right.loss) for own, right in pairs)
 
 
-def cause(script: Script, seen: Rehearsal) -> str:
+def cause(script: Script, seen: RecordedRun) -> str:
     with np.errstate(all="ignore"):
         return explain(script, seen).text
 

@@ -14,9 +14,9 @@ from typing import Any
 from frameworks.registry import framework
 from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import environment
-from workflows.measure.eta import Outlook
+from workflows.measure.eta import TimeLeft
 from workflows.measure.interference import between, look
-from workflows.measure.pool import Company, Report, cores_for
+from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.rows import Columns
 from workflows.measure.schedule import orders
 from workflows.planning.code import code, content_hash
@@ -29,7 +29,7 @@ from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
 
 
-class Contest(Company):
+class Contest(WorkerPool):
     """Deals the turns and keeps what comes back, contender by contender."""
 
     def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
@@ -160,7 +160,7 @@ def hold(
     plan: Plan, workload: str, replicate: int, folders: Folders, log: Path | None = None
 ) -> ContestRecord:
     """Hold one contest, alone on this machine, and write its two records."""
-    outlook = Outlook(plan, folders, workload, replicate)
+    outlook = TimeLeft(plan, folders, workload, replicate)
     contest = Contest(plan, workload, replicate, folders)
     title = outlook.title
     with Progress(contest.turns, title, log=log) as progress, machine_lock(progress.note):

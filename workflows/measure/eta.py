@@ -8,7 +8,7 @@ from workflows.records.schema import ContestRecord
 from workflows.records.storage import RecordError, read_json
 
 
-class Outlook:
+class TimeLeft:
     """Where one contest stands in its study, and the time left to the end of the last one."""
 
     def __init__(self, plan: Plan, folders: Folders, workload: str, replicate: int) -> None:

@@ -38,7 +38,7 @@ class Schedule(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class Counters:
     """The counters at one moment; empty or None where there is no such thing.
 
     `cores` are those that the worker is pinned to, `ticks` are by core, `threads` those of the
@@ -55,10 +55,10 @@ class Look:
     pressure_us: int | None = None
 
 
-def look(pid: int, cores: Sequence[int]) -> Look:
-    """Look at the worker `pid` and the `cores` that it is pinned to."""
+def look(pid: int, cores: Sequence[int]) -> Counters:
+    """Counters at the worker `pid` and the `cores` that it is pinned to."""
     mhz = frequency(cores)  # first: of a core that idles, the last one is not known for long
-    return Look(
+    return Counters(
         time.perf_counter_ns(),
         cores,
         ticks=ticks(lines("proc/stat")),
@@ -69,7 +69,7 @@ def look(pid: int, cores: Sequence[int]) -> Look:
     )
 
 
-def between(before: Look, after: Look) -> dict[str, Any]:
+def between(before: Counters, after: Counters) -> dict[str, Any]:
     """The fields of a `TurnRecord` that follow from two looks, in seconds and MHz."""
     wall = after.now_ns - before.now_ns
     figures: dict[str, Any] = {
@@ -104,7 +104,7 @@ def passed(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def grown(before: Look, after: Look, cores: Iterable[int], what: str) -> int:
+def grown(before: Counters, after: Counters, cores: Iterable[int], what: str) -> int:
     return sum(getattr(after.ticks[c], what) - getattr(before.ticks[c], what) for c in cores)
 
 

@@ -18,7 +18,7 @@ from workflows.worker.process import WorkerDied, WorkerProcess
 Report = Callable[[int, str], None]
 
 
-class Company:
+class WorkerPool:
     """Starts the processes, asks them, and writes what goes wrong into their records."""
 
     def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:

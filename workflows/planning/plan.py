@@ -32,7 +32,7 @@ class PlannedContender(Entrant):
     versions: dict[str, str] = {}
 
 
-class Asked(Record):
+class StudyRequest(Record):
     """`study.json`: a configuration, for one machine."""
 
     machine: str
@@ -41,18 +41,18 @@ class Asked(Record):
     configuration: dict[str, Any]
 
 
-class Found(Record):
+class Detected(Record):
     """What a probe of one framework on one device found: why it cannot run, if so."""
 
     missing: str = ""
     versions: dict[str, str] = {}
 
 
-class Probe(Record):
+class Detection(Record):
     """`probes/<framework>.json`: a framework as found under its interpreter, by surface."""
 
     framework: str
-    devices: dict[str, Found]
+    devices: dict[str, Detected]
 
 
 class Plan(Record):
@@ -180,14 +180,14 @@ def load_plan(folders: Folders) -> Plan:
         RecordError: `study.json` is not there, or it or a probe is damaged.
         PlanError: a contender marked `required` cannot run.
     """
-    asked = read_json(folders.study, Asked)
+    asked = read_json(folders.study, StudyRequest)
     study = understood(asked)
     probes = {
-        entry.framework: read_json(folders.probe(entry.framework), Probe).devices
+        entry.framework: read_json(folders.probe(entry.framework), Detection).devices
         for entry in study.contenders
         if folders.probe(entry.framework).exists()
     }
-    unknown = Found(missing="not looked for yet")
+    unknown = Detected(missing="not looked for yet")
     planned = list(contenders(study, asked.cores))
     for contender in planned:
         found = probes.get(contender.framework, {}).get(surface(contender), unknown)
@@ -217,7 +217,7 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
     return [contender for contender in every if name in (None, contender.framework)]
 
 
-def understood(asked: Asked) -> Configuration:
+def understood(asked: StudyRequest) -> Configuration:
     try:
         return parse(asked.configuration)
     except ConfigurationError as error:  # a framework of then that is not here now, say
@@ -226,7 +226,7 @@ def understood(asked: Asked) -> Configuration:
 
 def load_study(folders: Folders) -> Configuration:
     """The configuration alone. Raises RecordError or PlanError."""
-    return understood(read_json(folders.study, Asked))
+    return understood(read_json(folders.study, StudyRequest))
 
 
 def ask(folders: Folders, study: Configuration, machine: str, command: str) -> None:
@@ -235,5 +235,5 @@ def ask(folders: Folders, study: Configuration, machine: str, command: str) -> N
     cores = len(available_cores())
     write_json(
         folders.study,
-        Asked(machine=machine, cores=cores, command=command, configuration=configuration),
+        StudyRequest(machine=machine, cores=cores, command=command, configuration=configuration),
     )

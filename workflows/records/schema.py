@@ -265,7 +265,7 @@ class MissingRow(Contender):
     reason: str
 
 
-class TrapRow(Record):
+class PitfallRow(Record):
     """A variant that falls into a trap, and the one of the same framework beside it."""
 
     framework: str
@@ -310,6 +310,6 @@ class MachineRecords(Record):
     workloads: list[WorkloadRecord]
     datasets: list[DatasetRecord]
     missing: list[MissingRow]
-    traps: list[TrapRow] = []
+    traps: list[PitfallRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

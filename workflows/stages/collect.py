@@ -22,8 +22,8 @@ from workflows.records.schema import (
     DatasetRecord,
     MachineRecords,
     MissingRow,
+    PitfallRow,
     StudyRecord,
-    TrapRow,
     WorkloadRecord,
 )
 from workflows.records.storage import (
@@ -84,11 +84,11 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
     return records, pa.concat_tables(tables) if tables else BATCHES.empty_table()
 
 
-def traps(study: Configuration) -> list[TrapRow]:
+def traps(study: Configuration) -> list[PitfallRow]:
     asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
     found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
     return [
-        TrapRow(framework=name, variant=variant, trap=one.trap, beside=one.beside)
+        PitfallRow(framework=name, variant=variant, trap=one.trap, beside=one.beside)
         for name, variant, one in found
         if one.trap
     ]

@@ -1,4 +1,4 @@
-"""Probe: can a framework run here, on which devices, in which versions?
+"""Detection: can a framework run here, on which devices, in which versions?
 
 `python -m workflows.stages.detect --configfile config/study.yaml` begins a study without Snakemake:
 it writes `study.json`, probes every framework and prints the study's folder.
@@ -16,10 +16,10 @@ from workflows.machine.fingerprint import fingerprint
 from workflows.planning.configfiles import ConfigurationError, read
 from workflows.planning.configuration import Configuration
 from workflows.planning.plan import (
-    Found,
+    Detected,
+    Detection,
     PlanError,
     PlannedContender,
-    Probe,
     ask,
     contenders_here,
     load_study,
@@ -30,7 +30,9 @@ from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 
-def look(study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = "") -> Probe:
+def look(
+    study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = ""
+) -> Detection:
     """Open a framework on each device it is wanted on, for a moment, and again in each
     environment that a variant wants; one import each. Where its own environment is `unbuilt` for
     a reason, that is what is found.
@@ -43,7 +45,7 @@ def look(study: Configuration, name: str, note: Callable[[str], None], unbuilt: 
     for contender in own:
         place = surface(contender)
         if unbuilt:
-            devices[place] = Found(missing=unbuilt)
+            devices[place] = Detected(missing=unbuilt)
         elif place not in devices:
             note(f"looking for {name} on {place} ...")
             devices[place] = open_once(contender.model_copy(update={"threads": 1}))
@@ -53,20 +55,20 @@ def look(study: Configuration, name: str, note: Callable[[str], None], unbuilt: 
             raise PlanError(f"{contender.name} is required, but: {contender.missing}")
     for reason in dict.fromkeys(c.missing for c in own if c.missing):
         note(f"without {', '.join(c.name for c in own if c.missing == reason)}: {reason}")
-    return Probe(framework=name, devices=devices)
+    return Detection(framework=name, devices=devices)
 
 
-def open_once(contender: PlannedContender) -> Found:
+def open_once(contender: PlannedContender) -> Detected:
     description = framework(contender.framework)
     if contender.device not in description.devices:
-        return Found(missing=f"{description.title} does not run on {contender.device}")
+        return Detected(missing=f"{description.title} does not run on {contender.device}")
     try:
         with WorkerProcess(contender.interpreter, contender) as worker:
             worker.send_open(precision="float32", tf32=False)
             answer = worker.receive()
-            return Found(missing=answer.get("missing", ""), versions=answer.get("versions", {}))
+            return Detected(missing=answer.get("missing", ""), versions=answer.get("versions", {}))
     except WorkerDied as death:
-        return Found(missing=death.reason)
+        return Detected(missing=death.reason)
 
 
 def main() -> int:

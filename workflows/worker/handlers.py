@@ -17,7 +17,7 @@ from workflows.worker.probes import probe
 from workflows.worker.recorded_run import Script, perform
 
 
-class Untimed:
+class Handlers:
     """One method for each request, as in `Worker`, which has the others."""
 
     adapter: Adapter
@@ -80,7 +80,7 @@ class Untimed:
         index = step % len(self.inputs)
         return self.inputs[index], self.targets[index]
 
-    def rehearse(
+    def record_run(
         self, workload: dict[str, Any], variant: str, script: str, out: str
     ) -> dict[str, Any]:
         """Train a miniature as a script (.npz) says; losses and weights go to `out` (.npz)."""

@@ -1,4 +1,4 @@
-"""Rehearsal: a miniature trained step by step, everything kept. The worker rehearses an
+"""RecordedRun: a miniature trained step by step, everything kept. The worker rehearses an
 adapter, and the coordinator the truth and its mistakes, from the same arrays."""
 
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class RecordedRun:
     """`moments` before the first step, after each of `STEPS`, and after each of `AGAIN` that
     follow a restart; `gradients` of the first step, none if plain SGD cannot be had."""
 
@@ -83,7 +83,7 @@ class Rehearsal:
         return cls(moments, parts.get("gradient", {}))
 
 
-def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Rehearsal:
+def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> RecordedRun:
     """Everything that trainers of one making do with a script."""
     seen = list(moments(make(script.workload, script.weights), script))
     gradients: Weights = {}
@@ -92,7 +92,7 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Reh
         trainer = make(steep, script.weights)
         before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
         gradients = gradient(before, after, STEEP.learning_rate)
-    return Rehearsal(seen, gradients)
+    return RecordedRun(seen, gradients)
 
 
 def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from frameworks.contract import SETTINGS, Conditions, Trainer, Unavailable
 from frameworks.registry import adapter_class, framework, versions
-from workflows.worker.handlers import Untimed
+from workflows.worker.handlers import Handlers
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work stands before an examined fence
 FENCES = 5
@@ -27,7 +27,7 @@ FENCES = 5
 clock = time.perf_counter_ns
 
 
-class Worker(Untimed):
+class Worker(Handlers):
     """What a coordinator may ask for, one method each."""
 
     trainer: Trainer

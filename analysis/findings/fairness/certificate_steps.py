@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
@@ -53,13 +53,13 @@ class GradientLine:
     reason: str
 
 
-Rows = list[tuple[Seat, CertificateRecord, CertificateRow]]
+Rows = list[tuple[BenchmarkId, CertificateRecord, CertificateRow]]
 
 
 def certified(machine: Machine) -> Rows:
     """All certificates, in the order of the tables."""
     found = [
-        (Seat.of(record.workload, row), record, row)
+        (BenchmarkId.of(record.workload, row), record, row)
         for record in machine.records.certificates
         for row in record.rows
     ]

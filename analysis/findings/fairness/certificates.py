@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line, listing, scientific
 from workflows.certify.judge import DECLARED_STEPS
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
@@ -71,12 +71,12 @@ class Certificates:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.found: dict[Seat, tuple[CertificateRecord, CertificateRow]] = {}
+        self.found: dict[BenchmarkId, tuple[CertificateRecord, CertificateRow]] = {}
         for record in machine.records.certificates:
             for row in record.rows:
-                self.found[Seat.of(record.workload, row)] = (record, row)
+                self.found[BenchmarkId.of(record.workload, row)] = (record, row)
 
-    def pair(self, one: Seat, other: Seat) -> Permission:
+    def pair(self, one: BenchmarkId, other: BenchmarkId) -> Permission:
         """May these two be compared? Both must agree with the reference or have declared how
         they deviate from it, in the versions that were measured."""
         rows, refusals = [], []
@@ -99,7 +99,7 @@ class Certificates:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
 
-    def outdated(self, seat: Seat, row: CertificateRow) -> str:
+    def outdated(self, seat: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" where nothing differs."""
         measured: dict[str, dict[str, None]] = {}
         for contest in self.machine.contests(seat.workload).values():

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.processes import COLUMNS
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import count, scientific
 
 TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 makes up some 1e-6
@@ -27,7 +27,7 @@ class Trajectories:
     tolerance: float
     compared: int = 0
     worst: float = 0.0
-    faults: dict[Seat, str] = field(default_factory=dict)
+    faults: dict[BenchmarkId, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.compared:
@@ -61,22 +61,26 @@ def follow(machine: Machine, batches: pd.DataFrame) -> Trajectories:
     return found
 
 
-def by_seat(rows: pd.DataFrame) -> dict[Seat, Any]:
+def by_seat(rows: pd.DataFrame) -> dict[BenchmarkId, Any]:
     """The first row of each."""
-    found: dict[Seat, Any] = {}
+    found: dict[BenchmarkId, Any] = {}
     row: Any
     for row in rows.drop_duplicates(COLUMNS).itertuples():
-        found[Seat(row.workload, row.framework, row.variant, row.device, int(row.threads))] = row
+        found[
+            BenchmarkId(row.workload, row.framework, row.variant, row.device, int(row.threads))
+        ] = row
     return found
 
 
-def reference(machine: Machine, seats: list[Seat]) -> Seat:
+def reference(machine: Machine, seats: list[BenchmarkId]) -> BenchmarkId:
     """The contender that certificates refer to; where it is not there, the first that is."""
     names = {record.reference for record in machine.records.certificates}
     return next((seat for seat in seats if seat.contender in names), seats[0])
 
 
-def compare(found: Trajectories, seat: Seat, row: Any, base: Seat, wanted: Any) -> None:
+def compare(
+    found: Trajectories, seat: BenchmarkId, row: Any, base: BenchmarkId, wanted: Any
+) -> None:
     """One turn of one contender with the reference's turn of the same round."""
     difference = abs(row.loss - wanted.loss) / max(abs(wanted.loss), TINY)
     found.compared += 1

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.data.availability import Attendance
+from analysis.data.availability import Availability
 from analysis.data.pairing import pairs
-from analysis.data.results import Machine, Seat
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.checklist import BY_SETTING, ROUNDED, Trap
 
@@ -37,7 +37,7 @@ class SettingLine:
     reason: str
 
 
-def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[SettingLine]:
+def setting_lines(machine: Machine, roster: dict[BenchmarkId, Availability]) -> list[SettingLine]:
     values = {seat: effective(machine, seat) for seat in roster if not machine.control(seat)}
     certificates = Certificates(machine)
     bases = pairs(machine, values, dict.fromkeys(machine.workloads, machine.study.reference))
@@ -71,7 +71,7 @@ def setting_lines(machine: Machine, roster: dict[Seat, Attendance]) -> list[Sett
     return lines
 
 
-def effective(machine: Machine, seat: Seat) -> dict[str, str]:
+def effective(machine: Machine, seat: BenchmarkId) -> dict[str, str]:
     """Settings by name; values that changed between replicates are joined by ` | `."""
     found: dict[str, dict[str, None]] = {}
     for contest in machine.contests(seat.workload).values():
@@ -83,7 +83,11 @@ def effective(machine: Machine, seat: Seat) -> dict[str, str]:
 
 
 def judged(
-    trap: Trap | None, seat: Seat, value: str, others: dict[Seat, str], certificates: Certificates
+    trap: Trap | None,
+    seat: BenchmarkId,
+    value: str,
+    others: dict[BenchmarkId, str],
+    certificates: Certificates,
 ) -> tuple[str, str]:
     """Status and reason of one value, against those of the others compared with it."""
     others = {rival: other for rival, other in others.items() if not other.startswith(SILENT)}
@@ -105,7 +109,9 @@ def judged(
     return "mismatched", ""
 
 
-def deviations(trap: Trap, seats: Sequence[Seat], certificates: Certificates) -> Iterator[str]:
+def deviations(
+    trap: Trap, seats: Sequence[BenchmarkId], certificates: Certificates
+) -> Iterator[str]:
     """What the certificates of two contenders declare of the trap's component."""
     for seat in seats:
         _, row = certificates.found.get(seat, (None, None))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import UNRECORDED
@@ -19,11 +19,11 @@ def refused(findings: Findings) -> Iterator[str]:
 
 
 def deviations(findings: Findings) -> Iterator[str]:
-    found: dict[str, list[tuple[Seat, CertificateRow]]] = {}
+    found: dict[str, list[tuple[BenchmarkId, CertificateRow]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             if row.status == "declared":
-                found.setdefault(row.reason, []).append((Seat.of(record.workload, row), row))
+                found.setdefault(row.reason, []).append((BenchmarkId.of(record.workload, row), row))
     for reason, rows in found.items():
         yield (
             f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
@@ -32,11 +32,11 @@ def deviations(findings: Findings) -> Iterator[str]:
 
 
 def otherwise_timed(findings: Findings) -> Iterator[str]:
-    found: dict[str, list[Seat]] = {}
+    found: dict[str, list[BenchmarkId]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             if row.timed:
-                found.setdefault(row.timed, []).append(Seat.of(record.workload, row))
+                found.setdefault(row.timed, []).append(BenchmarkId.of(record.workload, row))
     for text, seats in found.items():
         yield f"Not timed as all others, {crossed(seats)}: {sentence(text)}"
 
@@ -54,13 +54,13 @@ def uncertified(findings: Findings) -> Iterator[str]:
 
 def other_optimisers(findings: Findings) -> Iterator[str]:
     """Not a reason to refuse a workload that does without them, but to be known."""
-    found: dict[str, list[tuple[Seat, str]]] = {}
+    found: dict[str, list[tuple[BenchmarkId, str]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             for kind, other in row.optimisers.items():
                 if other.status == "refused":
                     reasons = found.setdefault(kind, [])
-                    reasons.append((Seat.of(record.workload, row), other.reason))
+                    reasons.append((BenchmarkId.of(record.workload, row), other.reason))
     for kind, rows in found.items():
         where = crossed([seat for seat, _ in rows])
         yield f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"

@@ -8,7 +8,7 @@ from analysis.report.figures.pitfalls import traps
 from analysis.report.figures.ratios import ratios
 from analysis.report.figures.rounding import rounding
 from analysis.report.figures.series import series
-from analysis.report.figures.style import Figure, Look
+from analysis.report.figures.style import Figure, Theme
 
 __all__ = ["Figure", "figures"]
 
@@ -23,7 +23,7 @@ DRAWINGS = {
 }
 
 
-def figures(findings: Findings, look: Look, suffix: str = "") -> list[Figure]:
+def figures(findings: Findings, look: Theme, suffix: str = "") -> list[Figure]:
     """All figures of one machine that there is something to draw for."""
     drawn = [draw(findings, look, name + suffix) for name, draw in DRAWINGS.items()]
     return [figure for figure in drawn if figure is not None]

@@ -5,10 +5,10 @@ import seaborn as sns
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, milliseconds
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
 
-def distributions(findings: Findings, look: Look, name: str) -> Figure | None:
+def distributions(findings: Findings, look: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None

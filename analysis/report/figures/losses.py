@@ -5,23 +5,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.format import listing
 from analysis.report.figures.panels import legend
-from analysis.report.figures.style import INK, TALLEST, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from workflows.records.schema import CertificateRow
 
 FLOOR = 1e-17  # where no difference at all is drawn on a logarithmic axis
 
-Rows = list[tuple[Seat, CertificateRow]]
+Rows = list[tuple[BenchmarkId, CertificateRow]]
 
 
-def losses(findings: Findings, look: Look, name: str) -> Figure | None:
+def losses(findings: Findings, look: Theme, name: str) -> Figure | None:
     records = findings.machine.records.certificates
     found: dict[str, Rows] = {workload: [] for workload in findings.machine.workloads}
     for record in records:
-        rows = [(Seat.of(record.workload, row), row) for row in record.rows]
+        rows = [(BenchmarkId.of(record.workload, row), row) for row in record.rows]
         found.setdefault(record.workload, []).extend(
             (seat, row) for seat, row in rows if row.losses and not findings.machine.trap(seat)
         )
@@ -61,7 +61,7 @@ def losses(findings: Findings, look: Look, name: str) -> Figure | None:
         )
 
 
-def draw(upper: Axes, lower: Axes, rows: Rows, look: Look, tolerance: float) -> None:
+def draw(upper: Axes, lower: Axes, rows: Rows, look: Theme, tolerance: float) -> None:
     for width, (seat, row) in zip(np.linspace(3.4, 1.0, len(rows)), rows, strict=True):
         style: dict[str, Any] = {
             "color": look.colour(seat.framework),

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 from analysis.format import count, device, listing, title
-from analysis.report.figures.style import INK, TALLEST, Look
+from analysis.report.figures.style import INK, TALLEST, Theme
 
 
 class Panel(NamedTuple):
@@ -24,10 +24,10 @@ class Panel(NamedTuple):
         return f"{self.workload}, {device(self.device)}, {count(self.threads, 'thread')}"
 
 
-class Panels(dict[Panel, list[Seat]]):
+class Panels(dict[Panel, list[BenchmarkId]]):
     """Seats by panel, in their order; two panels side by side, or three where there are many."""
 
-    def __init__(self, seats: Iterable[Seat]) -> None:
+    def __init__(self, seats: Iterable[BenchmarkId]) -> None:
         for seat in seats:
             self.setdefault(Panel(seat.workload, seat.device, seat.threads), []).append(seat)
 
@@ -51,7 +51,7 @@ class Panels(dict[Panel, list[Seat]]):
         """Inches: `each` a row of panels, less where that gets too tall."""
         return min(around + each * self.rows, max(TALLEST, 1.9 * self.rows))
 
-    def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[Seat]]]:
+    def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[BenchmarkId]]]:
         """Axes for each panel, titled; `labels`: contenders stand on the y axes, which are
         shared so that their names are written once a row."""
         grid = drawn.subplots(self.rows, self.columns, squeeze=False, sharey=labels)
@@ -84,7 +84,7 @@ def milliseconds(axes: Axes, which: str) -> None:
     axis.set_tick_params(which="minor", length=0)
 
 
-def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], look: Look) -> None:
+def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], look: Theme) -> None:
     """One entry for each framework and variant, above everything, a column for each variant."""
     handles = [
         Line2D([], [], color=look.colour(framework), label=name(framework, variant),

@@ -7,13 +7,13 @@ from analysis.data.results import PARTS
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import INK, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
 
 CROWDED = 10  # rows of bars above each other, from which there is no room for numbers
 COLOURS = {"data": "#999999", "transfer": "#E69F00", "step": "#56B4E9"}
 
 
-def parts(findings: Findings, look: Look, name: str) -> Figure | None:
+def parts(findings: Findings, look: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None

@@ -9,10 +9,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import SAME, TrapLine, share
+from analysis.findings.pitfalls import SAME, PitfallLine, share
 from analysis.format import alike, count, device, listing, percent, scientific, title
 from analysis.report.figures.ratios import BESIDE, draw_interval, limits
-from analysis.report.figures.style import INK, PAPER, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
 WIDTH = 8.4  # inches: two panels and the longest label side by side
 ROW, AROUND = 0.25, 1.25
@@ -21,7 +21,7 @@ SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
 NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
 
 
-def traps(findings: Findings, look: Look, name: str) -> Figure | None:
+def traps(findings: Findings, look: Theme, name: str) -> Figure | None:
     rows = [row for row in findings.traps if row.ratio is not None]
     if not rows:
         return None
@@ -34,13 +34,13 @@ def traps(findings: Findings, look: Look, name: str) -> Figure | None:
         time.axvline(1, color=INK, linewidth=1.1)
         differences(loss)
         for place, row in enumerate(labels):
-            if isinstance(row, TrapLine):
+            if isinstance(row, PitfallLine):
                 draw_time(time, row, place, look.colour(row.framework))
                 draw_loss(loss, row, place, look.colour(row.framework))
-        texts = [row.trap if isinstance(row, TrapLine) else row for row in labels]
+        texts = [row.trap if isinstance(row, PitfallLine) else row for row in labels]
         time.set_yticks(range(len(labels)), texts, fontsize=9)
         for row, text in zip(labels, time.get_yticklabels(), strict=True):
-            text.set_fontweight("normal" if isinstance(row, TrapLine) else "bold")
+            text.set_fontweight("normal" if isinstance(row, PitfallLine) else "bold")
         time.tick_params(axis="y", pad=BESIDE)
         time.set_ylim(len(labels) - 0.4, -0.6)
         for axes, heading in ((time, "What it costs in time"), (loss, "What it does to the loss")):
@@ -70,10 +70,10 @@ def narrow(findings: Findings) -> str:
     return f"Losses of {listing(names)} are of a narrower copy. " if names else ""
 
 
-def places(rows: Sequence[TrapLine]) -> list[TrapLine | str]:
+def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
     """Rows from the top, with a heading above each framework and workload."""
     where = {(row.device, row.threads) for row in rows}
-    found: list[TrapLine | str] = []
+    found: list[PitfallLine | str] = []
     last = ""
     for row in rows:
         heading = f"{title(row.framework)}, {row.workload}"
@@ -86,14 +86,14 @@ def places(rows: Sequence[TrapLine]) -> list[TrapLine | str]:
     return found
 
 
-def draw_time(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
+def draw_time(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
     if row.ratio_low is not None and row.ratio_high is not None:
         draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
     axes.plot([row.ratio or math.nan], [place], "o", color=colour, markersize=5.5)
     beside(axes, place, f"{row.ratio:.2f}")
 
 
-def draw_loss(axes: Axes, row: TrapLine, place: int, colour: str) -> None:
+def draw_loss(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
     """A dot for each step, larger for later ones, joined."""
     shown = [min(max(loss, FLOOR), TOP) for _, loss in row.losses]
     axes.plot(shown, [place] * len(shown), color=colour, linewidth=1.1, alpha=0.6)
@@ -128,7 +128,7 @@ def dots() -> list[Line2D]:
     ]
 
 
-def told(row: TrapLine) -> str:
+def told(row: PitfallLine) -> str:
     losses = ", ".join(f"{scientific(loss)} at step {step}" for step, loss in row.losses)
     return (
         f"{title(row.framework)}, {row.workload}, {row.trap}: time {alike(row.ratio)[0]}"

@@ -9,9 +9,9 @@ from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import TrapLine
+from analysis.findings.pitfalls import PitfallLine
 from analysis.format import alike, count, device, listing, percent, title
-from analysis.report.figures.style import INK, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
 
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
@@ -21,7 +21,7 @@ ELSE = ", its default where no other framework has the variant"
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
-def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
+def ratios(findings: Findings, look: Theme, name: str) -> Figure | None:
     rows = [row for row in findings.comparisons if row.ratio is not None]
     if not rows:
         return None
@@ -51,7 +51,7 @@ def ratios(findings: Findings, look: Look, name: str) -> Figure | None:
         )
 
 
-def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Look) -> int:
+def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Theme) -> int:
     """Rows from the top, words on both sides of the axes so that they hide nothing, a heading
     above each workload; returns the last place."""
     place, workload = -1, None
@@ -93,7 +93,7 @@ def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str
             axes.plot([end], [place], head, color=colour, markersize=6, clip_on=False)
 
 
-def limits(axes: Axes, rows: Sequence[Comparison | TrapLine], margin: float) -> None:
+def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) -> None:
     """A logarithmic axis with plain numbers, around all ratios and reasonable intervals."""
     ratios = [row.ratio for row in rows if row.ratio] + [1 / (1 + 2 * margin), 1 + 2 * margin]
     ends = [end for row in rows for end in (row.ratio_low, row.ratio_high) if end]

@@ -6,13 +6,13 @@ from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
 from analysis.format import listing, short
 from analysis.report.figures.panels import name as contender
-from analysis.report.figures.style import INK, TALLEST, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 
 ROW = 0.2  # inches, of a tensor
 FLOOR = 1e-10  # exact agreement is drawn here
 
 
-def rounding(findings: Findings, look: Look, name: str) -> Figure | None:
+def rounding(findings: Findings, look: Theme, name: str) -> Figure | None:
     panels: dict[str, list[GradientLine]] = {}
     for line in filter(lambda line: line.tensor, findings.gradients):
         panels.setdefault(line.workload, []).append(line)
@@ -49,7 +49,7 @@ def draw(
     axes: Axes,
     lines: list[GradientLine],
     contenders: list[tuple[str, str]],
-    look: Look,
+    look: Theme,
     allowed: float,
 ) -> None:
     tensors = list(dict.fromkeys(line.tensor for line in lines))

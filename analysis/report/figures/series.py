@@ -2,10 +2,10 @@
 
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, legend, milliseconds
-from analysis.report.figures.style import PAPER, Figure, Look, bare, canvas, render
+from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
 
 
-def series(findings: Findings, look: Look, name: str) -> Figure | None:
+def series(findings: Findings, look: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None

@@ -13,7 +13,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from analysis.data.results import Seat
+from analysis.data.results import BenchmarkId
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
@@ -101,14 +101,14 @@ def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figu
 
 
 @dataclass(frozen=True)
-class Look:
+class Theme:
     """Colour by framework, marker and dashes by variant, the same in every figure."""
 
     frameworks: tuple[str, ...]
     variants: tuple[str, ...]
 
     @classmethod
-    def of(cls, seats: Iterable[Seat]) -> "Look":
+    def of(cls, seats: Iterable[BenchmarkId]) -> "Theme":
         seats = list(seats)
         return cls(
             tuple(dict.fromkeys(seat.framework for seat in seats)),
