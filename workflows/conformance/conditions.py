@@ -128,7 +128,7 @@ RULES = (
     ),
     Rule(
         "precision",
-        "StudyRequest for float64 the adapter computes in it, unless the framework is declared without.",
+        "Asked for float64 the adapter computes in it, unless the framework is declared without.",
         precision,
         AFTER,
     ),
