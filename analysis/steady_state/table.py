@@ -21,8 +21,8 @@ SLOWDOWN: Kind = "slowdown"
 class SteadyLine:
     """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
     all, or `inconsistent`. `start_median` and `start_worst` are over those in `SteadyState.starts`:
-    the step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the processes'
-    medians. `steady` is no where most processes have no steady state."""
+    the step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the
+    processes' medians. `steady` is no where most processes have no steady state."""
 
     machine: str
     workload: str

@@ -84,7 +84,7 @@ def device(subject: Subject) -> Finding:
 
 
 def absent(subject: Subject, seen: str) -> Finding:
-    """StudyRequest for the GPU of a machine that has none that nvidia-smi knows."""
+    """Asked for the GPU of a machine that has none that nvidia-smi knows."""
     mend = "raise Unavailable in Adapter.__init__, with the reason, where there is no GPU"
     mine, subject.device = subject.device, "gpu"
     try:

@@ -56,7 +56,7 @@ class Counters:
 
 
 def look(pid: int, cores: Sequence[int]) -> Counters:
-    """Counters at the worker `pid` and the `cores` that it is pinned to."""
+    """Read the counters of the worker `pid` and the `cores` that it is pinned to."""
     mhz = frequency(cores)  # first: of a core that idles, the last one is not known for long
     return Counters(
         time.perf_counter_ns(),

@@ -1,4 +1,4 @@
-"""Detection: can a framework run here, on which devices, in which versions?
+"""Detect: can a framework run here, on which devices, in which versions?
 
 `python -m workflows.stages.detect --configfile config/study.yaml` begins a study without Snakemake:
 it writes `study.json`, probes every framework and prints the study's folder.

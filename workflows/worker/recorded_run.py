@@ -1,4 +1,4 @@
-"""RecordedRun: a miniature trained step by step, everything kept. The worker rehearses an
+"""A recorded run: a miniature trained step by step, everything kept. The worker rehearses an
 adapter, and the coordinator the truth and its mistakes, from the same arrays."""
 
 from collections.abc import Callable, Iterator
