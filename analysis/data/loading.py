@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.results import PARTS, Machine
 from analysis.format import TITLES, line, listing
-from workflows.records.schema import NOTHING, READABLE, MachineRecords
+from workflows.records.schema import NOOPS, READABLE, MachineRecords
 from workflows.records.storage import RecordError, read_batches, read_json
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
@@ -61,7 +61,7 @@ def read(folder: Path) -> Machine:
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
-    idle = batches["framework"] == NOTHING
+    idle = batches["framework"].isin(NOOPS)
     return Machine(without_nothing(records), batches[~idle].reset_index(drop=True), batches[idle])
 
 
@@ -69,7 +69,7 @@ def without_nothing(records: MachineRecords) -> MachineRecords:
     """The same without what computes nothing, which is nobody's rival."""
     contests = []
     for contest in records.contests:
-        names = {one.name for one in contest.contenders if one.framework == NOTHING}
+        names = {one.name for one in contest.contenders if one.framework in NOOPS}
         kept = {
             "contenders": [one for one in contest.contenders if one.name not in names],
             "turns": [turn for turn in contest.turns if turn.contender not in names],

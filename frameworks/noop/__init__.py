@@ -3,8 +3,8 @@
 from frameworks.contract import Framework, Variant
 
 FRAMEWORK = Framework(
-    name="nothing",
-    title="Nothing",
+    name="noop",
+    title="No-op",
     distributions=("numpy",),
     install="comes with samestep",
     adapter="frameworks.noop.adapter:NoopAdapter",

@@ -31,7 +31,7 @@ from frameworks.workloads.optimisers import SGD
 from tests.adapters.random_networks import workloads
 from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
 from workflows.records.distance import relative
-from workflows.records.schema import NOTHING
+from workflows.records.schema import NOOP
 
 STEPS = 4
 SHAKE, SHAKES, ROUNDINGS = 4 * np.finfo(float).eps, 4, 32
@@ -107,7 +107,7 @@ def test_counterexample_is_small(wrong: type[Contender], layers: set[type], name
 def installed(device: str) -> list[Contender]:
     """Every variant of every framework that is installed and has such a device."""
     found = []
-    for name in sorted({*names()} - {NOTHING}):
+    for name in sorted({*names()} - {NOOP}):
         try:
             started(name, device, "float64")
         except pytest.skip.Exception:

@@ -41,7 +41,7 @@ def test_it_takes_turns_and_costs_next_to_nothing(findings):
 
 def test_no_other_table_knows_of_it(findings):
     for name, text in tables([findings]).items():
-        assert "nothing/" not in text and (name == "harness" or ",nothing," not in text), name
+        assert "noop/" not in text and (name == "harness" or ",noop," not in text), name
     assert {seat.framework for seat in findings.roster} == {"abacus"}
     assert {turn.contender for turn in findings.turns} == {
         "abacus/default/cpu/1", "abacus/slow/cpu/1",
@@ -61,6 +61,6 @@ def test_it_is_measured_with_the_others_and_certified_with_nobody(small, abacus)
 
 
 def test_it_cannot_be_listed_as_a_contender(small, abacus):
-    listed = [*small["contenders"], {"framework": "nothing"}]
-    with pytest.raises(ConfigurationError, match="nothing is no contender: `harness: true`"):
+    listed = [*small["contenders"], {"framework": "noop"}]
+    with pytest.raises(ConfigurationError, match="noop is no contender: `harness: true`"):
         parse({**small, "contenders": listed})

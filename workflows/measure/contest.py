@@ -23,7 +23,7 @@ from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress
 from workflows.records.folders import Folders
-from workflows.records.schema import NOTHING, ContestRecord, TurnRecord
+from workflows.records.schema import NOOP, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
@@ -126,7 +126,7 @@ class Contest(WorkerPool):
         compute what those do that they are controls of."""
         for index in self.still(self.running):
             record = self.records[index]
-            if record.runs or record.framework == NOTHING:
+            if record.runs or record.framework == NOOP:
                 continue
             report(self.turns, f"probing {record.name}")
             try:

@@ -10,7 +10,7 @@ from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
-from workflows.records.schema import NOTHING
+from workflows.records.schema import NOOP
 
 # Keys about what is concluded: the numbers of a contest do not depend on them.
 CONCLUDING = frozenset(
@@ -59,8 +59,8 @@ class ContenderEntry(Section):
 
     @model_validator(mode="after")
     def known(self) -> Self:
-        if self.framework == NOTHING:
-            raise ValueError("nothing is no contender: `harness: true` has it take turns")
+        if self.framework == NOOP:
+            raise ValueError("noop is no contender: `harness: true` has it take turns")
         try:
             description = framework(self.framework)
         except UnknownFramework as error:

@@ -15,7 +15,7 @@ from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import CONCLUDING, Configuration
 from workflows.planning.isolated import interpreter
 from workflows.records.folders import Folders
-from workflows.records.schema import NOTHING, Entrant, Record
+from workflows.records.schema import NOOP, Entrant, Record
 from workflows.records.storage import read_json, write_json
 
 
@@ -164,7 +164,7 @@ def controls(
 
 def nothing() -> PlannedContender:
     return PlannedContender(
-        framework=NOTHING,
+        framework=NOOP,
         variant="default",
         device="cpu",
         threads=1,

@@ -21,7 +21,7 @@ from workflows.planning.code import ROOT, adapter_files, content_hash, files_has
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.plan import contenders_here, surface
-from workflows.records.schema import NOTHING
+from workflows.records.schema import NOOP
 
 IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
@@ -99,7 +99,7 @@ def contest_key(study: Configuration, workload: str) -> str:
     """Everything a contest's numbers depend on; not the number of replicates."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders})
-    names += [NOTHING] * study.harness
+    names += [NOOP] * study.harness
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

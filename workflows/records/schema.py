@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 SCHEMA = 3
 READABLE = (2, 3)  # 2 knew no controls
-NOTHING = "nothing"  # the framework that computes nothing: no contender, but it takes turns
+NOOP = "noop"  # the framework that computes nothing: it takes turns, but is no contender
+NOOPS = (NOOP, "nothing")  # with its name in older records
 
 BATCHES = pa.schema(
     [
