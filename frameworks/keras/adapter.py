@@ -31,6 +31,7 @@ class KerasAdapter(Adapter):
         self._backend.Backend.adapter(conditions)
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        # Not above: both import Keras, which fails there if its backend is not installed.
         from frameworks.keras.fitted import FitTrainer
         from frameworks.keras.trainer import KerasTrainer
 

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from frameworks.contract import Setting, Trainer
-from frameworks.tensorflow import default
+from frameworks.tensorflow import keras_model
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -18,11 +18,11 @@ class KerasTrainer(Trainer):
     def __init__(self, workload: Workload, weights: Weights, backend: Any, precision: str) -> None:
         self._workload, self._backend, self._dtype = workload, backend, precision
         self._labels = backend.labels if workload.loss == "sparse_cross_entropy" else precision
-        with default.floatx(precision):  # the type of what adds losses up
-            self._model = default.network(workload, precision)
+        with keras_model.floatx(precision):  # the type of what adds losses up
+            self._model = keras_model.network(workload, precision)
             self._variables = self._model.trainable_variables
-            self._optimiser = default.optimiser(workload.optimiser, precision, self._variables)
-            self._model.compile(self._optimiser, default.loss(workload, precision))
+            self._optimiser = keras_model.optimiser(workload.optimiser, precision, self._variables)
+            self._model.compile(self._optimiser, keras_model.loss(workload, precision))
         self._loss: float | None = None
         self._load(weights)
 
@@ -46,7 +46,7 @@ class KerasTrainer(Trainer):
 
     def restart(self, weights: Weights) -> None:
         self._load(weights)
-        for variable in default.state(self._optimiser):
+        for variable in keras_model.state(self._optimiser):
             variable.assign(np.zeros(variable.shape, variable.dtype))
         self._loss = None
 
@@ -61,7 +61,7 @@ class KerasTrainer(Trainer):
             "layout": layout(self._model),
             "mode": "n/a",  # an argument of each call
             "relu_and_pool": relu_and_pool(self._model),
-            **default.settings(self._optimiser),
+            **keras_model.settings(self._optimiser),
         }
 
 

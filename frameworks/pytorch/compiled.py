@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from frameworks.contract import Conditions, Setting, Unavailable
-from frameworks.pytorch.adapter import PyTorchTrainer
+from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 

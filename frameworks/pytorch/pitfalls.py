@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Unavailable
-from frameworks.pytorch.adapter import Batch, PyTorchTrainer
 from frameworks.pytorch.compiled import Compiled
+from frameworks.pytorch.trainer import Batch, PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.pooling import pooled_first
 

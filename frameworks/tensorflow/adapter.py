@@ -1,18 +1,16 @@
-"""TensorFlow, one tf.function a training step; `compilation.py` has the variants with another."""
+"""The TensorFlow adapter: puts the process into the conditions, and picks a variant's trainer."""
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 import tensorflow as tf
 
-from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.tensorflow import default, graphs, probes, tuned
+from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
+from frameworks.tensorflow import pitfalls
+from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
+from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
-Batch = tuple[Any, Any]
-Step = Callable[..., Any]
+# TensorFlowTrainer itself trains the others, and refuses unknown names.
+TRAINERS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA, **pitfalls.TRAPS}
 
 
 class TensorFlowAdapter(Adapter):
@@ -30,111 +28,7 @@ class TensorFlowAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        # Their trainers are made from the one below.
-        from frameworks.tensorflow import compilation, pitfalls
-
         pitfalls.forget(self._conditions)
-        kinds = {**pitfalls.TRAPS, **compilation.VARIANTS}
-        kind = kinds.get(variant, TensorFlowTrainer)
-        return kind(workload, weights, self._conditions, variant)
-
-
-class TensorFlowTrainer(Trainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        self._gpu = conditions.device == "gpu"
-        precision = conditions.precision
-        parts: Any = {"default": default, "tuned": tuned}[variant]
-        self._dtype = tf.as_dtype(precision)
-        self._target_dtype = self._dtype
-        if workload.loss == "sparse_cross_entropy":
-            self._target_dtype = tf.int64  # int32 would stay in host memory, even with a GPU
-        self._shape = workload.dataset.shape
-
-        self._network = parts.network(workload, precision)
-        self._variables = self._network.trainable_variables
-        self._names = tuple(workload.parameter_shapes)
-        self._load(weights)
-        self._optimiser = parts.optimiser(workload.optimiser, precision, self._variables)
-        self._optimiser_state = parts.state(self._optimiser)
-        self._optimiser_settings = parts.settings
-        self._train_step = train_step(
-            self._network, parts.loss(workload, precision), self._optimiser
+        return TRAINERS.get(variant, TensorFlowTrainer)(
+            workload, weights, self._conditions, variant
         )
-        if variant == "tuned":
-            self._train_step = looked_up_once(self._train_step)
-        self._loss: Any = None
-
-    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
-        # tf.constant copies; tf.convert_to_tensor does not promise to.
-        return tf.constant(inputs, self._dtype), tf.constant(targets, self._target_dtype)
-
-    def step(self, batch: Batch) -> None:
-        self._loss = self._train_step(*batch)
-
-    def synchronise(self) -> None:
-        # A processor has finished when a call returns, and asking would cost 40 us each time.
-        if self._gpu:
-            tf.test.experimental.sync_devices()
-
-    def loss(self) -> float:
-        assert self._loss is not None, "no step taken yet"
-        return float(self._loss)
-
-    def weights(self) -> Weights:
-        pairs = zip(self._names, self._variables, strict=True)
-        return {name: variable.numpy().copy() for name, variable in pairs}
-
-    def restart(self, weights: Weights) -> None:
-        self._load(weights)
-        for variable in self._optimiser_state:
-            variable.assign(tf.zeros_like(variable))
-        self._loss = None
-
-    def _load(self, weights: Weights) -> None:
-        for name, variable in zip(self._names, self._variables, strict=True):
-            variable.assign(tf.constant(weights[name], self._dtype))
-
-    def settings(self) -> dict[str, Setting]:
-        images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
-        weight = tf.convert_to_tensor(self._variables[0])
-        operations = graphs.forward(self._network, images)
-        step = getattr(self._train_step, "traced", self._train_step)
-        return {
-            **probes.process(weight),
-            "layout": graphs.layout(operations),
-            "compilation": "tf.function",
-            "mode": "n/a",  # an argument of each call; the network is in none
-            "input_gradient": graphs.input_gradient(step, self._variables[0]),
-            "relu_and_pool": graphs.relu_and_pool(operations),
-            **self._optimiser_settings(self._optimiser),
-        }
-
-
-def train_step(network: Any, loss_function: Any, optimiser: Any) -> Step:
-    """The step of TensorFlow's quickstart for experts."""
-
-    @tf.function  # type: ignore[untyped-decorator]
-    def step(inputs: Any, targets: Any) -> Any:
-        with tf.GradientTape() as tape:
-            loss = loss_function(targets, network(inputs, training=True))
-        gradients = tape.gradient(loss, network.trainable_variables)
-        optimiser.apply_gradients(zip(gradients, network.trainable_variables, strict=True))
-        return loss
-
-    return step  # type: ignore[no-any-return]
-
-
-def looked_up_once(function: Any) -> Step:
-    """The graph traced for the first arguments, called directly from then on: tf.function
-    looks it up by type and shape at each call, for about 0.1 ms."""
-    found: list[Step] = []
-
-    def call(*arguments: Any) -> Any:
-        if not found:
-            found.append(function.get_concrete_function(*arguments))
-        return found[0](*arguments)
-
-    call.traced = function  # type: ignore[attr-defined]  # its graphs are there to be read
-    return call

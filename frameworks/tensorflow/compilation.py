@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from frameworks.contract import Conditions, Setting
-from frameworks.tensorflow.adapter import TensorFlowTrainer
+from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
 
@@ -39,6 +39,3 @@ class XLA(TensorFlowTrainer):
 
     def settings(self) -> dict[str, Setting]:
         return {**super().settings(), "compilation": "tf.function, XLA"}
-
-
-VARIANTS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA}

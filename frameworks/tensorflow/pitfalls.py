@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from frameworks.contract import Conditions, Unavailable
-from frameworks.tensorflow import default
-from frameworks.tensorflow.adapter import Batch, TensorFlowTrainer, train_step
+from frameworks.tensorflow import keras_model
 from frameworks.tensorflow.compilation import XLA, Eager
+from frameworks.tensorflow.trainer import Batch, TensorFlowTrainer, train_step
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.optimisers import Adam
 from frameworks.workloads.pooling import pooled_first
@@ -31,7 +31,7 @@ class OwnWeights(Trap):
         super().__init__(workload, weights, *others)
         tf.keras.utils.set_random_seed(SEED)
         self._own = {}
-        drawn = default.network(workload, self._dtype.name).trainable_variables
+        drawn = keras_model.network(workload, self._dtype.name).trainable_variables
         for name, variable in zip(self._names, drawn, strict=True):
             self._own[name] = variable.numpy()
         self._load(self._own)
@@ -53,9 +53,9 @@ class PythonFloats(Trap):
     def __init__(self, workload: Workload, *others: Any) -> None:
         adam(workload)
         super().__init__(workload, *others)
-        self._optimiser = default.optimiser(workload.optimiser, "float32", self._variables)
-        self._optimiser_state = default.state(self._optimiser)
-        loss = default.loss(workload, self._dtype.name)
+        self._optimiser = keras_model.optimiser(workload.optimiser, "float32", self._variables)
+        self._optimiser_state = keras_model.state(self._optimiser)
+        loss = keras_model.loss(workload, self._dtype.name)
         self._train_step = train_step(self._network, loss, self._optimiser)
 
 
@@ -84,7 +84,7 @@ class InputGradients(Trap):
     def __init__(self, workload: Workload, *others: Any) -> None:
         super().__init__(workload, *others)
         network, variables = self._network, self._network.trainable_variables
-        loss_function = default.loss(workload, self._dtype.name)
+        loss_function = keras_model.loss(workload, self._dtype.name)
 
         @tf.function  # type: ignore[untyped-decorator]
         def step(inputs: Any, targets: Any) -> Any:

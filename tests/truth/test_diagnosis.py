@@ -129,10 +129,10 @@ def test_pytorch_altered_by_hand(name, stage, alter, told):
 
 def test_keras_untold_that_these_are_logits(told, monkeypatch):
     tf = pytest.importorskip("tensorflow")
-    from frameworks.tensorflow import default
+    from frameworks.tensorflow import keras_model
 
     keras = tf.keras.losses.SparseCategoricalCrossentropy(dtype="float64")
-    monkeypatch.setattr(default, "loss", lambda workload, precision: keras)
+    monkeypatch.setattr(keras_model, "loss", lambda workload, precision: keras)
     answer = told(altered(lambda trainer: None, "tensorflow"), "momentum")
     assert CATALOGUE["logits-as-probabilities"].says in answer
 

@@ -10,7 +10,7 @@ def planted(workload, caught_by, message, base="tuned"):
 def traced(trainer, loss=lambda right, targets, outputs: right(targets, outputs)):
     """Build the step anew around another loss."""
     from frameworks.tensorflow import tuned
-    from frameworks.tensorflow.adapter import looked_up_once, train_step
+    from frameworks.tensorflow.trainer import looked_up_once, train_step
 
     labels = trainer._target_dtype.is_integer
     right = tuned.sparse_cross_entropy if labels else tuned.mean_squared_error
@@ -35,11 +35,11 @@ def double_softmax(trainer):
 @planted("perceptron", "weights", "epsilon before the bias correction")
 def adam_as_keras(trainer):
     """Keras' Adam, undeclared"""
-    from frameworks.tensorflow import default
+    from frameworks.tensorflow import keras_model
 
     published = trainer._optimiser.published
     if published.kind == "adam":
-        keras = default.optimiser(published, trainer._dtype.name, trainer._variables)
+        keras = keras_model.optimiser(published, trainer._dtype.name, trainer._variables)
         trainer._optimiser.apply_gradients = keras.apply_gradients
 
 

@@ -4,7 +4,8 @@ from functools import cache
 
 from frameworks.contract import Trainer
 from frameworks.pytorch import memory
-from frameworks.pytorch.adapter import PyTorchAdapter, PyTorchTrainer
+from frameworks.pytorch.adapter import PyTorchAdapter
+from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 

@@ -4,7 +4,8 @@ from functools import cache
 
 from frameworks.contract import Trainer
 from frameworks.tensorflow import probes
-from frameworks.tensorflow.adapter import TensorFlowAdapter, TensorFlowTrainer
+from frameworks.tensorflow.adapter import TensorFlowAdapter
+from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 

@@ -1,7 +1,8 @@
-"""What TensorFlow's tutorials would have you write: model, loss and optimiser from Keras.
+"""Model, loss and optimiser from Keras, which TensorFlow's tutorials use.
 
-Each Keras part is told its precision, since Keras casts to its global float type otherwise.
-Nothing here but a sigmoid is TensorFlow's own, so that frameworks/keras builds on it too.
+Each Keras object gets its precision as an argument, because Keras otherwise casts to its global
+float type. Only the sigmoid is TensorFlow's own, so frameworks/keras builds its models here too.
+The file is in this folder because editing frameworks/keras must not change TensorFlow's results.
 """
 
 from collections.abc import Iterator
@@ -43,11 +44,11 @@ def keras_layer(layer: layers.Layer, dtype: str) -> Any:
 
 
 def sigmoid() -> Any:
-    """On TensorFlow its own: behind Keras', the cross-entropy from logits would take what the
-    sigmoid was given."""
+    """TensorFlow's own on TensorFlow: after Keras' sigmoid, Keras' cross-entropy from logits
+    would go back to the sigmoid's input."""
     if keras.config.backend() != "tensorflow":
         return keras.ops.sigmoid
-    import tensorflow as tf
+    import tensorflow as tf  # not above: the other backends do not need it
 
     return tf.nn.sigmoid
 
@@ -59,7 +60,8 @@ def loss(workload: Workload, precision: str) -> Any:
 
 
 def optimiser(published: Optimiser, precision: str, variables: list[Any]) -> Any:
-    """The same numbers given to Keras. Where its formula differs, the variant declares it."""
+    """Keras' optimiser with the workload's numbers. If Keras' formula differs from the published
+    one, the variant declares the deviation."""
     # Keras casts Python's floats to float32 on their way to float64, but not NumPy's.
     number = np.float64 if precision == "float64" else float
     with floatx(precision):  # the type in which Keras keeps the learning rate
@@ -90,7 +92,7 @@ def floatx(precision: str) -> Iterator[None]:
 
 
 def state(optimiser: Any) -> list[Any]:
-    """What training changes in an optimiser; all of it starts at zero."""
+    """The variables of an optimiser that training changes; all start at zero."""
     return [v for v in optimiser.variables if v is not optimiser.learning_rate]
 
 

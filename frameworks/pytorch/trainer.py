@@ -1,0 +1,90 @@
+"""A PyTorch network, run eagerly. Every variant trains with this class or a subclass of it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from frameworks.contract import Conditions, Setting, Trainer
+from frameworks.pytorch import memory, optimisers, probes
+from frameworks.pytorch.network import Network
+from frameworks.workloads import Weights, Workload
+
+Batch = tuple[Tensor, Tensor]
+
+
+class PyTorchTrainer(Trainer):
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        tuned = {"default": False, "tuned": True}[variant]
+        self._device = torch.device("cuda" if conditions.device == "gpu" else "cpu")
+        self._dtype: torch.dtype = getattr(torch, conditions.precision)
+        self._format = torch.channels_last if tuned else torch.contiguous_format
+        self._shape = workload.dataset.shape
+        if tuned:
+            memory.keep_freed()
+        # TensorFlow tries cuDNN's algorithms out unasked.
+        torch.backends.cudnn.benchmark = tuned
+
+        self._network = Network(workload, tuned).to(self._dtype).to_empty(device=self._device)
+        # (PyTorch's annotations leave memory_format out.)
+        self._network.to(memory_format=self._format)  # type: ignore[call-overload]
+        self._network.load(weights)
+        self._network.train()
+        self._forward: Callable[[Tensor], Tensor] = self._network
+        self._loss_function: nn.Module = nn.MSELoss()
+        self._target_dtype = self._dtype
+        if workload.loss == "sparse_cross_entropy":
+            self._loss_function, self._target_dtype = nn.CrossEntropyLoss(), torch.int64
+        self._optimiser = optimisers.build(workload.optimiser, self._network.parameters(), tuned)
+        self._loss: Tensor | None = None
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        x, y = torch.from_numpy(inputs), torch.from_numpy(targets)
+        layout = torch.contiguous_format
+        if x.dim() == 4:
+            x, layout = x.permute(0, 3, 1, 2), self._format
+        return (
+            x.to(self._device, self._dtype, copy=True, memory_format=layout),
+            y.to(self._device, self._target_dtype, copy=True),
+        )
+
+    def step(self, batch: Batch) -> None:
+        inputs, targets = batch
+        self._optimiser.zero_grad()
+        loss = self._loss_function(self._forward(inputs), targets)
+        loss.backward()
+        self._optimiser.step()
+        self._loss = loss.detach()
+
+    def synchronise(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def loss(self) -> float:
+        assert self._loss is not None, "no step taken yet"
+        return self._loss.item()
+
+    def weights(self) -> Weights:
+        return self._network.canonical()
+
+    def restart(self, weights: Weights) -> None:
+        self._network.load(weights)
+        self._optimiser.zero_grad()
+        self._optimiser.state.clear()  # made anew, from zero, by the next step
+        self._loss = None
+
+    def settings(self) -> dict[str, Setting]:
+        weight = next(self._network.parameters()).detach()
+        images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
+        return {
+            **probes.process(weight),
+            "layout": probes.layout(self._network, images),
+            "compilation": "eager",
+            "mode": probes.mode(self._network),
+            "input_gradient": probes.input_gradient(self._network, images),
+            "relu_and_pool": probes.relu_and_pool(self._network),
+            **optimisers.settings(self._optimiser),
+        }
