@@ -11,7 +11,6 @@ from analysis.report.controls import control_method
 from analysis.report.interference import weather_method
 from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
 from analysis.steady_state.classify import TAIL
-from workflows.certify.judge import FLOAT32_LOSS
 from workflows.records.schema import CertificateRecord
 
 Described = list[tuple[str, str]]
@@ -87,10 +86,10 @@ def certificates(machine: Machine) -> str:
         f"{text} In float32, as timed, first gradients may be {short(records[0].rounding)} from "
         "the reference's in float64 (in the median of three mini-batches, where the first one's "
         "are not), unless a reduced precision explains more, and the losses of "
-        f"the first steps {FLOAT32_LOSS:g} from its own in float64. The first steps are repeated "
-        "after a restart, arrays given to put are overwritten when it has returned, and nothing "
-        "may be left to do behind the fence. A miniature of the workload, with other targets, is "
-        "held against plain NumPy."
+        f"the first steps {records[0].float32_loss:g} from its own in float64. "
+        "The first steps are repeated after a restart, arrays given to put are overwritten when "
+        "it has returned, and nothing may be left to do behind the fence. A miniature of the "
+        "workload, with other targets, is held against plain NumPy."
     )
 
 

@@ -17,7 +17,7 @@ from frameworks.contract import Unavailable
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import FAILED, Examination
 from workflows.certify.diagnosis import examine
-from workflows.certify.judge import declared
+from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
 from workflows.certify.runs import others
 from workflows.certify.tracing import Reference, Tracing
 from workflows.machine.fingerprint import available_cores
@@ -61,6 +61,8 @@ def certify(
         reference=reference.name,
         tolerance=study.certificate.tolerance,
         rounding=study.certificate.rounding,
+        float32_loss=FLOAT32_LOSS,
+        declared_steps=DECLARED_STEPS,
         steps=study.certificate.steps,
         full_steps=study.certificate.full_steps if tracing.narrow else 0,
         narrowed=tracing.narrow,

@@ -230,7 +230,11 @@ class CertificateRow(Contender):
 
 
 class CertificateRecord(Record):
-    """One framework's certificates on one workload."""
+    """One framework's certificates on one workload, and the limits that they were judged by.
+
+    A declared deviation is bounded over the first `declared_steps` steps. `rounding` is how far
+    float32 gradients may be from float64's, and `float32_loss` how far the first losses.
+    """
 
     schema_version: int = SCHEMA
     study: str
@@ -239,7 +243,9 @@ class CertificateRecord(Record):
     framework: str
     reference: str  # contender compared with
     tolerance: float
-    rounding: float  # how far float32 gradients may be off without an explanation
+    rounding: float  # relative, unless a reduced precision explains more
+    float32_loss: float = 1e-3
+    declared_steps: int = 10
     steps: int
     full_steps: int
     narrowed: bool

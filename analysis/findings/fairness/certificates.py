@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line, listing, scientific
-from workflows.certify.judge import DECLARED_STEPS
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
@@ -79,7 +78,7 @@ class Certificates:
     def pair(self, one: BenchmarkId, other: BenchmarkId) -> Permission:
         """May these two be compared? Both must agree with the reference or have declared how
         they deviate from it, in the versions that were measured."""
-        rows, refusals = [], []
+        rows, refusals, deviations = [], [], []
         for seat in (one, other):
             record, row = self.found.get(seat, (None, None))
             if row is None or record is None:
@@ -90,9 +89,10 @@ class Certificates:
                 refusals.append(f"{seat.contender} was certified with {others}")
             else:
                 rows.append(row)
+                if row.status == "declared":
+                    deviations.append(declared(row, record.declared_steps))
         if refusals:
             return Permission(False, "; ".join(refusals))
-        deviations = [declared(row) for row in rows if row.status == "declared"]
         deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
         deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != FLOAT64]
         if deviations:
@@ -114,10 +114,10 @@ class Certificates:
         )
 
 
-def declared(row: CertificateRow) -> str:
+def declared(row: CertificateRow, steps: int) -> str:
     """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
     starts with the component that deviates."""
-    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row])})"
+    return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row], steps)})"
 
 
 def components(text: str) -> list[str]:
@@ -125,17 +125,18 @@ def components(text: str) -> list[str]:
     return re.findall(r"declared: (.*?) \(", text)
 
 
-def size(rows: Sequence[CertificateRow]) -> str:
-    """How far a declared deviation takes the loss while chaos has not taken over."""
+def size(rows: Sequence[CertificateRow], steps: int) -> str:
+    """How far a declared deviation takes the loss in the first `steps` steps, before chaos
+    takes over."""
     early = [
-        max(max(run.loss[:DECLARED_STEPS]) for run in (row.long, row.full) if run)
+        max(max(run.loss[:steps]) for run in (row.long, row.full) if run)
         for row in rows
         if row.long and row.long.loss
     ]
     if not early:
         return "not measured"
     ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])
-    return f"loss {' to '.join(ends)} within {DECLARED_STEPS} steps"
+    return f"loss {' to '.join(ends)} within {steps} steps"
 
 
 def furthest(row: CertificateRow) -> float:

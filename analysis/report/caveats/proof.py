@@ -25,9 +25,11 @@ def deviations(findings: Findings) -> Iterator[str]:
             if row.status == "declared":
                 found.setdefault(row.reason, []).append((BenchmarkId.of(record.workload, row), row))
     for reason, rows in found.items():
+        steps = findings.machine.records.certificates[0].declared_steps
         yield (
             f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
-            f"{size([row for _, row in rows])}. With plain SGD in its place the certificate holds."
+            f"{size([row for _, row in rows], steps)}. "
+            "With plain SGD in its place the certificate holds."
         )
 
 
