@@ -1,1 +1,1 @@
-"""Builds a virtual environment per framework."""
+"""Builds a virtual environment per framework, with uv."""

@@ -1,8 +1,8 @@
-"""Which environment of its own a framework has under `isolate: true`: what is to be installed
-into it, and where it is. `workflows/environments/stage.py` builds it.
+"""The virtual environment that a framework's workers run in under `isolate: true`.
 
-Environments are in the user's cache and not in a clone: they take up to gigabytes, and all
-studies and clones that ask for the same share them.
+This module says what an environment holds, where it lies, and what identifies it before it is
+built. `workflows/environments/stage.py` builds it. Environments lie in the user's cache, because
+they take up to gigabytes and all studies and clones share them.
 """
 
 import json
@@ -21,31 +21,29 @@ from frameworks.workloads.datasets.mirrors import cache_folder
 from workflows.planning.code import adapter_files, content_hash, files_hash
 from workflows.planning.configuration import Configuration
 
-# Of the caller's: they lead to packages that an environment does not hold, or an installer away.
-LEAKING = (
-    "CONDA_PREFIX", "PIP_EDITABLE", "PIP_PREFIX", "PIP_PYTHON", "PIP_REQUIREMENT", "PIP_ROOT",
-    "PIP_TARGET", "PIP_USER", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE", "UV_PYTHON",
-    "UV_SYSTEM_PYTHON", "VIRTUAL_ENV",
-)  # fmt: skip
-
-INSTALLERS = ("pip", "uv")
+# The caller's variables that lead Python to packages outside of an environment.
+LEAKING = ("CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE", "VIRTUAL_ENV")
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What one framework's environment holds, as words for pip; `beside` is where relative paths
-    count from, `constraints` the pins of all that comes along, one a line."""
+    """What one framework's environment holds.
+
+    `wanted` are arguments of `uv pip install`, and relative paths in them start at `beside`.
+    `constraints` pins all other packages, one a line. `key` identifies the content and its
+    versions. `refusal` says why the environment must not be built, if so.
+    """
 
     framework: str
     wanted: tuple[str, ...]
     constraints: str
     beside: Path
-    key: str  # of what is in it, in which versions
-    refusal: str = ""  # why it must not be built
+    key: str
+    refusal: str = ""
 
     @property
     def folder(self) -> Path:
-        # A cache may be shared by machines on which the same has to be built otherwise.
+        # Machines that need different builds of the same packages may share one cache.
         place = content_hash([self.key, sysconfig.get_platform(), sys.base_prefix])
         return environments_folder() / f"{self.framework}-{place}"
 
@@ -59,11 +57,12 @@ def environments_folder() -> Path:
 
 
 def isolated(study: Configuration, name: str) -> bool:
+    """Whether the study builds an environment for this framework."""
     return study.isolate and name not in study.interpreters
 
 
 def interpreter(study: Configuration, name: str) -> str:
-    """The Python that a framework's workers run under; it need not be there yet."""
+    """The Python that runs a framework's workers. An isolated one may not exist yet."""
     if isolated(study, name):
         return str(environment(name).python)
     return study.interpreters.get(name, sys.executable)
@@ -74,30 +73,32 @@ def environment(name: str) -> Environment:
     description = framework(name)
     code = adapter_files(description)
     beside = code if code.is_dir() else code.parent
-    (wanted, refusal), pinned, text = by_name(description), "", ""
+    (wanted, refusal), pins, text = by_name(description), [], ""
     if description.requirements:
         file = beside / description.requirements
         (wanted, refusal), text = (("-r", str(file)), ""), read(file)
-        # NumPy is the study's own, so that a lock's has no say.
-        pinned = re.sub(r"(?im)^numpy\b.*\n?", "", read(file.with_suffix(".lock")))
+        pins = statements(read(file.with_suffix(".lock")))
+        # All workers use the study's own NumPy, whatever a lock says.
+        pins = [pin for pin in pins if not re.match(r"(?i)numpy\b", pin)]
     numpy = f"numpy=={version('numpy')}"
-    # A package's adapter is copied into the environment: an edited one has to be copied again.
+    # A package's adapter is copied into the environment, so an edit needs another environment.
     copied = "" if name in folders() else files_hash(code)
-    asked = statements(text) or list(wanted)
     return Environment(
         framework=name,
         wanted=(*wanted, numpy),
-        constraints="".join(f"{line}\n" for line in statements(pinned)),
+        constraints="".join(f"{pin}\n" for pin in pins),
         beside=beside,
-        key=content_hash([asked, statements(pinned), numpy, python_version(), copied]),
+        key=content_hash([statements(text) or list(wanted), pins, numpy, python_version(), copied]),
         refusal=refusal,
     )
 
 
 def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
-    """A package that offers a framework, from where it was installed, and the framework.
+    """What to install for a framework without a requirements file, or why nothing must be.
 
-    One that merely lies on a path is refused: what an index has under its name is another's.
+    A package that offers a framework comes from where it was installed, and the framework beside
+    it. A package that merely lies on a path is refused, because an index may hold somebody
+    else's package under its name.
     """
     entry = entry_points().get(description.name)
     own = entry.dist if entry else None
@@ -105,10 +106,10 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
     if description.name in folders() or own is None:
         return named, ""
     url = json.loads(own.read_text("direct_url.json") or "{}").get("url", "")  # PEP 610
-    if not url and (own.read_text("INSTALLER") or "").strip() not in INSTALLERS:
+    if not url and (own.read_text("INSTALLER") or "").strip() not in ("pip", "uv"):
         return (), (
-            f"{own.name} was not installed by {' or '.join(INSTALLERS)}, so it is not known where "
-            "it can be had: install it, or give its Framework a file of `requirements`"
+            f"{own.name} was not installed by pip or uv, so its source is unknown: install it, "
+            "or give its Framework a file of `requirements`"
         )
     itself = f"{own.name} @ {url}" if url else f"{own.name}=={own.version}"
     return (itself, *(name for name in named if name != own.name)), ""
@@ -121,17 +122,21 @@ def statements(text: str) -> list[str]:
 
 
 def read(file: Path) -> str:
-    """A file's text; "" where there is none, of which the installer will say more."""
+    """A file's text, or "" if it is missing; uv then names it in its error."""
     return file.read_text() if file.is_file() else ""
 
 
 def sealed(interpreter: str) -> dict[str, str]:
-    """The caller's environment variables for a worker under this interpreter: all of them, but
-    where it is that of an isolated environment, none that lead to packages from elsewhere."""
+    """The environment variables of a worker under this interpreter.
+
+    They are the caller's. An isolated environment's interpreter gets none that lead to packages
+    from elsewhere.
+    """
     return without_leaks() if ours(interpreter) else dict(os.environ)
 
 
 def ours(interpreter: str) -> bool:
+    """Whether an interpreter belongs to an environment that samestep builds."""
     return Path(interpreter).is_relative_to(environments_folder())
 
 

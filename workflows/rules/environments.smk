@@ -10,8 +10,7 @@ rule environment:
         key=lambda wildcards: environment(wildcards.framework).key,
         attempt=lambda wildcards: attempt(Folders(Path(HERE)), wildcards.framework),
         study=lambda wildcards: HERE,
-    # One that cannot be built is a row of the report: the command then succeeds, and the log has
-    # what the installer said.
+    # A failed build becomes a row of the report: the command succeeds, and uv's output is in the log.
     shell:
         "python -m workflows.environments.stage --study {params.study} --framework {wildcards.framework} "
         "--attempt {params.attempt}"

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workflows.certify.certificate import FAILED
-from workflows.environments.building import Built
-from workflows.environments.stage import UNBUILT
+from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlanError, load_study
