@@ -1,4 +1,5 @@
-"""A framework as seen from outside: its name, its variants, and where its adapter is."""
+"""How a framework is described: its name, its variants, and where its adapter is. Reading a
+description imports no framework."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Deviation:
-    """Something a variant is known not to compute as the workload says.
+    """A known difference between what a variant computes and what the workload says.
 
-    `component` is the optimiser that deviates (`optimiser.adam`): layers and losses must agree.
-    The certificate measures the
-    size, demands that it stays within `loss_within` (relative, over the first ten steps),
-    and demands full agreement once that part is replaced by plain SGD. Where `mistake` names
-    one of `frameworks.oracle.mistakes`, a miniature must train exactly as that one does.
+    `component` names the optimiser that deviates (`optimiser.adam`); layers and losses must agree.
+    The certificate measures the relative difference of the loss over the first ten steps. It must
+    stay within `loss_within`, and vanish if plain SGD replaces the optimiser. If `mistake` names
+    an entry of `frameworks.oracle.mistakes`, a small network must train exactly like that entry.
     """
 
     component: str
@@ -25,54 +25,61 @@ class Deviation:
 class Variant:
     """One way to write the workload in a framework.
 
-    `rebuilds`: building afresh costs about one step, so the harness may do it at every turn.
-    False where it traces or compiles; the harness then restores the weights instead.
+    `rebuilds`: building a trainer costs about one step, so the harness may rebuild it every turn.
+    False if building traces or compiles; the harness then restores the weights instead.
 
-    `trap`: what the variant falls into, in a few words for the figure's label. Such a variant
-    is named `trap-...`, is run only where a study lists it, has no obligation to agree, and
-    is only ever held against `beside`, a variant of the same framework that avoids it.
+    `pitfall`: the mistake or default that this variant shows, in a few words for a figure's
+    label. The variant's name begins with `trap-`, it runs only if a study lists it, and it need
+    not agree with the reference. It is compared only with `compared_with`, a variant of the same
+    framework that avoids the pitfall.
 
-    `environment`: set before the import, over the framework's own; such a variant never shares
-    a process with another that wants something else. `timed`: what its time has in it besides
-    a step, where that is not what all others are timed over, for the report to say.
+    `environment`: variables set before the import, over those of the framework. Variants with
+    different variables never share a process.
+
+    `timed`: what the variant's time covers, if that is more than transfer and step. The report
+    says so.
     """
 
     summary: str
     rebuilds: bool = True
     deviations: tuple[Deviation, ...] = ()
-    trap: str = ""
-    beside: str = "default"
+    pitfall: str = ""
+    compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
 
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework as seen from outside; nothing here needs it installed."""
+    """A framework's description; nothing here needs the framework to be installed."""
 
     name: str
     title: str
-    distributions: tuple[str, ...]  # any of them, as pip names it, means installed
+    distributions: tuple[str, ...]  # pip's names; one of them installed is enough
     install: str
     adapter: str  # "module:Class"
     variants: Mapping[str, Variant]
     devices: tuple[str, ...] = ("cpu", "gpu")
-    companions: tuple[str, ...] = ()  # more distributions whose versions belong on record
+    companions: tuple[str, ...] = ()  # more distributions whose versions are recorded
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
-    # Without float64, which `Adapter.__init__` then refuses as Unavailable, a certificate
-    # holds in float32 only, and says so.
+    # Without float64, `Adapter.__init__` raises Unavailable for it, and certificates hold in
+    # float32 only and say so.
     precisions: tuple[str, ...] = ("float32", "float64")
-    # For `isolate: true`: a file of all that has to be installed, beside the adapter's module, with
-    # the versions of everything in a .lock of the same name. "": the package itself and the first
-    # of `distributions`, by name.
+    # For `isolate: true`: a requirements file beside the adapter's module, with a .lock of the
+    # same name that pins every version. "": install the adapter's package and the first of
+    # `distributions` by name.
     requirements: str = ""
 
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():
-            if bool(variant.trap) != name.startswith("trap-"):
-                raise ValueError(f"{self.name}: variant {name!r}: traps are named trap-..., all")
-            if variant.trap and self.variants.get(variant.beside, variant).trap:
+            if bool(variant.pitfall) != name.startswith("trap-"):
                 raise ValueError(
-                    f"{self.name}: variant {name!r} is beside {variant.beside!r}, which is "
-                    "no variant without a trap"
+                    f"{self.name}: variant {name!r}: a name begins with trap- if and only if the "
+                    "variant is a pitfall"
+                )
+            other = variant.compared_with
+            if variant.pitfall and self.variants.get(other, variant).pitfall:
+                raise ValueError(
+                    f"{self.name}: variant {name!r} is compared with {other!r}, which is missing "
+                    "or a pitfall itself"
                 )

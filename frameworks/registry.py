@@ -53,9 +53,9 @@ def framework(name: str) -> Framework:
     return offered
 
 
-def trapped(contender: Any) -> bool:
-    """Whether its variant falls into a trap; `contender` has a `framework` and a `variant`."""
-    return bool(framework(contender.framework).variants[contender.variant].trap)
+def is_pitfall(contender: Any) -> bool:
+    """Whether the contender's variant is a pitfall; a contender has a framework and a variant."""
+    return bool(framework(contender.framework).variants[contender.variant].pitfall)
 
 
 def environment(contender: Any) -> dict[str, str]:

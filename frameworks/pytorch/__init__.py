@@ -14,26 +14,28 @@ FRAMEWORK = Framework(
         "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),
         "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
         "trap-weights": Variant(
-            "default, from weights that PyTorch draws", trap="PyTorch's own initial weights"
+            "default, from weights that PyTorch draws", pitfall="PyTorch's own initial weights"
         ),
         "trap-input-gradients": Variant(
-            "default, on inputs that require a gradient", trap="gradients of the input computed"
+            "default, on inputs that require a gradient", pitfall="gradients of the input computed"
         ),
         "trap-pooled-first": Variant(
-            "default, each ReLU behind the max-pooling", trap="ReLU after the pooling"
+            "default, each ReLU behind the max-pooling", pitfall="ReLU after the pooling"
         ),
-        "trap-summed-loss": Variant("default, reduction='sum'", trap="loss summed, not averaged"),
+        "trap-summed-loss": Variant(
+            "default, reduction='sum'", pitfall="loss summed, not averaged"
+        ),
         "trap-double-softmax": Variant(
-            "default, softmax before CrossEntropyLoss", trap="softmax before the loss, too"
+            "default, softmax before CrossEntropyLoss", pitfall="softmax before the loss, too"
         ),
         "trap-denormals": Variant(
-            "default, torch.set_flush_denormal(True)", trap="denormals flushed"
+            "default, torch.set_flush_denormal(True)", pitfall="denormals flushed"
         ),
-        "trap-tf32": Variant("default, cudnn.allow_tf32", trap="PyTorch's own TF32 settings"),
-        "trap-autotune": Variant("default, cudnn.benchmark", trap="cuDNN autotune on"),
-        "trap-unsynchronised": Variant("default, never waited for", trap="no synchronise"),
+        "trap-tf32": Variant("default, cudnn.allow_tf32", pitfall="PyTorch's own TF32 settings"),
+        "trap-autotune": Variant("default, cudnn.benchmark", pitfall="cuDNN autotune on"),
+        "trap-unsynchronised": Variant("default, never waited for", pitfall="no synchronise"),
         "trap-compiled": Variant(
-            "default, torch.compile", rebuilds=False, trap="compiled (torch.compile)"
+            "default, torch.compile", rebuilds=False, pitfall="compiled (torch.compile)"
         ),
     },
 )

@@ -9,7 +9,7 @@ from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 # PyTorchTrainer itself trains the others, and refuses unknown names.
-TRAINERS: dict[str, type[PyTorchTrainer]] = {"compile": Compiled, **pitfalls.TRAPS}
+TRAINERS: dict[str, type[PyTorchTrainer]] = {"compile": Compiled, **pitfalls.PITFALLS}
 
 
 class PyTorchAdapter(Adapter):

@@ -16,14 +16,14 @@ from frameworks.workloads.pooling import pooled_first
 SEED = 20161
 
 
-class Trap(PyTorchTrainer):
+class Pitfall(PyTorchTrainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
         super().__init__(workload, weights, conditions, "default")
 
 
-class OwnWeights(Trap):
+class OwnWeights(Pitfall):
     """Every layer's `reset_parameters`, after a fixed seed: weights and biases from
     U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers."""
 
@@ -39,13 +39,13 @@ class OwnWeights(Trap):
         super().restart(self._own)
 
 
-class InputGradients(Trap):
+class InputGradients(Pitfall):
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         x, y = super().put(inputs, targets)
         return x.requires_grad_(), y
 
 
-class PooledFirst(Trap):
+class PooledFirst(Pitfall):
     def __init__(self, workload: Workload, *others: Any) -> None:
         swapped = pooled_first(workload)
         if swapped == workload:
@@ -53,7 +53,7 @@ class PooledFirst(Trap):
         super().__init__(swapped, *others)
 
 
-class Summed(Trap):
+class Summed(Pitfall):
     """The loss is summed and so are the gradients; what is told is the mean, to show what
     that does to the training and not to the unit."""
 
@@ -67,7 +67,7 @@ class Summed(Trap):
         return super().loss() / self._terms
 
 
-class DoubleSoftmax(Trap):
+class DoubleSoftmax(Pitfall):
     def __init__(self, workload: Workload, *others: Any) -> None:
         if workload.loss != "sparse_cross_entropy":
             raise Unavailable(f"does not apply to {workload.name}: its loss takes no logits")
@@ -80,7 +80,7 @@ class AfterSoftmax(nn.CrossEntropyLoss):
         return super().forward(input.softmax(1), target)
 
 
-class FlushedDenormals(Trap):
+class FlushedDenormals(Pitfall):
     """What TensorFlow does on processors."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
@@ -91,7 +91,7 @@ class FlushedDenormals(Trap):
             raise Unavailable("this processor cannot flush denormals")
 
 
-class OwnTF32(Trap):
+class OwnTF32(Pitfall):
     """Convolutions in TF32, matrix products not."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
@@ -101,14 +101,14 @@ class OwnTF32(Trap):
         torch.backends.cudnn.allow_tf32 = True
 
 
-class Autotuned(Trap):
+class Autotuned(Pitfall):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("cuDNN")
         super().__init__(workload, weights, conditions, "")
         torch.backends.cudnn.benchmark = True
 
 
-class Unsynchronised(Trap):
+class Unsynchronised(Pitfall):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("returning before the work is done")
         super().__init__(workload, weights, conditions, "")
@@ -118,13 +118,13 @@ class Unsynchronised(Trap):
 
 
 def forget(conditions: Conditions) -> None:
-    """Undo what a trap's trainer has set for the whole process; another may follow it."""
+    """Undo what a pitfall's trainer has set for the whole process, before another is built."""
     torch.set_flush_denormal(False)
     torch.backends.cuda.matmul.allow_tf32 = conditions.tf32
     torch.backends.cudnn.allow_tf32 = conditions.tf32
 
 
-TRAPS: dict[str, type[PyTorchTrainer]] = {
+PITFALLS: dict[str, type[PyTorchTrainer]] = {
     "trap-weights": OwnWeights,
     "trap-input-gradients": InputGradients,
     "trap-pooled-first": PooledFirst,

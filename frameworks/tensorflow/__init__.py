@@ -38,8 +38,8 @@ FRAMEWORK = Framework(
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
         "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
         **{
-            f"trap-{name}": Variant(summary, rebuilds=False, trap=trap)
-            for name, summary, trap in (
+            f"trap-{name}": Variant(summary, rebuilds=False, pitfall=pitfall)
+            for name, summary, pitfall in (
                 ("weights", "default, from weights that Keras draws", "Keras' own initial weights"),
                 ("epsilon", "default, Keras' epsilon", "Keras' own Adam epsilon, 1e-7"),
                 (

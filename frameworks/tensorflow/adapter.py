@@ -10,7 +10,7 @@ from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
 # TensorFlowTrainer itself trains the others, and refuses unknown names.
-TRAINERS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA, **pitfalls.TRAPS}
+TRAINERS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA, **pitfalls.PITFALLS}
 
 
 class TensorFlowAdapter(Adapter):

@@ -17,14 +17,14 @@ from frameworks.workloads.pooling import pooled_first
 SEED = 20161
 
 
-class Trap(TensorFlowTrainer):
+class Pitfall(TensorFlowTrainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
         super().__init__(workload, weights, conditions, "default")
 
 
-class OwnWeights(Trap):
+class OwnWeights(Pitfall):
     """Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of zero."""
 
     def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
@@ -40,13 +40,13 @@ class OwnWeights(Trap):
         super().restart(self._own)
 
 
-class OwnEpsilon(Trap):
+class OwnEpsilon(Pitfall):
     def __init__(self, workload: Workload, *others: Any) -> None:
         own = replace(adam(workload), epsilon=tf.keras.optimizers.Adam().epsilon)
         super().__init__(replace(workload, optimiser=own), *others)
 
 
-class PythonFloats(Trap):
+class PythonFloats(Pitfall):
     """Betas and epsilon as Python's floats, which Keras casts to float32 on the way, and a
     learning rate in Keras' global float type. No difference where the weights are float32."""
 
@@ -59,7 +59,7 @@ class PythonFloats(Trap):
         self._train_step = train_step(self._network, loss, self._optimiser)
 
 
-class Probabilities(Trap):
+class Probabilities(Pitfall):
     """Keras takes outputs for probabilities unless told that they are logits."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
@@ -70,7 +70,7 @@ class Probabilities(Trap):
         self._train_step = train_step(self._network, loss, self._optimiser)
 
 
-class PooledFirst(Trap):
+class PooledFirst(Pitfall):
     def __init__(self, workload: Workload, *others: Any) -> None:
         swapped = pooled_first(workload)
         if swapped == workload:
@@ -78,7 +78,7 @@ class PooledFirst(Trap):
         super().__init__(swapped, *others)
 
 
-class InputGradients(Trap):
+class InputGradients(Pitfall):
     """Watched, asked for and returned, as tf.function leaves out what nobody gets."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
@@ -101,14 +101,14 @@ class InputGradients(Trap):
         self._loss, self.asked = self._train_step(*batch)
 
 
-class OwnTF32(Trap):
+class OwnTF32(Pitfall):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("TF32")
         super().__init__(workload, weights, conditions, "")
         tf.config.experimental.enable_tensor_float_32_execution(True)
 
 
-class Unsynchronised(Trap):
+class Unsynchronised(Pitfall):
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("returning before the work is done")
         super().__init__(workload, weights, conditions, "")
@@ -125,11 +125,11 @@ def adam(workload: Workload) -> Adam:
 
 
 def forget(conditions: Conditions) -> None:
-    """Undo what a trap's trainer has set for the whole process; another may follow it."""
+    """Undo what a pitfall's trainer has set for the whole process, before another is built."""
     tf.config.experimental.enable_tensor_float_32_execution(conditions.tf32)
 
 
-TRAPS: dict[str, type[TensorFlowTrainer]] = {
+PITFALLS: dict[str, type[TensorFlowTrainer]] = {
     "trap-weights": OwnWeights,
     "trap-epsilon": OwnEpsilon,
     "trap-python-floats": PythonFloats,

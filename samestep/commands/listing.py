@@ -29,7 +29,7 @@ class Seen:
     versions: dict[str, str] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
     variants: dict[str, str] = field(default_factory=dict)
-    traps: dict[str, str] = field(default_factory=dict)
+    pitfalls: dict[str, str] = field(default_factory=dict)
     problem: str = ""
     probed: dict[str, str] = field(default_factory=dict)
 
@@ -68,8 +68,8 @@ def seen(name: str, probe: bool) -> Seen:
         description.title,
         versions,
         description.devices,
-        {key: variant.summary for key, variant in every if not variant.trap},
-        {key: variant.trap for key, variant in every if variant.trap},
+        {key: variant.summary for key, variant in every if not variant.pitfall},
+        {key: variant.pitfall for key, variant in every if variant.pitfall},
         missing,
         {d: opened(name, d) for d in description.devices} if probe and versions else {},
     )
@@ -125,6 +125,6 @@ def devices(one: Seen) -> str:
 
 def variants(one: Seen) -> str:
     lines = [f"{name}: {escape(summary)}" for name, summary in one.variants.items()]
-    many = len(one.traps)
-    traps = [f"[dim]and {many} trap{'s' * (many > 1)}: --json has them[/]"] if many else []
-    return "\n".join(lines + traps)
+    many = len(one.pitfalls)
+    more = [f"[dim]and {many} pitfall{'s' * (many > 1)}: --json lists them[/]"] if many else []
+    return "\n".join(lines + more)

@@ -61,7 +61,7 @@ def test_none_is_forgotten() -> None:
         (name, variant)
         for name in ("pytorch", "tensorflow")
         for variant, one in framework(name).variants.items()
-        if one.trap
+        if one.pitfall
     }
     assert known == {*OFF, *SAME, *GPU_ONLY, COMPILED}
 

@@ -1,4 +1,4 @@
-"""Variants with a trap: asked for by name, held against their neighbour, and never required
+"""Pitfalls: asked for by name, compared with another variant, and never required
 to apply to a workload."""
 
 import pytest
@@ -66,17 +66,17 @@ def test_records_say_what_each_falls_into(trapped):
 def test_a_trap_alone_is_refused_before_any_time_is_spent(abacus, small, contenders, where):
     with pytest.raises(ConfigurationError) as refused:
         parse({**small, "contenders": contenders})
-    assert "trap-epsilon is held against its 'default'" in str(refused.value)
+    assert "trap-epsilon is compared with its 'default'" in str(refused.value)
     assert where in str(refused.value) and "add it" in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "variants",
     [
-        {"default": Variant("right"), "odd": Variant("wrong", trap="something")},
+        {"default": Variant("right"), "odd": Variant("wrong", pitfall="something")},
         {"default": Variant("right"), "trap-odd": Variant("wrong")},
-        {"default": Variant("right"), "trap-odd": Variant("", trap="it", beside="tuned")},
-        {"trap-odd": Variant("", trap="it", beside="trap-odd")},
+        {"default": Variant("right"), "trap-odd": Variant("", pitfall="it", compared_with="tuned")},
+        {"trap-odd": Variant("", pitfall="it", compared_with="trap-odd")},
     ],
 )
 def test_names_tell_traps_and_each_has_a_neighbour_without(variants):

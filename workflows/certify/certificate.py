@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from frameworks.contract import Deviation, Setting, Unavailable
-from frameworks.registry import framework, trapped
+from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
@@ -47,7 +47,7 @@ class Examination:
     ) -> None:
         self.tracing, self.contender, self.reference, self.say = tracing, contender, reference, say
         self.asked = tracing.study.certificate
-        self.trap = trapped(contender)  # all that is wanted of one is how far it leads
+        self.pitfall = is_pitfall(contender)  # its certificate only says how far it deviates
         self.deviations = declared(contender, tracing.workload.optimiser.kind)
         self.result = CertificateRow(
             **contender.parts(),
@@ -80,19 +80,19 @@ class Examination:
 
     def compare(self, scratch: Path) -> None:
         file = scratch / "trace.npz"
-        if "float64" not in framework(self.contender.framework).precisions and not self.trap:
+        if "float64" not in framework(self.contender.framework).precisions and not self.pitfall:
             return self.single(file)
         with self.tracing.process(self.contender) as worker:
             self.own_optimiser(worker, file)
-            if not self.trap:
+            if not self.pitfall:
                 self.gradients(worker, file)
-        if not self.trap:
+        if not self.pitfall:
             if self.contender.threads == self.tracing.fewest(self.contender):
                 self.other_optimisers(scratch)
             with self.tracing.process(self.contender, "float32") as worker:
                 self.as_timed(worker, file)
         judge(self.result, self.asked, self.deviations)
-        if not self.trap:
+        if not self.pitfall:
             self.record_run(scratch)
         return None
 
@@ -112,7 +112,7 @@ class Examination:
 
     def own_optimiser(self, worker: WorkerProcess, file: Path) -> None:
         """The workload itself, long and at full size, with plain SGD where it deviates."""
-        names = ["long"] if self.trap else ["long", "full"]
+        names = ["long"] if self.pitfall else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
         for name in names:
             if name in self.tracing.parts:

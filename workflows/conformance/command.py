@@ -70,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def require_variant(description: Framework, variant: str) -> None:
     """Raises ValueError unless there is one of that name, to which the rules apply."""
-    able = [name for name, own in description.variants.items() if not own.trap]
+    able = [name for name, own in description.variants.items() if not own.pitfall]
     if variant not in description.variants:
         raise ValueError(
             f"{description.name} has no variant {variant!r} (it has {', '.join(able)})"
         )
     if variant not in able:
-        raise ValueError(f"{description.name}: {variant!r} is a trap, bound by no rule")
+        raise ValueError(f"{description.name}: {variant!r} is a pitfall, to which no rule applies")
 
 
 def show(outcomes: list[Outcome]) -> None:

@@ -25,7 +25,7 @@ from workflows.conformance.subject import TIMEOUT_S, Subject
 
 
 class Conformance:
-    """`variants`: all without a trap, unless given. `workloads`: those to be certified, as in a
+    """`variants`: all but pitfalls, unless given. `workloads`: those to be certified, as in a
     study's configuration; all of the catalogue, unless given. `known`: reasons by rule, or by
     variant and rule."""
 
@@ -42,7 +42,7 @@ class Conformance:
         if "rule" not in metafunc.fixturenames:
             return
         described = framework(self.framework)
-        able = [name for name, own in described.variants.items() if not own.trap]
+        able = [name for name, own in described.variants.items() if not own.pitfall]
         pairs = [(variant, rule) for variant in self.variants or able for rule in RULES]
         metafunc.parametrize(
             ("variant", "rule"), pairs, ids=[f"{variant}-{rule}" for variant, rule in pairs]

@@ -235,12 +235,12 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
-        self.traps_have_company()
+        self.require_compared_variants()
         return self
 
-    def traps_have_company(self) -> None:
-        """A variant with a trap is held against another of the same framework, which must be
-        in the study under the same conditions."""
+    def require_compared_variants(self) -> None:
+        """Raise ValueError if a pitfall is in the study without the variant it is compared with,
+        under the same conditions."""
         conditions = {
             (entry.framework, variant, device, threads)
             for entry in self.contenders
@@ -251,9 +251,10 @@ class Configuration(Section):
         variants = {name: framework(name).variants for name, *_ in conditions}
         for name, variant, device, threads in sorted(conditions, key=str):
             found = variants[name][variant]
-            if found.trap and (name, found.beside, device, threads) not in conditions:
+            other = found.compared_with
+            if found.pitfall and (name, other, device, threads) not in conditions:
                 raise ValueError(
-                    f"contenders: {name}'s {variant} is held against its {found.beside!r} on "
+                    f"contenders: {name}'s {variant} is compared with its {other!r} on "
                     f"{device} with threads {threads}, which is not in the study: add it to the "
                     f"variants of {name}"
                 )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from frameworks.registry import framework, own_environment, trapped
+from frameworks.registry import framework, is_pitfall, own_environment
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import CONCLUDING, Configuration
@@ -103,7 +103,7 @@ class Plan(Record):
                 c.threads,
             ),
         )
-        found = next((contender for contender in ranked if not trapped(contender)), None)
+        found = next((contender for contender in ranked if not is_pitfall(contender)), None)
         if not found:
             reasons = "\n  ".join(f"{c.name}: {c.missing}" for c in self.contenders)
             raise PlanError(f"no contender can run here:\n  {reasons}")
@@ -142,7 +142,7 @@ def controls(
     """The controls of those that can run here, or of one of them: of the reference framework
     and the configured variant if possible, on the processor, with the fewest threads."""
     asked = study.controls
-    able = [contender for contender in planned if not (contender.missing or trapped(contender))]
+    able = [contender for contender in planned if not (contender.missing or is_pitfall(contender))]
     if not asked or not able:
         return
     if asked.of == "reference":

@@ -88,9 +88,9 @@ def traps(study: Configuration) -> list[PitfallRow]:
     asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
     found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
     return [
-        PitfallRow(framework=name, variant=variant, trap=one.trap, beside=one.beside)
+        PitfallRow(framework=name, variant=variant, trap=one.pitfall, beside=one.compared_with)
         for name, variant, one in found
-        if one.trap
+        if one.pitfall
     ]
 
 

@@ -37,8 +37,8 @@ FRAMEWORK = Framework(
         "mislabelled": deviates("the same, misnamed", "as Keras has it", 1e-3, "adam-of-keras"),
         "understated": deviates("epsilon, declared far too small", "epsilon is 1e-4", 1e-9),
         "disguised": deviates("a wrong loss behind it", "beta1 is rounded to float32", 1.0),
-        "trap-epsilon": Variant("another epsilon", trap="a larger epsilon"),
-        "trap-pooling": Variant("about images only", trap="pooling the wrong way"),
+        "trap-epsilon": Variant("another epsilon", pitfall="a larger epsilon"),
+        "trap-pooling": Variant("about images only", pitfall="pooling the wrong way"),
     },
 )
 
