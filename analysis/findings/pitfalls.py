@@ -22,7 +22,7 @@ from analysis.findings.comparisons import (
 from analysis.findings.fairness.certificates import Certificates
 from analysis.format import percent, scientific
 from analysis.stats.inference import Verdict
-from workflows.records.distance import relative
+from frameworks.workloads.distance import relative
 
 STEPS = (1, 10, 100)  # at which the loss is told
 SAME = 1e-12  # relative; what certificates demand of everybody without a trap

@@ -9,13 +9,13 @@ from typing import Any
 from analysis.data.loading import load
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
-from workflows.planning.configuration import CONCLUDING
 from workflows.records.storage import RecordError
 
-# Keys in which repeats may differ; margin and confidence decide verdicts, so they may not.
-FREE = CONCLUDING - {"margin", "confidence"} | {
-    "study", "seed", "certificate", "interpreters", "isolate", "mnist.folder", "contest.timeout_s",
-}  # fmt: skip
+# Keys in which repeats may differ beside those that only change conclusions, and those of the
+# latter in which they may not, because they decide what is compared and every verdict.
+FREE = {"study", "seed", "certificate", "interpreters", "isolate", "mnist.folder",
+        "contest.timeout_s"}  # fmt: skip
+DECISIVE = {"margin", "confidence", "smoke", "controls.alone"}
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,10 @@ def differences(one: Machine, other: Machine) -> Iterator[str]:
     for field in ("reference", "smoke", "margin", "confidence"):
         yield from told(field, getattr(one.study, field), getattr(other.study, field))
     sides = [flattened(machine.study.configuration) for machine in (one, other)]
+    concluding = {*one.study.concluding} & {*other.study.concluding}
+    free = FREE | concluding - DECISIVE
     for key in sorted(sides[0].keys() | sides[1].keys()):
-        if key not in FREE and key.partition(".")[0] not in FREE:
+        if key not in free and key.partition(".")[0] not in free:
             yield from told(key, *(side.get(key) for side in sides))
     for what in (workloads, contenders, datasets):
         mine, theirs = what(one), what(other)

@@ -26,11 +26,11 @@ from frameworks.contract import Trainer
 from frameworks.oracle import TruthTrainer
 from frameworks.registry import framework, names
 from frameworks.workloads import Workload, initial_weights, load, to_dict
+from frameworks.workloads.distance import relative
 from frameworks.workloads.layers import Conv2D, Dense
 from frameworks.workloads.optimisers import SGD
 from tests.adapters.random_networks import workloads
 from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
-from workflows.records.distance import relative
 from workflows.records.schema import NOOP
 
 STEPS = 4

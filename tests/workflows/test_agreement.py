@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
+from frameworks.workloads.distance import relative
 from workflows.certify.judge import Uncanonical, compare, judge, judge_other
 from workflows.certify.tracing import Trace
 from workflows.planning.configuration import CertificateEntry
-from workflows.records.distance import relative
 from workflows.records.schema import CertificateRow, Measured
 
 ASKED = CertificateEntry()

@@ -1,12 +1,13 @@
 import ast
 import sys
+from typing import Annotated
 
 import pytest
 
 from tests.conftest import ROOT
 from workflows.planning import provenance as keys
 from workflows.planning.configfiles import parse
-from workflows.planning.configuration import CONCLUDING
+from workflows.planning.configuration import Configuration, Scope
 
 # Imported by what measures, and of no influence on what is measured.
 HARMLESS = ("analysis", "workflows.machine", "workflows.planning", "workflows.progress",
@@ -45,33 +46,80 @@ def changed(small, key, **changes):
     return key(parse({**small, **changes}))
 
 
-CONCLUDING_ONLY = [
-    {"replicates": 9}, {"margin": 0.1}, {"confidence": 0.9}, {"title": "other"},
-    {"precision": 0.01}, {"budget_minutes": 45},
-]  # fmt: skip
+# Another value of every key, from that in BASE.
+BASE = {"contest": {"warmup": 2, "rounds": 4, "turn": 4}, "controls": {}, "mnist": {},
+        "workloads": {"mlp": {"features": 20, "samples": 400}, "mnist-cnn": {}}}  # fmt: skip
+OTHER = {
+    "study": "other", "title": "other", "smoke": True, "seed": 2, "replicates": 9,
+    "reference": "pytorch", "contenders": [{"framework": "abacus"}], "devices": ["cpu", "gpu"],
+    "threads": [2], "tf32": True, "workloads": {"mlp": {"features": 30}}, "mnist.split": "test",
+    "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5, "contest.settle": 1,
+    "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
+    "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "harness": True,
+    "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "precision": 0.01,
+    "budget_minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
+}  # fmt: skip
 
 
-def test_what_is_concluded_repeats_nothing_that_comes_before(small, abacus):
-    assert {key for one in CONCLUDING_ONLY for key in one} == CONCLUDING
-    for key in (
-        lambda study: keys.certificate_key(study, "mlp", "abacus"),
-        lambda study: keys.dataset_key(study, "mlp"),
-        lambda study: keys.probe_key(study, "abacus"),
-    ):
-        assert {changed(small, key, **same) for same in CONCLUDING_ONLY} == {changed(small, key)}
+def with_key(values, path, value):
+    section, _, key = path.rpartition(".")
+    changed = {**values.get(section, {}), key: value} if section else value
+    return {**values, section or key: changed}
 
 
-def test_what_is_concluded_is_not_in_a_contests_key(small, abacus):
-    def key(study):
-        return keys.contest_key(study, "mlp")
+def every_key(study):
+    """The keys of all that is measured, certified, prepared and detected."""
+    return {
+        "contests": [keys.contest_key(study, "mlp")],
+        "certificates": [keys.certificate_key(study, "mlp", "abacus")],
+        "others": [
+            *(keys.dataset_key(study, name) for name in study.workloads),
+            keys.probe_key(study, "abacus"),
+        ],
+    }
 
-    base = changed(small, key)
-    for same in CONCLUDING_ONLY:
-        assert changed(small, key, **same) == base
+
+def test_another_value_of_every_key_is_tried():
+    for path, _ in Configuration.scopes():
+        assert any(f"{other}.".startswith(f"{path}.") for other in OTHER), path
+
+
+@pytest.mark.parametrize("path", OTHER)
+def test_a_key_changes_the_results_of_its_scope_and_no_others(path, small, abacus):
+    both = [{"framework": "abacus"}, {"framework": "pytorch"}]
+    base = {**small, **BASE, "contenders": both}
+    before = every_key(parse(base))
+    after = every_key(parse(with_key(base, path, OTHER[path])))
+    scopes = dict(Configuration.scopes())
+    scope = scopes.get(path, scopes.get(path.split(".")[0]))
+    if scope is Scope.CONCLUSIONS:
+        assert after == before
+    elif scope is Scope.CERTIFICATES:
+        assert after["certificates"] != before["certificates"]
+        assert after["contests"] == before["contests"] and after["others"] == before["others"]
+    elif scope is Scope.RESOLVED:
+        assert after != before
+    else:
+        assert after["contests"] != before["contests"]
+
+
+def test_a_new_key_is_in_the_key_of_contests_unless_it_is_marked(small, abacus):
+    class Extended(Configuration):
+        measured_with: int = 1
+        shown_with: Annotated[int, Scope.CONCLUSIONS] = 1
+
+    def key(**changes):
+        return keys.contest_key(Extended.model_validate({**small, **changes}), "mlp")
+
+    assert key(measured_with=2) != key()
+    assert key(shown_with=2) == key()
+
+
+def test_whether_a_contender_is_required_is_not_in_a_contests_key(small, abacus):
     required = [{"framework": "abacus", "required": True}]
-    assert changed(small, key, contenders=required) == base
-    for other in ({"seed": 2}, {"tf32": True}, {"contest": {"rounds": 5}}, {"threads": [2]}):
-        assert changed(small, key, **other) != base
+    contests = [keys.contest_key(parse({**small, **c}), "mlp")
+                for c in ({}, {"contenders": required})]  # fmt: skip
+    assert contests[0] == contests[1]
 
 
 def test_how_the_interpreter_is_spelt_matters_only_where_it_is_configured(

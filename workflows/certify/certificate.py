@@ -10,6 +10,7 @@ import numpy as np
 from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
+from frameworks.workloads.distance import relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
 from workflows.certify.judge import (
@@ -27,7 +28,6 @@ from workflows.certify.judge import (
 from workflows.certify.runs import PROVEN, others, timed_part
 from workflows.certify.tracing import Reference, Trace, Tracing, arrays
 from workflows.planning.plan import PlannedContender
-from workflows.records.distance import relative
 from workflows.records.schema import CertificateRow, OptimiserRow
 from workflows.worker.process import WorkerDied, WorkerProcess
 

@@ -5,9 +5,9 @@ import numpy as np
 from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights
+from frameworks.workloads.distance import relative
 from workflows.certify.tracing import Trace
 from workflows.planning.configuration import CertificateEntry
-from workflows.records.distance import relative
 from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
 
 # Chaos takes over later, so a declared deviation is bounded over the first steps only.

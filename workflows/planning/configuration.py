@@ -2,7 +2,9 @@
 
 import os
 import re
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from enum import Enum
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -12,10 +14,14 @@ from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
 from workflows.records.schema import NOOP
 
-# Keys about what is concluded: the numbers of a contest do not depend on them.
-CONCLUDING = frozenset(
-    {"title", "replicates", "margin", "confidence", "precision", "budget_minutes"}
-)
+
+class Scope(Enum):
+    """What a key changes. A key without a scope changes what a contest measures."""
+
+    CONCLUSIONS = "conclusions"  # drawn from measurements that stay the same
+    CERTIFICATES = "certificates"
+    RESOLVED = "resolved"  # the keys of results hold what this one leads to on this machine
+
 
 Device = Literal["cpu", "gpu"]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
@@ -39,7 +45,34 @@ def known_optimiser(kind: str) -> str:
 
 
 class Section(BaseModel):
+    """Keys of a configuration, each marked with its scope if it does not change measurements."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def scopes(cls, prefix: str = "") -> Iterator[tuple[str, Scope | None]]:
+        """Every key with its scope; those of a nested section with their path, as in
+        `controls.alone`, unless the section as a whole has a scope."""
+        for name, field in cls.model_fields.items():
+            scope = next((mark for mark in field.metadata if isinstance(mark, Scope)), None)
+            own = [part for part in (field.annotation, *get_args(field.annotation))
+                   if isinstance(part, type) and issubclass(part, Section)]  # fmt: skip
+            if scope or not own:
+                yield prefix + name, scope
+            for section in own if scope is None else []:
+                yield from section.scopes(f"{prefix}{name}.")
+
+    def measured(self, *without: Scope) -> dict[str, Any]:
+        """The values as JSON has them, but for the keys in one of the scopes."""
+        values = self.model_dump(mode="json")
+        for path, scope in self.scopes():
+            *sections, key = path.split(".")
+            place: Any = values
+            for section in sections:
+                place = place and place[section]
+            if place and scope in without:
+                del place[key]
+        return values
 
 
 class ContenderEntry(Section):
@@ -147,7 +180,7 @@ class ControlsEntry(Section):
         0.10,
         0.25,
     ]
-    alone: bool = False
+    alone: Annotated[bool, Scope.CONCLUSIONS] = False
 
     @model_validator(mode="after")
     def some(self) -> Self:
@@ -168,32 +201,36 @@ class ControlsEntry(Section):
 class Configuration(Section):
     """A whole study."""
 
-    study: str = Field(pattern=NAME, max_length=60)
-    title: str = "The same training step, timed in every framework"
-    smoke: bool = False
+    study: Annotated[str, Scope.CONCLUSIONS] = Field(pattern=NAME, max_length=60)
+    title: Annotated[str, Scope.CONCLUSIONS] = "The same training step, timed in every framework"
+    smoke: Annotated[bool, Scope.CONCLUSIONS] = False
     seed: int = Field(default=1, ge=0, lt=2**32)
-    replicates: int = Field(ge=1, le=1000)
+    replicates: Annotated[int, Scope.CONCLUSIONS] = Field(ge=1, le=1000)
     reference: str
-    contenders: list[ContenderEntry] = Field(min_length=1)
-    devices: Annotated[list[Device], AfterValidator(without_repeats)] = Field(
+    contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(min_length=1)
+    devices: Annotated[list[Device], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=["cpu", "gpu"], min_length=1
     )
-    threads: Annotated[list[Threads], AfterValidator(without_repeats)] = Field(
+    threads: Annotated[list[Threads], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=[1, "all"], min_length=1
     )
     tf32: bool = False
-    workloads: dict[str, dict[str, Any] | None] = Field(min_length=1)  # `false` leaves one out
-    mnist: MnistEntry = MnistEntry()
+    workloads: Annotated[dict[str, dict[str, Any] | None], Scope.RESOLVED] = Field(
+        min_length=1  # `false` leaves one out
+    )
+    mnist: Annotated[MnistEntry, Scope.RESOLVED] = MnistEntry()
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
     harness: bool = True  # a framework that computes nothing takes turns, too
-    certificate: CertificateEntry = CertificateEntry()
-    margin: float = Field(default=0.03, gt=0, lt=1)
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    precision: float = Field(default=0.03, gt=0, lt=1)
-    budget_minutes: float | None = Field(default=None, gt=0)
-    interpreters: dict[str, Annotated[str, AfterValidator(os.path.expanduser)]] = {}
-    isolate: bool = Field(
+    certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
+    margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
+    confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
+    precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
+    budget_minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
+    interpreters: Annotated[
+        dict[str, Annotated[str, AfterValidator(os.path.expanduser)]], Scope.RESOLVED
+    ] = {}
+    isolate: Annotated[bool, Scope.RESOLVED] = Field(
         default=False,
         description="Build a virtual environment for each framework that has no interpreter in "
         "`interpreters`, from its requirements and lock, and run it there.",

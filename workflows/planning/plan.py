@@ -12,7 +12,7 @@ from typing import Any
 from frameworks.registry import framework, is_pitfall, own_environment
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
-from workflows.planning.configuration import CONCLUDING, Configuration
+from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.isolated import interpreter
 from workflows.records.folders import Folders
 from workflows.records.schema import NOOP, Entrant, Record
@@ -72,10 +72,7 @@ class Plan(Record):
     @property
     def measuring(self) -> dict[str, Any]:
         """The configuration as far as it can change what a contest measures."""
-        found = {key: v for key, v in self.configuration.items() if key not in CONCLUDING}
-        if found.get("controls"):  # whether others are compared is a matter of the report
-            found["controls"] = {k: v for k, v in found["controls"].items() if k != "alone"}
-        return found
+        return self.study.measured(Scope.CONCLUSIONS, Scope.CERTIFICATES)
 
     @property
     def entrants(self) -> list[PlannedContender]:

@@ -18,14 +18,15 @@ from frameworks.registry import folders, framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.planning.code import ROOT, adapter_files, content_hash, files_hash
-from workflows.planning.configuration import Configuration
+from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.plan import contenders_here, surface
 from workflows.records.schema import NOOP
 
 IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
-# Folders, but for the four files that stand beside the adapters' own folders.
+# The code that results depend on, by folder. The four files stand beside the adapters' folders,
+# which are in the keys of the results that they take part in.
 TASK = (
     "frameworks/conditions.py",
     "frameworks/contract.py",
@@ -34,7 +35,7 @@ TASK = (
     "frameworks/workloads",
     "workflows/worker",
 )
-CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify", "workflows/records/distance.py")
+CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify")
 MEASURING = (*TASK, "workflows/measure")
 
 
@@ -96,7 +97,8 @@ def probe_key(study: Configuration, name: str) -> str:
 
 
 def contest_key(study: Configuration, workload: str) -> str:
-    """Everything a contest's numbers depend on; not the number of replicates."""
+    """Everything a contest's numbers depend on: every key of the configuration without a scope,
+    what the others lead to on this machine, and the code that measures."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders})
     names += [NOOP] * study.harness
@@ -104,14 +106,9 @@ def contest_key(study: Configuration, workload: str) -> str:
         {
             "workload": to_dict(study.workload(workload)),
             "contenders": asked,
-            "entrants": files_hash(
-                "workflows/planning/plan.py"
-            ),  # it decides who the controls are of
+            "controls": files_hash("workflows/planning/plan.py"),  # it chooses their contenders
             "frameworks": [framework_key(study, name) for name in names],
-            "contest": study.contest.model_dump(),
-            "controls": study.controls and study.controls.model_dump(exclude={"alone"}),
-            "tf32": study.tf32,
-            "seed": study.seed,
+            "configuration": study.measured(*Scope),
             "code": files_hash(*MEASURING),
         }
     )

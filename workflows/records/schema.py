@@ -42,6 +42,9 @@ BATCHES = pa.schema(
     ]
 )
 
+# Configuration keys that change no measurement, for records that do not list them.
+CONCLUDING = ("title", "replicates", "margin", "confidence", "precision", "budget_minutes")
+
 Status = Literal["ok", "missing", "failed"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
@@ -306,6 +309,7 @@ class StudyRecord(Record):
     precision: float = 0.03  # half-width asked of every ratio's interval, relative
     budget_minutes: float | None = None  # for all contests
     titles: dict[str, str] = {}  # of frameworks, as people write them
+    concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
 
 
 class MachineRecords(Record):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
-from workflows.planning.configuration import Configuration
+from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.records.folders import Folders
 from workflows.records.schema import (
@@ -68,6 +68,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             budget_minutes=study.budget_minutes,
             command=plan.command,
             configuration=plan.configuration,
+            concluding=[key for key, scope in study.scopes() if scope is Scope.CONCLUSIONS],
             titles={c.framework: framework(c.framework).title for c in plan.contenders},
         ),
         workloads=[described(plan, name) for name in study.workloads],
