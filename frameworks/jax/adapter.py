@@ -10,7 +10,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import FRAMEWORK, network, optimisers, probes
+from frameworks.jax import FRAMEWORK, network, optimisers, settings
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -95,14 +95,15 @@ class JaxTrainer(Trainer):
     def settings(self) -> dict[str, Setting]:
         shape = self._workload.dataset.shape
         batch = self.put(*self._workload.zeros())
-        program = probes.compiled(self._update, self._parameters, self._state, *batch)
+        parameters = self._parameters
+        program = settings.compiled(self._update, parameters, self._state, *batch)
         return {
-            **probes.process(self._parameters[0], program),
+            **settings.process(parameters[0], program),
             "layout": "NHWC" if len(shape) == 3 else "n/a",
             "compilation": "jax.jit (XLA)",
             "mode": "n/a",
-            "input_gradient": probes.input_gradient(self._value_and_grad, self._parameters, *batch),
-            "relu_and_pool": probes.relu_and_pool(self._network, self._parameters, batch[0]),
+            "input_gradient": settings.input_gradient(self._value_and_grad, parameters, *batch),
+            "relu_and_pool": settings.relu_and_pool(self._network, parameters, batch[0]),
             **optimisers.settings(self._workload.optimiser),
         }
 

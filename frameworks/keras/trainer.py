@@ -1,11 +1,11 @@
 """A Keras model, compiled and trained by train_on_batch."""
 
-from itertools import pairwise
 from typing import Any
 
 import keras
 import numpy as np
 
+from frameworks import reading
 from frameworks.contract import Setting, Trainer
 from frameworks.tensorflow import keras_model
 from frameworks.workloads import Weights, Workload
@@ -66,18 +66,14 @@ class KerasTrainer(Trainer):
 
 
 def layout(model: Any) -> str:
-    """As its layers are told; Keras' own affair what it hands on to the backend."""
-    found = {layer.data_format for layer in model.layers if hasattr(layer, "kernel_size")}
-    found |= {layer.data_format for layer in model.layers if hasattr(layer, "pool_size")}
-    return " and ".join(sorted(LAYOUTS[name] for name in found)) or "n/a"
+    """The layout that Keras' layers are given; Keras may pass another one to its backend."""
+    spatial = [x for x in model.layers if hasattr(x, "kernel_size") or hasattr(x, "pool_size")]
+    return reading.every(LAYOUTS[layer.data_format] for layer in spatial)
 
 
 def relu_and_pool(model: Any) -> str:
-    """The order of the two, wherever they are neighbours."""
-    kinds = [
+    return reading.relu_and_pool(
         "pool" if hasattr(layer, "pool_size")
         else "relu" if getattr(layer, "activation", None) is keras.activations.relu else ""
         for layer in model.layers
-    ]  # fmt: skip
-    orders = {f"{one} first" for one, other in pairwise(kinds) if {one, other} == {"relu", "pool"}}
-    return " and ".join(sorted(orders)) or "n/a"
+    )  # fmt: skip

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.pytorch import memory, optimisers, probes
+from frameworks.pytorch import memory, optimisers, settings
 from frameworks.pytorch.network import Network
 from frameworks.workloads import Weights, Workload
 
@@ -80,11 +80,11 @@ class PyTorchTrainer(Trainer):
         weight = next(self._network.parameters()).detach()
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
         return {
-            **probes.process(weight),
-            "layout": probes.layout(self._network, images),
+            **settings.process(weight),
+            "layout": settings.layout(self._network, images),
             "compilation": "eager",
-            "mode": probes.mode(self._network),
-            "input_gradient": probes.input_gradient(self._network, images),
-            "relu_and_pool": probes.relu_and_pool(self._network),
+            "mode": settings.mode(self._network),
+            "input_gradient": settings.input_gradient(self._network, images),
+            "relu_and_pool": settings.relu_and_pool(self._network),
             **optimisers.settings(self._optimiser),
         }

@@ -5,6 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from frameworks import reading
+
 SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
 POOLS = ("MaxPool", "AvgPool")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput")
@@ -28,7 +30,7 @@ def relu_and_pool(operations: Iterable[Any]) -> str:
         if operation.type in POOLS:
             found |= {"relu first" for op in sources(operation) if op.type == "Relu"}
             found |= {"pool first" for op in users(operation) if op.type == "Relu"}
-    return " and ".join(sorted(found)) or "n/a"
+    return reading.every(found)
 
 
 def sources(operation: Any) -> Iterator[Any]:
@@ -61,7 +63,7 @@ def input_gradient(step: Any, kernel: Any) -> str:
         products = {op for read in reads for op in users(read) if op.type in PRODUCTS}
         computed = len(products & used(graph)) > 1
         found.add("computed" if computed else "not computed")
-    return " and ".join(sorted(found)) or "n/a"
+    return reading.every(found)
 
 
 def used(graph: Any) -> set[Any]:

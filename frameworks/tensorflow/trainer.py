@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.tensorflow import graphs, keras_model, probes, tuned
+from frameworks.tensorflow import graphs, keras_model, settings, tuned
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -78,7 +78,7 @@ class TensorFlowTrainer(Trainer):
         operations = graphs.forward(self._network, images)
         step = getattr(self._train_step, "traced", self._train_step)
         return {
-            **probes.process(weight),
+            **settings.process(weight),
             "layout": graphs.layout(operations),
             "compilation": "tf.function",
             "mode": "n/a",  # an argument of each call; the network is in none

@@ -25,12 +25,13 @@ from workflows.records.schema import NOOP
 
 IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
-# The code that results depend on, by folder. The four files stand beside the adapters' folders,
+# The code that results depend on, by folder. These files stand beside the adapters' folders,
 # which are in the keys of the results that they take part in.
 TASK = (
     "frameworks/conditions.py",
     "frameworks/contract.py",
     "frameworks/description.py",
+    "frameworks/reading.py",
     "frameworks/registry.py",
     "frameworks/workloads",
     "workflows/worker",

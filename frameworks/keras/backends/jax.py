@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from frameworks.contract import Conditions, Setting
-from frameworks.jax import probes
+from frameworks.jax import settings
 from frameworks.jax.adapter import JaxAdapter
 from frameworks.keras.backends import keep
 
@@ -40,9 +40,9 @@ class Backend:
             )  # fmt: skip
 
         gradient = jax.value_and_grad(loss, has_aux=True)
-        program = probes.compiled(jax.jit(gradient), weights, *batch)
+        program = settings.compiled(jax.jit(gradient), weights, *batch)
         return {
-            **probes.process(weights[0], program),
+            **settings.process(weights[0], program),
             "compilation": "jax.jit (XLA)" if model.jit_compile else "eager",
-            "input_gradient": probes.input_gradient(gradient, weights, *batch),
+            "input_gradient": settings.input_gradient(gradient, weights, *batch),
         }

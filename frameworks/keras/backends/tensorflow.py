@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from frameworks.contract import Conditions, Setting
-from frameworks.tensorflow import graphs, probes
+from frameworks.tensorflow import graphs, settings
 from frameworks.tensorflow.adapter import TensorFlowAdapter
 
 
@@ -29,7 +29,7 @@ class Backend:
         step = tf.function(lambda *batch: model.train_step((*batch, None)))
         step.get_concrete_function(*batch)
         return {
-            **probes.process(tf.convert_to_tensor(model.trainable_variables[0])),
+            **settings.process(tf.convert_to_tensor(model.trainable_variables[0])),
             "compilation": "tf.function" + ", XLA" * bool(model.jit_compile),
             "input_gradient": graphs.input_gradient(step, model.trainable_variables[0]),
         }

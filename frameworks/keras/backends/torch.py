@@ -7,7 +7,7 @@ import torch
 
 from frameworks.contract import Conditions, Setting
 from frameworks.keras.backends import keep
-from frameworks.pytorch import probes
+from frameworks.pytorch import settings
 from frameworks.pytorch.adapter import PyTorchAdapter
 
 
@@ -28,7 +28,7 @@ class Backend:
 
     def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
         return {
-            **probes.process(model.trainable_variables[0].value.detach()),
+            **settings.process(model.trainable_variables[0].value.detach()),
             "compilation": "torch.compile" if model.jit_compile else "eager",
-            "input_gradient": probes.input_gradient(model, batch[0]),
+            "input_gradient": settings.input_gradient(model, batch[0]),
         }

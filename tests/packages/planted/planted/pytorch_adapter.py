@@ -3,13 +3,14 @@
 from functools import cache
 
 from frameworks.contract import Trainer
-from frameworks.pytorch import memory
+from frameworks.pytorch import settings
 from frameworks.pytorch.adapter import PyTorchAdapter
 from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 
-memory.freed = cache(memory.freed)  # 0.3 s, and about the process, not about a trainer
+# It takes 0.3 s, and is about the process and not about a trainer.
+settings.freed_memory = cache(settings.freed_memory)
 
 
 class PlantedPyTorch(PyTorchAdapter):

@@ -3,13 +3,13 @@
 from functools import cache
 
 from frameworks.contract import Trainer
-from frameworks.tensorflow import probes
+from frameworks.tensorflow import settings
 from frameworks.tensorflow.adapter import TensorFlowAdapter
 from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 
-probes.freed_memory = cache(probes.freed_memory)  # about the process, not about a trainer
+settings.freed_memory = cache(settings.freed_memory)  # about the process, not about a trainer
 
 
 class PlantedTensorFlow(TensorFlowAdapter):

@@ -1,20 +1,18 @@
-"""Settings that TensorFlow has no getter for, read off what it computes."""
+"""Settings in effect in TensorFlow's process; graphs.py reads those of a network off its graph."""
 
 import os
-import resource
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.util import _pywrap_util_port
 
+from frameworks import reading
 from frameworks.contract import Setting
-
-BYTES = 1 << 26
 
 
 def process(weight: Any) -> dict[str, Setting]:
-    """What holds for every network of this process, `weight` being one of them."""
+    """Settings that hold for every network of this process; `weight` is of any of them."""
     gpu = "GPU" in weight.device
     tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
     return {
@@ -25,32 +23,28 @@ def process(weight: Any) -> dict[str, Setting]:
         "tf32_matmul": tf32,
         "tf32_convolution": tf32,
         "cudnn_autotune": cudnn_autotune() if gpu else "n/a",
-        "denormals": denormals(weight.dtype),
+        "denormals": denormals(weight.dtype.name),
         "onednn": onednn(),
-        "blas": "oneDNN" if onednn() else "Eigen",  # built in, nothing else is linked
+        "blas": "oneDNN" if onednn() else "Eigen",  # TensorFlow links no other library
         "gpu_memory": gpu_memory() if gpu else "n/a",
         "freed_memory": freed_memory(),
     }
 
 
-def denormals(dtype: Any) -> str:
-    """`kept` or `flushed`; large enough that the thread pool computes its share."""
-    smallest = tf.fill([1 << 20], np.finfo(dtype.as_numpy_dtype).tiny)
-    halves = tf.function(lambda x: x * 0.5)(smallest)
-    return {0: "flushed", len(halves): "kept"}.get(int(tf.math.count_nonzero(halves)), "mixed")
+def denormals(precision: str) -> str:
+    def halve(numbers: np.ndarray) -> np.ndarray:
+        halves: np.ndarray = tf.function(lambda x: x * 0.5)(tf.constant(numbers)).numpy()
+        return halves
+
+    return reading.denormals(precision, halve)
 
 
 def freed_memory() -> str:
-    """`kept`, if a block freed and taken again comes to cost no page faults; else `returned`."""
-    fewest = min(faults() for _ in range(5))
-    return "kept" if fewest < BYTES >> 22 else "returned"  # half of what huge pages would cost
+    def allocate(size: int) -> None:
+        with tf.device("CPU:0"):
+            tf.zeros([size], tf.uint8)
 
-
-def faults() -> int:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    with tf.device("CPU:0"):
-        tf.zeros([BYTES], tf.uint8)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    return reading.freed_memory(allocate)
 
 
 def onednn() -> bool:
@@ -58,7 +52,7 @@ def onednn() -> bool:
 
 
 def cudnn_autotune() -> bool:
-    """TensorFlow's own switch for it is this variable."""
+    """TensorFlow's only switch for it is this environment variable."""
     return os.environ.get("TF_CUDNN_USE_AUTOTUNE", "1").lower() not in ("0", "false")
 
 

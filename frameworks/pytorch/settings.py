@@ -1,19 +1,19 @@
-"""Settings that PyTorch has no single getter for, some read off what it computes."""
+"""Settings in effect in PyTorch: those of the process, and those read off a network."""
 
 import re
-from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from frameworks import reading
 from frameworks.contract import Setting
-from frameworks.pytorch import memory
 
 POOLS = (nn.MaxPool2d, nn.AvgPool2d)
 
 
 def process(weight: Tensor) -> dict[str, Setting]:
-    """What holds for every network of this process, `weight` being one of them."""
+    """Settings that hold for every network of this process; `weight` is of any of them."""
     return {
         "precision": str(weight.dtype).removeprefix("torch."),
         "device": torch.cuda.get_device_name(weight.device) if weight.is_cuda else "cpu",
@@ -26,13 +26,13 @@ def process(weight: Tensor) -> dict[str, Setting]:
         "onednn": onednn(),
         "blas": blas(),
         "gpu_memory": gpu_memory() if weight.is_cuda else "n/a",
-        "freed_memory": memory.freed(),
+        "freed_memory": freed_memory(),
     }
 
 
 @torch.no_grad()
 def layout(network: nn.Sequential, value: Tensor) -> str:
-    """The strides of the first activation that has more than one channel."""
+    """The memory layout of the first activation that has more than one channel."""
     for module in network:
         if value.dim() != 4:
             break
@@ -43,14 +43,15 @@ def layout(network: nn.Sequential, value: Tensor) -> str:
 
 
 def mode(network: nn.Module) -> str:
-    """Of every module, since each keeps its own."""
-    modes = {"training" if module.training else "inference" for module in network.modules()}
-    return " and ".join(sorted(modes))
+    """The mode of every module, because each keeps its own."""
+    return reading.every(
+        "training" if module.training else "inference" for module in network.modules()
+    )
 
 
 def input_gradient(network: nn.Module, value: Tensor) -> str:
-    """Whether a backward pass through the network ends at its input too, `value` being as
-    the training step gets it."""
+    """Whether a backward pass computes a gradient of the network's input, too. `value` is an
+    input as the training step gets it."""
     left, found = [network(value).grad_fn], set()
     while left:
         node = left.pop()
@@ -63,19 +64,23 @@ def input_gradient(network: nn.Module, value: Tensor) -> str:
 
 
 def relu_and_pool(network: nn.Module) -> str:
-    """The order of the two, wherever they are neighbours."""
-    kinds = ["relu" if isinstance(m, nn.ReLU) else "pool" if isinstance(m, POOLS) else ""
-             for m in network.modules() if not list(m.children())]  # fmt: skip
-    pairs = set(pairwise(kinds))
-    orders = [f"{one} first" for one, other in sorted(pairs) if {one, other} == {"relu", "pool"}]
-    return " and ".join(orders) or "n/a"
+    layers = [module for module in network.modules() if not list(module.children())]
+    return reading.relu_and_pool(
+        "relu" if isinstance(layer, nn.ReLU) else "pool" if isinstance(layer, POOLS) else ""
+        for layer in layers
+    )
 
 
-def denormals(like: Tensor) -> str:
-    """`kept` or `flushed`; large enough that the thread pool computes its share."""
-    smallest = torch.finfo(like.dtype).tiny
-    halves = torch.full((1 << 20,), smallest, dtype=like.dtype, device=like.device) * 0.5
-    return {0: "flushed", len(halves): "kept"}.get(int(torch.count_nonzero(halves)), "mixed")
+def denormals(weight: Tensor) -> str:
+    def halve(numbers: np.ndarray) -> np.ndarray:
+        halves: np.ndarray = (torch.from_numpy(numbers).to(weight.device) * 0.5).cpu().numpy()
+        return halves
+
+    return reading.denormals(str(weight.dtype).removeprefix("torch."), halve)
+
+
+def freed_memory() -> str:
+    return reading.freed_memory(lambda size: torch.zeros(size, dtype=torch.uint8))
 
 
 def onednn() -> bool:
@@ -84,7 +89,7 @@ def onednn() -> bool:
 
 
 def blas() -> str:
-    """As the build says of itself: `mkl`, `open`, `accelerate`."""
+    """The library that this build names: `mkl`, `open`, `accelerate`."""
     found = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
     return found[1] if found else "unknown"
 

@@ -1,0 +1,60 @@
+"""Reads settings that no framework has a getter for, off what the framework does.
+
+Adapters call these functions with the framework's own operations, in this repository or in a
+package of their own. Nothing here imports a framework.
+"""
+
+import resource
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+NUMBERS = 1 << 20  # enough that every thread of a pool computes some
+BYTES = 1 << 26
+ATTEMPTS = 8
+FAULTS = BYTES >> 22  # half of the page faults that BYTES cost in huge pages of 2 MB
+
+
+def denormals(precision: str, halve: Callable[[np.ndarray], np.ndarray]) -> str:
+    """`kept` or `flushed`; `mixed` if the framework's threads differ.
+
+    `halve` multiplies an array by 0.5 in the framework. It gets the smallest normal numbers of
+    this precision, whose halves are denormal.
+    """
+    smallest = np.full(NUMBERS, np.finfo(precision).tiny, precision)
+    halves = np.ascontiguousarray(halve(smallest))
+    # Compared as integers: a process that flushes denormals takes them for zero.
+    kept = np.count_nonzero(halves.view(f"u{halves.itemsize}"))
+    return {0: "flushed", NUMBERS: "kept"}.get(kept, "mixed")
+
+
+def freed_memory(allocate: Callable[[int], Any]) -> str:
+    """`kept` if memory that is freed and allocated again causes no page faults, else `returned`.
+
+    `allocate` has the framework fill a block of this many bytes on the processor.
+    """
+    # Ever smaller blocks, because other allocations may have taken a piece of the last one.
+    fewest = min(page_faults(allocate, BYTES - (n << 16)) for n in range(ATTEMPTS))
+    return "kept" if fewest < FAULTS else "returned"
+
+
+def page_faults(allocate: Callable[[int], Any], size: int) -> int:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    allocate(size)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def relu_and_pool(operations: Iterable[str]) -> str:
+    """Which comes first wherever the two are neighbours: `relu first`, `pool first`, both, `n/a`.
+
+    `operations` in the order of the forward pass: `relu`, `pool`, or "" for any other.
+    """
+    neighbours = [pair for pair in pairwise(operations) if {*pair} == {"relu", "pool"}]
+    return every(f"{first} first" for first, _ in neighbours)
+
+
+def every(values: Iterable[str]) -> str:
+    """All values that occur, joined by `and`; `n/a` if there is none."""
+    return " and ".join(sorted({*values})) or "n/a"
