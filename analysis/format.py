@@ -1,15 +1,31 @@
 """Names and numbers as people read them."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
-# Of frameworks, those of older records; records have their own.
-TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
+# Of frameworks, for records that do not have their own.
+KNOWN = MappingProxyType(
+    {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
+)
+TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 
 
+@contextmanager
+def titled(titles: Mapping[str, str]) -> Iterator[None]:
+    """Frameworks are called as in `titles`, one machine's, until the block ends."""
+    before = TITLES.set({**KNOWN, **titles})
+    try:
+        yield
+    finally:
+        TITLES.reset(before)
+
+
 def title(framework: str) -> str:
-    return TITLES.get(framework, framework)
+    return TITLES.get().get(framework, framework)
 
 
 def device(name: str) -> str:
@@ -113,7 +129,7 @@ def spoken(values: Sequence[object]) -> list[str]:
         words = [str(value) for value in values]
         words[-1] += " thread" if values == [1] else " threads"
         return words
-    return [TITLES.get(str(value), DEVICES.get(str(value), str(value))) for value in values]
+    return [DEVICES.get(str(value), title(str(value))) for value in values]
 
 
 def line(text: str) -> str:

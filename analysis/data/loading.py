@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.data.results import PARTS, Machine
-from analysis.format import TITLES, line, listing
+from analysis.format import line, listing
 from workflows.records.schema import NOOPS, READABLE, MachineRecords
 from workflows.records.storage import RecordError, read_batches, read_json
 
@@ -46,7 +46,6 @@ def read(folder: Path) -> Machine:
             f"{folder / 'records.json'}: schema version {records.schema_version}, "
             f"this samestep reads {listing(READABLE)}"
         )
-    TITLES.update(records.study.titles)
     pairs = [(contest.workload, contest.replicate) for contest in records.contests]
     if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):
         raise RecordError(f"{folder / 'records.json'}: contest {twice[0]} is there twice")

@@ -65,6 +65,11 @@ class Machine:
     def study(self) -> StudyRecord:
         return self.records.study
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call each framework."""
+        return self.study.titles
+
     @cached_property
     def traps(self) -> dict[tuple[str, str], PitfallRow]:
         """By framework and variant."""

@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
     options = parser.parse_args(arguments)
     # Only now: statistics take seconds to import.
+    from analysis.format import titled
     from analysis.repeats.page import markdown, show
     from analysis.repeats.rows import repeats
     from analysis.repeats.runs import runs
@@ -31,15 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = runs(options.folders)
         rows = repeats(found)
-        if options.out:
-            words = ["python", "-m", "analysis.repeats", *map(str, options.folders)]
-            command = shlex.join([*words, "--out", str(options.out)])
-            with atomic(options.out) as temporary:
-                temporary.write_text(markdown(rows, found, command))
+        with titled(found[0].machine.titles):
+            if options.out:
+                words = ["python", "-m", "analysis.repeats", *map(str, options.folders)]
+                command = shlex.join([*words, "--out", str(options.out)])
+                with atomic(options.out) as temporary:
+                    temporary.write_text(markdown(rows, found, command))
+            show(rows, found)
     except (RecordError, WorkloadError, OSError) as error:
         print(f"repeats: {error}", file=sys.stderr)
         return 2
-    show(rows, found)
     return 0 if rows and all(row.sound for row in rows) else 1
 
 

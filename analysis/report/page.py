@@ -13,7 +13,7 @@ from analysis.data.results import Machine
 from analysis.findings.findings import Findings, tables
 from analysis.findings.machine import summary as machine_summary
 from analysis.findings.missing import grouped
-from analysis.format import percent
+from analysis.format import percent, titled
 from analysis.report.advice import Advice, advice
 from analysis.report.answer import Claim, claims, summary
 from analysis.report.caveats import weaknesses
@@ -127,7 +127,10 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     look = Theme.of(
         seat for findings in found for seat in findings.roster if not findings.machine.apart(seat)
     )
-    chapters = [chapter(findings, look, len(found)) for findings in found]
+    chapters = []
+    for findings in found:
+        with titled(findings.machine.titles):
+            chapters.append(chapter(findings, look, len(found)))
     files: dict[str, str | bytes] = {}
     for name, text in tables(found).items():
         files[f"tables/{name}.csv"] = text

@@ -1,4 +1,4 @@
-from analysis.format import alike, crossed, large, percent, scientific, short, three, title
+from analysis.format import alike, crossed, large, percent, scientific, short, three, title, titled
 
 
 def test_three_significant_digits() -> None:
@@ -28,6 +28,13 @@ def test_other_numbers() -> None:
 def test_an_unknown_framework_is_shown_as_it_is() -> None:
     assert (title("pytorch"), title("abacus"), title("my_own")) == ("PyTorch", "abacus", "my_own")
     assert crossed([("mlp", "abacus", 1)]) == "mlp, abacus, 1 thread"
+
+
+def test_titles_of_one_machine_end_with_its_chapter() -> None:
+    with titled({"abacus": "Abacus"}):
+        assert (title("abacus"), title("jax")) == ("Abacus", "JAX")
+        assert crossed([("mlp", "abacus", 1)]) == "mlp, Abacus, 1 thread"
+    assert title("abacus") == "abacus"
 
 
 def test_many_contenders_in_few_words() -> None:
