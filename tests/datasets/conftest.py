@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frameworks.workloads.datasets import mirrors, mnist, published
+from frameworks.workloads.datasets import mirrors, mnist
 
 REAL = os.environ.get(mnist.FOLDER)
 CLOSED = ("http://127.0.0.1:9/mnist/", "http://127.0.0.1:9/other/")
@@ -49,14 +49,13 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
         random = np.random.default_rng(size)
         arrays = (random.integers(0, 256, (size, 28, 28)), random.integers(0, 10, size))
         files = []
-        for file, array in zip(published.SPLITS[split], arrays, strict=True):
+        for file, array in zip(mnist.SPLITS[split], arrays, strict=True):
             content = idx_bytes(array)
             packed = gzip.compress(content, mtime=0)
             packages[f"{file.name}.gz"] = packed
             sums = (hashlib.sha256(data).hexdigest() for data in (content, packed))
-            files.append(published.File(file.name, file.dimensions, *sums))
-        monkeypatch.setitem(published.SPLITS, split, tuple(files))
-        monkeypatch.setitem(published.SIZES, split, size)
+            files.append(mnist.File(file.name, array.shape, *sums))
+        monkeypatch.setitem(mnist.SPLITS, split, tuple(files))
     return packages
 
 

@@ -2,10 +2,11 @@ import gzip
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from frameworks.workloads.datasets import DataError, MnistSettings, load, mirrors
-from frameworks.workloads.datasets.mnist import FOLDER
+from frameworks.workloads.datasets.mnist import FOLDER, SPLITS, read
 from tests.datasets.conftest import filled
 
 
@@ -50,24 +51,58 @@ def test_a_folder_without_a_file_is_refused_by_its_name(tiny_folder: Path, sourc
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere: this folder should hold MNIST"):
+    with pytest.raises(DataError, match=r"nowhere: this folder .* does not exist"):
         load(MnistSettings(folder=str(tmp_path / "nowhere")))
 
 
+def damaged(packed: bytes) -> dict[str, bytes]:
+    """Ways in which a file is not the published one."""
+    content = gzip.decompress(packed)
+    last = bytes([content[-1] ^ 1])
+    return {
+        "an altered byte": content[:-1] + last,
+        "an altered byte, gzipped": gzip.compress(content[:-1] + last),
+        "a byte short": content[:-1],
+        "a byte too long": content + b"\0",
+        "empty": b"",
+        "a page": b"<html>not here</html>",
+        "another type": b"\0\0\x0d" + content[3:],
+        "an absurd size": content[:4] + b"\xff" * 12,
+        "half a gzip": packed[:-100],
+        "a wrong checksum": packed[:-8] + b"\0" * 8,
+        "damaged gzip": packed[:12] + b"\xff" * 6 + packed[18:],
+        "rubbish behind gzip": packed + b"rubbish",
+    }
+
+
+@pytest.mark.parametrize("way", damaged(gzip.compress(bytes(200))))
 @pytest.mark.parametrize("name", ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"])
-def test_an_altered_byte_in_a_folder_is_refused_by_name(tiny_folder: Path, name: str) -> None:
-    content = bytearray(gzip.decompress((tiny_folder / f"{name}.gz").read_bytes()))
-    content[-1] ^= 1
-    (tiny_folder / name).write_bytes(content)
-    with pytest.raises(DataError, match=f"{name}: altered"):
+def test_a_file_that_is_not_the_published_one_is_one_clear_line(
+    tiny: dict[str, bytes], tiny_folder: Path, name: str, way: str
+) -> None:
+    path = tiny_folder / f"{name}.gz"
+    path.write_bytes(damaged(tiny[path.name])[way])
+    with pytest.raises(DataError) as error:
         load(MnistSettings(folder=str(tiny_folder)))
+    (line,) = str(error.value).splitlines()
+    faults = ("cannot be read", "truncated or altered: its SHA-256")
+    assert line.startswith(tuple(f"{path}: {fault}" for fault in faults))
 
 
-def test_a_truncated_file_in_a_folder_is_refused_by_name(tiny_folder: Path) -> None:
-    path = tiny_folder / "train-images-idx3-ubyte.gz"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DataError, match=r"train-images-idx3-ubyte.gz: truncated"):
-        load(MnistSettings(folder=str(tiny_folder)))
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="images: cannot be read"):
+        read(tmp_path / "images", SPLITS["test"][0])
+
+
+def test_content_decides_what_is_gzipped(tiny: dict[str, bytes], tmp_path: Path) -> None:
+    gzipped = {name.removesuffix(".gz"): packed for name, packed in tiny.items()}
+    plain = {name: gzip.decompress(packed) for name, packed in tiny.items()}
+    one, other = (
+        load(MnistSettings(folder=str(filled(tmp_path / folder, files))))
+        for folder, files in (("gzipped", gzipped), ("plain", plain))
+    )
+    assert one.images.tobytes() == other.images.tobytes()
+    assert one.labels.tobytes() == other.labels.tobytes()
 
 
 def test_offline_auto_takes_the_stand_in_and_says_so(
@@ -115,17 +150,20 @@ def test_settings_are_checked(wrong: dict[str, str]) -> None:
 def test_the_real_test_split_and_a_byte_of_it_altered(real_folder: str, tmp_path: Path) -> None:
     found = load(MnistSettings("mnist", real_folder, "test"))
     assert found.images.shape == (10_000, 28, 28)
+    assert found.images.dtype == found.labels.dtype == np.uint8
+    assert found.labels[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
+    assert found.images.mean() / 255 == pytest.approx(0.1325, abs=1e-4)
     copy = Path(shutil.copytree(real_folder, tmp_path / "copy", copy_function=shutil.copyfile))
     path = copy / "t10k-images-idx3-ubyte.gz"
     content = bytearray(gzip.decompress(path.read_bytes()))
     content[5000] ^= 1
     path.write_bytes(gzip.compress(content, 1))
-    with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte.gz: altered"):
+    with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte.gz: truncated or altered"):
         load(MnistSettings("mnist", str(copy), "test"))
 
 
 def test_the_real_folder_lacks_the_train_split(real_folder: str) -> None:
     if any(Path(real_folder).glob("train-images*")):
         pytest.skip("this folder has it")
-    with pytest.raises(DataError, match="ask for what is there with `split: test`"):
+    with pytest.raises(DataError, match="or set `split: test`, which is there"):
         load(MnistSettings(folder=real_folder))

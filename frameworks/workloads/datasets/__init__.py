@@ -6,9 +6,6 @@ functions that need them, so that a worker in a framework's own environment can 
 
 from frameworks.workloads.datasets.batches import Batches, open_batches, store
 from frameworks.workloads.datasets.errors import DataError
-from frameworks.workloads.datasets.idx import IdxError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 
-__all__ = [
-    "Batches", "DataError", "IdxError", "Images", "MnistSettings", "load", "open_batches", "store",
-]  # fmt: skip
+__all__ = ["Batches", "DataError", "Images", "MnistSettings", "load", "open_batches", "store"]
