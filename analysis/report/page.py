@@ -16,7 +16,8 @@ from analysis.findings.missing import grouped
 from analysis.format import percent, titled
 from analysis.report.advice import Advice, advice
 from analysis.report.answer import Claim, claims, summary
-from analysis.report.caveats import weaknesses
+from analysis.report.caveats import caveats, notes, warnings
+from analysis.report.caveats.caveat import Caveat
 from analysis.report.certificates import (
     certificate_table,
     deviation_table,
@@ -28,7 +29,6 @@ from analysis.report.figures import Figure, figures
 from analysis.report.figures.style import Theme
 from analysis.report.interference import weather, weather_table
 from analysis.report.method import Described, method
-from analysis.report.notices import Notice, notices
 from analysis.report.pitfalls import trap_claims, trap_summary, trap_table
 from analysis.report.start import start_summary, start_table
 from analysis.report.tables import (
@@ -52,7 +52,7 @@ class Chapter:
 
     machine: str
     line: str
-    notices: list[Notice]
+    warnings: list[Caveat]
     controls: str
     data: list[str]
     summary: list[str]
@@ -66,7 +66,7 @@ class Chapter:
     tables: dict[str, Display | None]
     method: Described
     workloads: Described
-    weaknesses: list[str]
+    notes: list[str]
     missing: list[tuple[str, str]]
     command: str
     code: list[str]
@@ -77,12 +77,13 @@ def chapter(findings: Findings, look: Theme, machines: int) -> Chapter:
     machine = findings.machine
     suffix = f"-{machine.name}" if machines > 1 else ""
     drawn = figures(findings, look, suffix)
+    found = caveats(findings, machines)
     codes = {(c.code.version, c.code.commit, c.code.dirty) for c in machine.records.contests}
     return Chapter(
         machine=machine.name,
         line=machine_summary(machine),
         data=[f"{record.workload}: {record.source}" for record in machine.records.datasets],
-        notices=notices(findings),
+        warnings=warnings(found),
         controls=control_summary(findings),
         summary=summary(machine, findings.comparisons),
         claims=claims(machine, findings.comparisons),
@@ -110,7 +111,7 @@ def chapter(findings: Findings, look: Theme, machines: int) -> Chapter:
         },
         method=method(findings),
         workloads=workloads(machine),
-        weaknesses=weaknesses(findings, machines),
+        notes=notes(found),
         missing=grouped(findings.missing),
         command=machine.study.command,
         code=[

@@ -9,7 +9,7 @@ def lines(chapter: Chapter, several: bool) -> list[str]:
     command = chapter.advice.command
     return [
         *["", f"{chapter.machine}:"] * several,
-        *spaced([f"{notice.heading}: {notice.text}" for notice in chapter.notices]),
+        *spaced([f"{one.heading}: {one.text}" for one in chapter.warnings]),
         *spaced([f"Controls: {chapter.controls}"]),
         *spaced([chapter.trap_summary] * bool(chapter.trap_summary)),
         *spaced(chapter.summary),

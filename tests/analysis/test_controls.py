@@ -11,9 +11,10 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.controls import ControlLine
 from analysis.findings.findings import Findings
-from analysis.report.controls import control_method, control_summary, control_table, control_warning
+from analysis.report.caveats import caveats, warnings
+from analysis.report.caveats import controls as caveat
+from analysis.report.controls import control_method, control_summary, control_table
 from analysis.report.figures.style import Theme
-from analysis.report.notices import notices
 from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
 
@@ -33,7 +34,7 @@ def outcomes(findings: Findings, workload: str = "mlp") -> dict[str, str]:
 
 
 def text(findings: Findings) -> str:
-    return control_warning(findings.machine, findings.controls)
+    return " ".join(one.text for one in caveat.wrong(findings))
 
 
 def test_right_ones_come_out_right(right: Findings) -> None:
@@ -44,7 +45,7 @@ def test_right_ones_come_out_right(right: Findings) -> None:
         assert row.ratio_low and row.ratio_high and row.ratio_low < row.ratio < row.ratio_high
         assert row.outcome == "right"
         assert row.verdict == "slower" if row.spin else row.verdict in ("equivalent", "cannot tell")
-    assert text(right) == "" and notices(right) == []
+    assert text(right) == "" and warnings(caveats(right, 2)) == []
     summary = control_summary(right)
     assert summary.startswith(
         "PyTorch tuned (CPU, 1 thread) once more, against itself and slowed by 5 %, 10 % and 25 %, "
@@ -63,15 +64,15 @@ def test_a_biased_twin_is_caught_and_heads_the_report(
     findings = found(replace(RECIPE, controls=[(0.0, bias), *RIGHT[1:]], workloads=("mlp",)))
     assert outcomes(findings)["tuned+twin"] == "wrong"
     assert [*outcomes(findings).values()].count("right") == 3
-    (notice,) = notices(findings)
-    assert notice.heading == "Controls wrong"
-    assert "mlp (PyTorch tuned, CPU, 1 thread) against itself took " in notice.text
-    assert "instead of 1. So the harness or the machine sees differences that are" in notice.text
+    (warning,) = warnings(caveats(findings, 2))
+    assert warning.heading == "Controls wrong"
+    assert "mlp (PyTorch tuned, CPU, 1 thread) against itself took " in warning.text
+    assert "instead of 1. So the harness or the machine sees differences that are" in warning.text
     (row,) = [row for row in findings.controls if not row.spin]
     assert row.error == pytest.approx(0.05, abs=0.015)
     assert row.furthest > row.error
     size = f"{100 * row.furthest:.2g}"
-    assert f"do not believe any difference of {size} % or less in mlp" in notice.text
+    assert f"do not believe any difference of {size} % or less in mlp" in warning.text
     write_report([findings.machine], tmp_path / "out")
     for name in ("report.md", "report.html"):
         page = (tmp_path / "out" / name).read_text()

@@ -11,7 +11,8 @@ from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.checklist import TRAPS
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
-from analysis.report.notices import notices
+from analysis.report.caveats import caveats
+from analysis.report.caveats.caveat import warning
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import ContenderRecord
 
@@ -81,7 +82,7 @@ def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
         "same_padding (PyTorch: both sides; TensorFlow: bottom and right) should be equal and is "
         "not: mlp and mnist-cnn, default and tuned, CPU, 1 and 2 threads. See the ledger."
     )
-    assert ("Mismatched", said) in notices(found)
+    assert warning("Mismatched", said) in caveats(found, 2)
     first = entries(found.settings)[0]
     assert (first.title, first.status) == ("SAME padding with stride 2", "mismatched")
     assert first.values == {"pytorch": "both sides", "tensorflow": "bottom and right"}

@@ -14,7 +14,7 @@ from analysis.repeats.page import markdown
 from analysis.repeats.rows import repeats
 from analysis.repeats.runs import runs
 from analysis.report.answer import claims, summary
-from analysis.report.caveats import weaknesses
+from analysis.report.caveats import caveats
 from analysis.report.start import start_summary, start_table
 from analysis.report.tables import comparison_table, setting_table
 from tests.analysis.synthetic import Recipe, write
@@ -94,7 +94,7 @@ def test_the_other_variant_is_named(opted: Findings) -> None:
 def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
     (fit,) = (row for row in opted.comparisons if (row.framework, row.device) == ("keras", "cpu"))
     assert "declared: timed region (from hand-over to callback)" in fit.certificate
-    assert any("Not timed as all others" in told for told in weaknesses(opted, machines=1))
+    assert any("Not timed as all others" in one.text for one in caveats(opted, machines=1))
     assert any("timed region" in cell for line in comparison_table(opted).rows for cell in line)
 
 

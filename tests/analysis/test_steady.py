@@ -9,8 +9,8 @@ import pytest
 
 from analysis.findings.findings import Findings
 from analysis.report.answer import summary
-from analysis.report.caveats import weaknesses
-from analysis.report.notices import notices
+from analysis.report.caveats import caveats
+from analysis.report.caveats.caveat import Severity
 from analysis.report.tables import contender_table, steady_table
 from analysis.steady_state.series import shared_by_others
 from tests.analysis.synthetic import Recipe
@@ -73,8 +73,9 @@ def test_a_contender_without_a_steady_state_has_no_ratio(quiet: Findings) -> Non
                contender_table(restless).notes)  # fmt: skip
     assert any("was without a steady state" in text
                for text in summary(restless.machine, restless.comparisons))  # fmt: skip
-    assert "No steady state" in [notice.heading for notice in notices(restless)]
-    assert any(text.startswith("No steady state in most") for text in weaknesses(restless, 1))
+    (caveat,) = (one for one in caveats(restless, 1) if one.heading == "No steady state")
+    assert caveat.severity is Severity.WARNING
+    assert caveat.text.startswith("1 contender whose times went on changing in most processes")
     assert "no steady state" in [line.status for line in restless.missing]
     # the others are compared as before
     assert next(r for r in restless.comparisons if r.variant == "default").ratio
@@ -87,7 +88,7 @@ def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
     line = line_of(some)
     assert line.steady and line.kind == "inconsistent" and line.none >= 3
     assert next(r for r in some.comparisons if r.variant == "tuned").replicates == 7
-    assert any("count all the same" in text for text in weaknesses(some, 1))
+    assert any("count all the same" in caveat.text for caveat in caveats(some, 1))
 
 
 def test_who_slows_down_alone_was_slowed_by_the_machine(quiet: Findings) -> None:

@@ -14,12 +14,11 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
 from analysis.report.answer import claims
-from analysis.report.caveats import weaknesses
+from analysis.report.caveats import caveats, warnings
 from analysis.report.certificates import certificate_table
 from analysis.report.figures import DRAWINGS
 from analysis.report.figures.style import Theme
 from analysis.report.method import method
-from analysis.report.notices import notices
 from analysis.report.page import write
 from analysis.report.pitfalls import trap_claims, trap_summary, trap_table
 from tests.analysis.synthetic import Recipe
@@ -110,8 +109,9 @@ def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
     statuses = {row.variant: row.status for row in trapped.certificate if row.device == "cpu"}
     assert statuses["trap-weights"] == "refused"
     assert not trapped.trajectories.faults
-    assert [n.heading for n in notices(trapped)] == []
-    assert not [text for text in weaknesses(trapped, 1) if "efused" in text or "trap" in text]
+    said = caveats(trapped, 1)
+    assert warnings(said) == []
+    assert not [one.text for one in said if "efused" in one.text or "trap" in one.text]
     assert "refused" not in dict(method(trapped))["Same computation"]
     assert not [row for row in certificate_table(trapped).rows if "trap" in " ".join(row)]
 

@@ -13,9 +13,9 @@ from analysis.data.loading import load
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import KEYS, flagged
-from analysis.report.caveats import weaknesses
+from analysis.report.caveats import caveats
+from analysis.report.caveats.caveat import Severity
 from analysis.report.interference import weather, weather_method, weather_table
-from analysis.report.notices import notices
 from analysis.report.page import write as write_report
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import TurnRecord
@@ -177,7 +177,7 @@ def test_verdicts_that_survive(plain: Findings) -> None:
     # nothing is taken from the main estimates, and something from the others
     assert findings.comparisons == plain.comparisons
     assert findings.unflagged != with_ratio(findings)
-    assert not [n for n in notices(findings) if n.heading == "Weather"]
+    assert not [one for one in caveats(findings, 2) if "flagged" in one.text]
 
 
 def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
@@ -198,9 +198,8 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
         assert one == other
     change = "mnist-cnn, TensorFlow, default, CPU, 1 thread (slower becomes faster)."
     assert f"Without them these verdicts change: {change}" in weather(findings)
-    assert any(text.endswith(change) for text in weaknesses(findings, 2))
-    (notice,) = [n for n in notices(findings) if n.heading == "Weather"]
-    assert notice.text.endswith(change)
+    (caveat,) = (one for one in caveats(findings, 2) if one.text.endswith(change))
+    assert (caveat.severity, caveat.heading) == (Severity.WARNING, "Weather")
 
 
 def test_a_side_without_any_turn_left(plain: Findings) -> None:

@@ -1,27 +1,35 @@
-"""What weakens the conclusions, each said only because it was seen in the records."""
+"""What weakens the conclusions: every caveat, each looked for by one function."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from analysis.findings.findings import Findings
-from analysis.report.caveats import noise, proof, study, surroundings
+from analysis.report.caveats import certificates, controls, noise, study, surroundings
+from analysis.report.caveats.caveat import Caveat, Severity, note
 
-LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
+# In the order of their weight. A new caveat costs a function and its name here.
+LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     study.smoke,
     study.stand_in,
-    proof.refused,
-    study.gaps,
+    study.nothing_measured,
     study.other_reference,
+    controls.wrong,
+    certificates.refused,
+    noise.no_steady_state,
+    certificates.mismatched,
+    noise.interference,
+    study.failed,
+    study.not_measured,
     study.few_replicates,
-    proof.deviations,
-    proof.otherwise_timed,
-    proof.uncertified,
-    proof.other_optimisers,
-    proof.unequal,
+    certificates.deviations,
+    certificates.otherwise_timed,
+    certificates.uncertified,
+    certificates.other_optimisers,
+    certificates.unrecorded,
+    certificates.changed_settings,
     study.losses,
-    noise.weather,
     noise.scatter,
-    noise.restless,
-    noise.unsteady,
+    noise.unsteady_processes,
+    noise.drift,
     noise.starved,
     noise.switched,
     surroundings.virtual_machine,
@@ -33,9 +41,19 @@ LOOKS: tuple[Callable[[Findings], Iterator[str]], ...] = (
 )
 
 
-def weaknesses(findings: Findings, machines: int) -> list[str]:
-    """In the order of their weight."""
-    found = [told for look in LOOKS for told in look(findings)]
+def caveats(findings: Findings, machines: int) -> list[Caveat]:
+    """All caveats of one of so many `machines`, the gravest first."""
+    found = [caveat for look in LOOKS for caveat in look(findings)]
     if machines == 1:
-        found.append("One machine: nothing here says that the ratios hold on another.")
-    return found
+        found.append(note("One machine: nothing here says that the ratios hold on another."))
+    return sorted(found, key=lambda caveat: -caveat.severity)
+
+
+def warnings(found: Iterable[Caveat]) -> list[Caveat]:
+    """What a reader must know before the answer."""
+    return [caveat for caveat in found if caveat.severity is Severity.WARNING]
+
+
+def notes(found: Iterable[Caveat]) -> list[str]:
+    """What stands under "What weakens it"."""
+    return [caveat.text for caveat in found if caveat.severity is Severity.NOTE]

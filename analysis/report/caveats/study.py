@@ -1,56 +1,72 @@
-"""What the study itself is too small for, or does without."""
+"""Caveats about the size of the study and about what it did not measure."""
 
 from collections.abc import Iterator
 
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, title
+from analysis.report.caveats.caveat import Caveat, note, warning
 
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
 
 
-def smoke(findings: Findings) -> Iterator[str]:
+def smoke(findings: Findings) -> Iterator[Caveat]:
     if findings.machine.study.smoke:
-        yield "A smoke run: so small a budget shows that everything works, and little else."
+        yield warning(
+            "SMOKE RUN",
+            "a small budget to see that everything works. Conclude nothing from the numbers.",
+        )
 
 
-def stand_in(findings: Findings) -> Iterator[str]:
+def stand_in(findings: Findings) -> Iterator[Caveat]:
     for record in findings.machine.records.datasets:
         if record.kind == "stand-in":
-            yield (
-                f"{record.workload} ran on stand-in data, not MNIST: times should hardly depend on "
-                "pixels, but the losses do."
+            yield warning(
+                "Stand-in data",
+                f"{record.workload} did not run on MNIST but on {record.source}. Times should "
+                "hardly depend on pixels, but the losses do.",
             )
 
 
-def other_reference(findings: Findings) -> Iterator[str]:
+def nothing_measured(findings: Findings) -> Iterator[Caveat]:
+    if not findings.measured:
+        yield warning("Nothing measured", "no contender left a steady-state mini-batch.")
+
+
+def other_reference(findings: Findings) -> Iterator[Caveat]:
     wanted = findings.machine.study.reference
-    used = {row.reference for row in findings.comparisons} - {wanted}
-    for name in sorted(used):
-        yield f"{title(wanted)} was not measured; ratios refer to {title(name)} instead."
+    if used := {row.reference for row in findings.comparisons} - {wanted}:
+        yield warning(
+            "Other reference",
+            f"{title(wanted)} was not measured; "
+            f"ratios refer to {listing(title(name) for name in sorted(used))}.",
+        )
 
 
-def few_replicates(findings: Findings) -> Iterator[str]:
+def failed(findings: Findings) -> Iterator[Caveat]:
+    lines = [line for line in findings.missing if line.status == "failed"]
+    if lines:
+        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in lines]
+        yield warning("Failures", f"{crossed(keys)}; reasons under What is missing.")
+
+
+def not_measured(findings: Findings) -> Iterator[Caveat]:
+    frameworks = {seat.framework for seat in findings.roster}
+    absent = frameworks - {seat.framework for seat in findings.measured}
+    if absent:
+        yield note(f"Not measured at all: {listing(title(name) for name in sorted(absent))}.")
+
+
+def few_replicates(findings: Findings) -> Iterator[Caveat]:
     numbers = [row.replicates for row in findings.comparisons if row.ratio is not None]
     if numbers and min(numbers) < FEW:
-        yield (
+        yield note(
             f"Few replicates ({count(min(numbers), 'replicate')} in the smallest comparison): "
             "intervals are wide, and Student's assumptions weigh more."
         )
 
 
-def gaps(findings: Findings) -> Iterator[str]:
-    failed = [line for line in findings.missing if line.status == "failed"]
-    if failed:
-        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in failed]
-        yield f"Contenders failed: {crossed(keys)}. The reasons are below."
-    frameworks = {seat.framework for seat in findings.roster}
-    absent = frameworks - {seat.framework for seat in findings.measured}
-    if absent:
-        yield f"Not measured at all: {listing(title(name) for name in sorted(absent))}."
-
-
-def losses(findings: Findings) -> Iterator[str]:
+def losses(findings: Findings) -> Iterator[Caveat]:
     matched = findings.machine.matched(findings.batches)
     wild = matched[~matched["loss"].map(lambda x: abs(x) < float("inf"))]
     if len(wild):
-        yield f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}."
+        yield note(f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}.")

@@ -1,4 +1,4 @@
-"""Each weakness is said when it is seen, and only then."""
+"""Each caveat is in the report if its fact is in the records, and only then."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.caveats import weaknesses
+from analysis.report.caveats import caveats
 from analysis.steady_state.drift import drifts
 from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
 from workflows.records.schema import ContestRecord
@@ -21,7 +21,7 @@ SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), environmen
 
 
 def said(findings: Findings, machines: int = 2) -> list[str]:
-    return weaknesses(findings, machines)
+    return [caveat.text for caveat in caveats(findings, machines)]
 
 
 @pytest.fixture
@@ -136,14 +136,14 @@ def test_pages_kept_by_cores(
         (threads_changed, "Settings that changed between replicates: intra_threads"),
         (
             other_mode,
-            "Should be equal and is not: mode (PyTorch: training; TensorFlow: inference), "
-            "mlp, tuned, CPU, 1 thread; see",
+            "mode (PyTorch: training; TensorFlow: inference) should be equal and is not: "
+            "mlp, tuned, CPU, 1 thread. See",
         ),
         (
             no_probes,
             "Not read back in these records: SAME padding with stride 2 and arrays of the caller.",
         ),
-        (failed, "Contenders failed: mlp, PyTorch, tuned, CPU, 1 thread"),
+        (failed, "mlp, PyTorch, tuned, CPU, 1 thread; reasons under What is missing."),
         (failed, "Few replicates (3 replicates in the smallest comparison)"),
     ],
 )
@@ -206,4 +206,4 @@ def test_turns_with_one_steady_batch_have_no_halves(tmp_path: Path) -> None:
 def test_reference_that_was_not_measured(tmp_path: Path) -> None:
     recipe = replace(SOUND, reference="jax")
     (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))
-    assert text == "JAX was not measured; ratios refer to PyTorch instead."
+    assert text == "JAX was not measured; ratios refer to PyTorch."

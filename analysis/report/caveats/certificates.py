@@ -1,4 +1,4 @@
-"""What was not shown to be the same computation."""
+"""Caveats about the proof that all contenders compute the same."""
 
 from collections.abc import Iterator
 
@@ -7,18 +7,30 @@ from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import UNRECORDED
 from analysis.findings.findings import Findings
-from analysis.format import crossed, listing, sentence, title
+from analysis.format import count, crossed, listing, sentence, title
+from analysis.report.caveats.caveat import Caveat, note, warning
 from workflows.records.schema import CertificateRow
 
 
-def refused(findings: Findings) -> Iterator[str]:
+def refused(findings: Findings) -> Iterator[Caveat]:
     pairs = [row for row in findings.comparisons if row.verdict == "refused"]
     if pairs:
         keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in pairs]
-        yield f"Refused comparison, not shown to compute the same: {crossed(keys)}."
+        yield warning(
+            "Refused",
+            f"{count(len(pairs), 'pair')} not shown to compute the same, so their times are "
+            f"given but not compared: {crossed(keys)}.",
+        )
 
 
-def deviations(findings: Findings) -> Iterator[str]:
+def mismatched(findings: Findings) -> Iterator[Caveat]:
+    for setting, where in mismatches(findings.compared_settings):
+        yield warning(
+            "Mismatched", f"{setting} should be equal and is not: {where}. See the ledger."
+        )
+
+
+def deviations(findings: Findings) -> Iterator[Caveat]:
     found: dict[str, list[tuple[BenchmarkId, CertificateRow]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
@@ -26,36 +38,37 @@ def deviations(findings: Findings) -> Iterator[str]:
                 found.setdefault(row.reason, []).append((BenchmarkId.of(record.workload, row), row))
     for reason, rows in found.items():
         steps = findings.machine.records.certificates[0].declared_steps
-        yield (
+        yield note(
             f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
             f"{size([row for _, row in rows], steps)}. "
             "With plain SGD in its place the certificate holds."
         )
 
 
-def otherwise_timed(findings: Findings) -> Iterator[str]:
+def otherwise_timed(findings: Findings) -> Iterator[Caveat]:
     found: dict[str, list[BenchmarkId]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             if row.timed:
                 found.setdefault(row.timed, []).append(BenchmarkId.of(record.workload, row))
     for text, seats in found.items():
-        yield f"Not timed as all others, {crossed(seats)}: {sentence(text)}"
+        yield note(f"Not timed as all others, {crossed(seats)}: {sentence(text)}")
 
 
-def uncertified(findings: Findings) -> Iterator[str]:
-    """Those whose times are shown, with nobody to be compared with."""
+def uncertified(findings: Findings) -> Iterator[Caveat]:
+    """Contenders whose times are shown although they are in no comparison."""
     decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
     paired = {(r.workload, r.framework, r.variant) for r in decided}
     for row in findings.machine.matched_rows(findings.certificate):
         alone = (row.workload, row.framework, row.variant) not in paired
         if alone and row.status in ("refused", "failed"):
             who = f"{title(row.framework)} {row.variant} on {row.workload}"
-            yield f"Certificate {row.status}, {who}: {sentence(row.reason)}"
+            yield note(f"Certificate {row.status}, {who}: {sentence(row.reason)}")
 
 
-def other_optimisers(findings: Findings) -> Iterator[str]:
-    """Not a reason to refuse a workload that does without them, but to be known."""
+def other_optimisers(findings: Findings) -> Iterator[Caveat]:
+    """An optimiser that is refused and that no workload here uses; no comparison is refused
+    for it."""
     found: dict[str, list[tuple[BenchmarkId, str]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
@@ -65,15 +78,18 @@ def other_optimisers(findings: Findings) -> Iterator[str]:
                     reasons.append((BenchmarkId.of(record.workload, row), other.reason))
     for kind, rows in found.items():
         where = crossed([seat for seat, _ in rows])
-        yield f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
+        yield note(
+            f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
+        )
 
 
-def unequal(findings: Findings) -> Iterator[str]:
-    for setting, where in mismatches(findings.compared_settings):
-        yield f"Should be equal and is not: {setting}, {where}; see the ledger under Settings."
+def unrecorded(findings: Findings) -> Iterator[Caveat]:
     unknown = [one.title for one in entries(findings.compared_settings) if one.status == UNRECORDED]
     if unknown:
-        yield f"Not read back in these records: {listing(unknown)}."
+        yield note(f"Not read back in these records: {listing(unknown)}.")
+
+
+def changed_settings(findings: Findings) -> Iterator[Caveat]:
     changing = {line.setting for line in findings.compared_settings if " | " in line.value}
     if changing:
-        yield f"Settings that changed between replicates: {listing(sorted(changing))}."
+        yield note(f"Settings that changed between replicates: {listing(sorted(changing))}.")
