@@ -1,6 +1,6 @@
-"""How far a long job has come: one live line on a terminal, a few plain ones in a log.
+"""How far a long job has come: one live line on a terminal, a few plain lines in a log.
 
-Nothing is drawn but within a call, so that between calls it takes no processor time from
+Drawing happens within a call and never between calls, so that it takes no processor time from
 what is being measured.
 """
 
@@ -8,6 +8,7 @@ import math
 import re
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -36,14 +37,14 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Tells people how far a job is; use it in a `with` block.
+    """Shows how far a job is; use it in a `with` block.
 
     Args:
         total: how much there is to do, in the unit of `update`'s `done`.
         title: what is being done; it begins every line.
-        stream: where to; standard error unless given.
-        log: a file that gets the plain lines as well; it is begun anew.
-        interval_s: least seconds between two plain lines, but for the first and the last.
+        stream: where to; standard error by default.
+        log: a file that gets plain lines as well; it is begun anew.
+        interval_s: least seconds between two plain lines, except for the first and the last.
     """
 
     def __init__(
@@ -54,112 +55,92 @@ class Progress:
         log: Path | None = None,
         interval_s: float = 10.0,
     ) -> None:
-        out, title = Forgiving(sys.stderr if stream is None else stream), plain(title)
-        live = out.isatty() and not out.console().is_dumb_terminal
-        self.shown = [
-            LiveLine(out, title, LIVE_INTERVAL_S, total) if live else Lines(out, title, interval_s)
-        ]
-        self.file: TextIO | None = None
+        self.title = plain(title)
+        self.bar: Bar | None = None
+        self.log: TextIO | None = None
+        self.lines: list[Forgiving] = []
+        out = Forgiving(sys.stderr if stream is None else stream)
+        console = Console(file=cast(TextIO, out), force_terminal=True)
+        if out.isatty() and not console.is_dumb_terminal:
+            self.bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),
+                TextColumn("{task.fields[text]}", markup=False),
+                console=console,
+                auto_refresh=False,  # it would draw from a thread, in the middle of a measurement
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self.task = self.bar.add_task(self.title, total=total, text="")
+        else:
+            self.lines.append(out)
         if log:
             with suppress(OSError):
                 log.parent.mkdir(parents=True, exist_ok=True)
-                self.file = log.open("w", encoding="utf-8")
-                self.shown.append(Lines(Forgiving(self.file), title, interval_s))
+                self.log = log.open("w", encoding="utf-8")
+                self.lines.append(Forgiving(self.log))
+        self.displays = [Seldom(self.write, interval_s), Seldom(self.draw, LIVE_INTERVAL_S)]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for lines in self.shown:
-            lines.close()
-        if self.file:
+        for display in self.displays:
+            display.flush()
+        if self.bar:
+            self.bar.stop()
+        if self.log:
             with suppress(OSError):
-                self.file.close()
+                self.log.close()
 
     def update(self, done: float, text: str, left_s: float | None = None) -> None:
-        """How much is done, what is being done, and the seconds left where known."""
+        """How much is done, what is being done, and the seconds left if known."""
         left = "" if left_s is None else f"{duration(left_s)} left"
-        for lines in self.shown:
-            lines.update(done, " | ".join(filter(None, (plain(text), left))))
+        for display in self.displays:
+            display.show(done, " | ".join(filter(None, (plain(text), left))))
 
     def note(self, text: str) -> None:
-        """Something that should stay readable, like a warning, at once and on its own line."""
-        for lines in self.shown:
-            lines.note(plain(text))
+        """A line that stays readable, such as a warning; it is written at once."""
+        self.write(0, plain(text))
+        if self.bar:
+            self.bar.console.print(Text(f"{self.title} | {plain(text)}"))
+
+    def write(self, done: float, text: str) -> None:
+        for stream in self.lines:
+            stream.write(f"{self.title} | {text}\n")
+            stream.flush()
+
+    def draw(self, done: float, text: str) -> None:
+        if self.bar:
+            self.bar.start()
+            self.bar.update(self.task, completed=done, text=text, refresh=True)
 
 
-class Lines:
-    """Whole plain lines, for a log."""
+class Seldom:
+    """Passes on the first of many updates, one every `interval_s`, and the last."""
 
-    def __init__(self, stream: "Forgiving", title: str, interval_s: float) -> None:
-        self.stream, self.title, self.interval_s = stream, title, interval_s
+    def __init__(self, draw: Callable[[float, str], None], interval_s: float) -> None:
+        self.draw, self.interval_s = draw, interval_s
         self.drawn = -math.inf
-        self.withheld = False
+        self.withheld: tuple[float, str] | None = None
 
-    def update(self, done: float, text: str) -> None:
-        self.done, self.text, self.withheld = done, text, True
+    def show(self, done: float, text: str) -> None:
+        self.withheld = done, text
         if time.monotonic() - self.drawn >= self.interval_s:
             self.flush()
 
     def flush(self) -> None:
-        """Draw the last update, if that has not been done."""
         if self.withheld:
-            self.drawn, self.withheld = time.monotonic(), False
-            self.draw()
-
-    def draw(self) -> None:
-        self.note(self.text)
-
-    def note(self, text: str) -> None:
-        self.stream.write(f"{self.title} | {text}\n")
-        self.stream.flush()
-
-    def close(self) -> None:
-        self.flush()
-
-
-class LiveLine(Lines):
-    """One line that is drawn over and over, for a terminal."""
-
-    def __init__(self, stream: "Forgiving", title: str, interval_s: float, total: float) -> None:
-        super().__init__(stream, title, interval_s)
-        self.bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[text]}", markup=False),
-            console=stream.console(),
-            auto_refresh=False,  # would draw from a thread, in the middle of a measurement
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self.task = self.bar.add_task(title, total=total, text="")
-
-    def draw(self) -> None:
-        self.bar.start()
-        self.bar.update(self.task, completed=self.done, text=self.text, refresh=True)
-
-    def note(self, text: str) -> None:
-        self.bar.console.print(Text(f"{self.title} | {text}"))
-
-    def close(self) -> None:
-        self.flush()
-        self.bar.stop()
-
-
-def plain(text: str) -> str:
-    """A text on one line and without control characters."""
-    return CONTROL.sub(" ", text).strip()
+            self.draw(*self.withheld)
+            self.drawn, self.withheld = time.monotonic(), None
 
 
 class Forgiving:
-    """A stream that never raises: a closed terminal is no reason to lose a measurement."""
+    """A stream that never raises: a closed terminal must not cost a measurement."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.encoding: str = getattr(stream, "encoding", None) or "utf-8"
-
-    def console(self) -> Console:
-        return Console(file=cast(TextIO, self), force_terminal=True)
 
     def write(self, text: str) -> int:
         with suppress(OSError, ValueError, AttributeError):
@@ -174,3 +155,8 @@ class Forgiving:
         with suppress(OSError, ValueError, AttributeError):
             return self.stream.isatty()
         return False
+
+
+def plain(text: str) -> str:
+    """A text on one line and without control characters."""
+    return CONTROL.sub(" ", text).strip()

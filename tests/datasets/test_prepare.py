@@ -161,7 +161,7 @@ def test_digits_that_mnist_is_not(tmp_path: Path, changes: dict[str, Any], words
 
 
 def test_a_missing_mnist_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be had"):
+    with pytest.raises(DataError, match="is not available"):
         prepare(DIGITS, tmp_path / "cnn", 1, MnistSettings("mnist"))
     assert not (tmp_path / "cnn").exists()
 
