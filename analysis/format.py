@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 
+from frameworks.device import DEVICES
+
 # Of frameworks, for records that do not have their own.
 KNOWN = MappingProxyType(
     {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 )
 TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
-DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def title(framework: str) -> str:
 
 
 def device(name: str) -> str:
-    return DEVICES.get(name, name)
+    return DEVICES[name].title if name in DEVICES else name
 
 
 def count(number: int, noun: str, several: str = "") -> str:
@@ -129,7 +130,8 @@ def spoken(values: Sequence[object]) -> list[str]:
         words = [str(value) for value in values]
         words[-1] += " thread" if values == [1] else " threads"
         return words
-    return [DEVICES.get(str(value), title(str(value))) for value in values]
+    names = map(str, values)
+    return [device(name) if name in DEVICES else title(name) for name in names]
 
 
 def line(text: str) -> str:

@@ -1,13 +1,15 @@
-"""How a contender is asked to run, and what it says about how it does."""
+"""The conditions that a contender runs under, and the settings that it reads back."""
 
 from dataclasses import dataclass
 
+from frameworks.device import DEVICES, GPU, HOST
+
 Setting = str | int | float | bool
 
-# What every trainer reads back from its running framework, so that contenders can be
-# compared setting by setting (analysis/findings/fairness/checklist.py). "n/a" where a
-# framework has no such thing.
-# What can be seen from outside is not asked: workflows/worker/probes finds that out by itself.
+# Every trainer reads these back from its running framework, so that contenders can be compared
+# setting by setting (analysis/findings/fairness/checklist.py). The answer is "n/a" if a framework
+# does not have the setting. workflows/worker/probes finds out by itself what can be seen from
+# outside.
 SETTINGS = (
     "precision",  # type of the weights as stored
     "intra_threads",  # threads inside one operation
@@ -17,33 +19,39 @@ SETTINGS = (
     "cudnn_autotune",
     "layout",  # of images inside the network
     "compilation",
-    "denormals",  # kept or flushed, by probe
+    "denormals",  # kept or flushed (frameworks/reading.py)
     "optimiser",  # the implementation used
     "onednn",
     "blas",  # the library behind matrix products on the processor
     "mode",  # training or inference
     "input_gradient",  # computed or not computed, of the first trained layer
-    "relu_and_pool",  # relu first or pool first, where one follows the other
+    "relu_and_pool",  # which comes first, if one follows the other
     "gpu_memory",  # how memory is taken on a GPU
 )
 
 
 class Unavailable(Exception):
-    """The conditions cannot be met here (no such device, say), or a variant has nothing to do
-    with the workload; the message is the reason. A layer, loss or optimiser that an adapter
-    has not is a NotImplementedError, which counts as the same."""
+    """The conditions cannot be met here, or a variant does not apply to the workload. The message
+    is the reason. NotImplementedError, for a layer, loss or optimiser that an adapter does not
+    support, is treated alike."""
 
 
 @dataclass(frozen=True)
 class Conditions:
     """How a contender is to run."""
 
-    device: str = "cpu"  # "cpu" or "gpu"
+    device: str = HOST.name  # a name in frameworks.device.DEVICES
     threads: int = 1
     precision: str = "float32"  # "float32" or "float64"
-    tf32: bool = False  # matrix products and convolutions both
+    tf32: bool = False  # for matrix products and convolutions
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the processor computes, and no other device has to be waited for."""
+        return DEVICES[self.device].is_host
 
     def require_gpu(self, what: str) -> None:
-        """Raise Unavailable on a processor, for what is a GPU's."""
-        if self.device != "gpu":
-            raise Unavailable(f"does not apply to a processor: {what} is a GPU's")
+        """Raise Unavailable on any device but a GPU, because only GPUs have `what`."""
+        if self.device != GPU.name:
+            title = "processor" if self.on_host else DEVICES[self.device].title
+            raise Unavailable(f"does not apply to a {title}: {what} is a GPU's")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
+from frameworks.device import HOST
 from workflows.records.schema import (
     Contender,
     ContestRecord,
@@ -138,7 +139,7 @@ class Machine:
         control = self.control(seat)
         return (
             self.workloads.index(seat.workload),
-            *variant_order(seat.device, "cpu"),
+            *variant_order(seat.device, HOST.name),
             seat.threads,
             *variant_order(control.of if control else seat.variant, "default"),
             *variant_order(seat.framework, self.study.reference),

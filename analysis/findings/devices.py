@@ -9,6 +9,7 @@ from analysis.data.availability import Availability
 from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId, Machine
 from analysis.stats.inference import student
+from frameworks.device import DEVICES, HOST
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def speed_ups(
 
 
 def baseline(seat: BenchmarkId, roster: dict[BenchmarkId, Availability]) -> BenchmarkId:
-    if seat.device != "cpu":
-        return seat._replace(device="cpu")
+    if not DEVICES[seat.device].is_host:
+        return seat._replace(device=HOST.name)
     fewest = min(other.threads for other in roster if other._replace(threads=seat.threads) == seat)
     return seat._replace(threads=fewest)
 

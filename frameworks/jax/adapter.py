@@ -20,7 +20,7 @@ class JaxAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
         # XLA makes its pool of threads as large as this says, once, with its first device.
         os.environ["NPROC"] = str(conditions.threads)
-        if conditions.device == "cpu":
+        if conditions.on_host:
             jax.config.update("jax_platforms", "cpu")
         configure(conditions)
         try:

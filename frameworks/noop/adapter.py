@@ -10,8 +10,8 @@ from frameworks.workloads import Weights, Workload
 
 class NoopAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
-        if conditions.device != "cpu":
-            raise Unavailable("nothing is computed on the processor alone")
+        if not conditions.on_host:
+            raise Unavailable("the no-op framework runs on the processor only")
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         return NoopTrainer(weights)

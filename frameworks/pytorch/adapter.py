@@ -14,7 +14,7 @@ TRAINERS: dict[str, type[PyTorchTrainer]] = {"compile": Compiled, **pitfalls.PIT
 
 class PyTorchAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
-        if conditions.device == "gpu" and not torch.cuda.is_available():
+        if not conditions.on_host and not torch.cuda.is_available():
             build = "" if torch.version.cuda else " (this build has no CUDA)"
             raise Unavailable(f"PyTorch {torch.__version__} sees no GPU{build}")
         torch.set_num_threads(conditions.threads)

@@ -84,7 +84,7 @@ class FlushedDenormals(Pitfall):
     """What TensorFlow does on processors."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        if conditions.device != "cpu":
+        if not conditions.on_host:
             raise Unavailable("does not apply to a GPU: PyTorch's switch is the processor's")
         super().__init__(workload, weights, conditions, "")
         if not torch.set_flush_denormal(True):

@@ -12,6 +12,7 @@ from frameworks.pytorch.network import Network
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
+TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
 
 
 class PyTorchTrainer(Trainer):
@@ -19,7 +20,7 @@ class PyTorchTrainer(Trainer):
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
         tuned = {"default": False, "tuned": True}[variant]
-        self._device = torch.device("cuda" if conditions.device == "gpu" else "cpu")
+        self._device = torch.device(TORCH_DEVICES[conditions.device])
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
         self._format = torch.channels_last if tuned else torch.contiguous_format
         self._shape = workload.dataset.shape

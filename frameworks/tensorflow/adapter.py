@@ -16,11 +16,11 @@ TRAINERS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA, **pi
 class TensorFlowAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
         gpus = tf.config.list_physical_devices("GPU")
-        if conditions.device == "gpu" and not gpus:
+        if not conditions.on_host and not gpus:
             build = "" if tf.test.is_built_with_cuda() else " (this build has no CUDA)"
             raise Unavailable(f"TensorFlow {tf.__version__} sees no GPU{build}")
         try:
-            see_only(gpus[:1] if conditions.device == "gpu" else [])
+            see_only([] if conditions.on_host else gpus[:1])
             use_threads(conditions.threads)
         except RuntimeError as error:
             raise Unavailable(f"TensorFlow started under other conditions: {error}") from None

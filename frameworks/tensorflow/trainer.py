@@ -19,7 +19,7 @@ class TensorFlowTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
-        self._gpu = conditions.device == "gpu"
+        self._on_host = conditions.on_host
         precision = conditions.precision
         parts: Any = {"default": keras_model, "tuned": tuned}[variant]
         self._dtype = tf.as_dtype(precision)
@@ -50,8 +50,8 @@ class TensorFlowTrainer(Trainer):
         self._loss = self._train_step(*batch)
 
     def synchronise(self) -> None:
-        # A processor has finished when a call returns, and asking would cost 40 us each time.
-        if self._gpu:
+        # On a processor a call returns when its work is done, and asking would cost 40 us a time.
+        if not self._on_host:
             tf.test.experimental.sync_devices()
 
     def loss(self) -> float:

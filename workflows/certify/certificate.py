@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from frameworks.contract import Deviation, Setting, Unavailable
+from frameworks.device import DEVICES
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
 from frameworks.workloads.distance import relative
@@ -236,6 +237,6 @@ def undeclared(found: Diagnosis, deviations: list[Deviation]) -> bool:
 
 
 def reduced(settings: dict[str, Setting], device: str) -> str:
-    """The reduced precisions that a trainer says it computes products in."""
+    """The reduced precision that a trainer's settings name for its products, "" for none."""
     flags = [name for name in ("tf32_matmul", "tf32_convolution") if settings.get(name) is True]
-    return f"TF32 ({', '.join(flags)})" if flags and device == "gpu" else ""
+    return f"TF32 ({', '.join(flags)})" if flags and DEVICES[device].rounds_to_tf32 else ""

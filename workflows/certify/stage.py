@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from frameworks.contract import Unavailable
+from frameworks.device import DEVICES
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import FAILED, Examination
 from workflows.certify.diagnosis import examine
@@ -75,12 +76,12 @@ def certify(
 def side_by_side(
     contenders: Sequence[PlannedContender], cores: int
 ) -> Iterator[list[PlannedContender]]:
-    """Groups that are examined at once, since nothing is timed: as many as there are cores for,
-    those that use few first; whoever uses a GPU, alone."""
+    """Groups that are examined at the same time, because nothing is timed: as many contenders as
+    there are cores for, those with few threads first. A contender on another device is alone."""
     group: list[PlannedContender] = []
-    for contender in sorted(contenders, key=lambda c: (c.device != "cpu", c.threads)):
+    for contender in sorted(contenders, key=lambda c: (not DEVICES[c.device].is_host, c.threads)):
         threads = sum(one.threads for one in [*group, contender])
-        if group and (threads > cores or contender.device != "cpu"):
+        if group and (threads > cores or not DEVICES[contender.device].is_host):
             yield group
             group = []
         group.append(contender)

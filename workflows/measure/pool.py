@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from frameworks.contract import Unavailable
+from frameworks.device import DEVICES
 from frameworks.registry import own_environment
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.plan import Plan, PlannedContender
@@ -133,9 +134,9 @@ def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
 
 
 def cores_for(contender: Contender, cores: list[int]) -> list[int]:
-    """Contenders with as many threads share the same cores: the last ones, since the first
-    serve most interrupts. What drives a GPU may use all."""
-    return cores[-contender.threads :] if contender.device == "cpu" else cores
+    """Contenders with the same number of threads share the last cores, because the first cores
+    serve most interrupts. A contender that drives another device may use all cores."""
+    return cores[-contender.threads :] if DEVICES[contender.device].is_host else cores
 
 
 def log_name(contender: PlannedContender) -> str:

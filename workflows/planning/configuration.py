@@ -4,10 +4,11 @@ import os
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
 from frameworks.workloads.optimisers import OPTIMISERS
@@ -23,7 +24,10 @@ class Scope(Enum):
     RESOLVED = "resolved"  # the keys of results hold what this one leads to on this machine
 
 
-Device = Literal["cpu", "gpu"]
+if TYPE_CHECKING:
+    Device = str
+else:
+    Device = Literal[*DEVICES]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
 
@@ -209,7 +213,7 @@ class Configuration(Section):
     reference: str
     contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(min_length=1)
     devices: Annotated[list[Device], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
-        default=["cpu", "gpu"], min_length=1
+        default=list(DEVICES), min_length=1
     )
     threads: Annotated[list[Threads], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=[1, "all"], min_length=1

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, is_pitfall, own_environment
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
@@ -96,7 +97,7 @@ class Plan(Record):
             key=lambda c: (
                 "float64" not in framework(c.framework).precisions,
                 c.framework != self.study.reference,
-                c.device != "cpu",
+                not DEVICES[c.device].is_host,
                 c.threads,
             ),
         )
@@ -148,7 +149,7 @@ def controls(
                 able,
                 key=lambda c: (
                     c.framework != study.reference, c.variant != asked.variant,
-                    c.device != "cpu", c.threads,
+                    not DEVICES[c.device].is_host, c.threads,
                 ),
             )
         ]  # fmt: skip
@@ -163,7 +164,7 @@ def nothing() -> PlannedContender:
     return PlannedContender(
         framework=NOOP,
         variant="default",
-        device="cpu",
+        device=HOST.name,
         threads=1,
         interpreter=sys.executable,
         required=False,

@@ -31,6 +31,7 @@ TASK = (
     "frameworks/conditions.py",
     "frameworks/contract.py",
     "frameworks/description.py",
+    "frameworks/device.py",
     "frameworks/reading.py",
     "frameworks/registry.py",
     "frameworks/workloads",

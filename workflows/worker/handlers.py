@@ -37,9 +37,9 @@ class Handlers:
         return {}
 
     def behaviour(self, variant: str) -> dict[str, Any]:
-        """What this contender does, by probe, for the loss and optimiser of the workload."""
+        """What the probes see this contender do with the workload's loss and optimiser."""
         settings = probe(self.adapter, variant, self.workload)
-        if self.conditions.device == "gpu":  # the processor's threads only wait for it
+        if not self.conditions.on_host:  # its threads only wait for the device
             settings["computing_threads"] = "n/a"
         return {"settings": settings}
 

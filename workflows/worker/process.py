@@ -15,6 +15,7 @@ from typing import IO, Any, Self
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
+from frameworks.device import DEVICES
 from frameworks.registry import environment
 from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
@@ -186,14 +187,13 @@ class WorkerProcess:
 
 
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
-    """The environment variables of a worker: the caller's, but for thread counts, the
-    visible GPUs, what its framework and variant ask for, and what its interpreter must not see."""
+    """The environment variables of a worker: the caller's, without those that its interpreter
+    must not see, and with those of its thread count, device, framework and variant."""
     variables = sealed(interpreter)
     variables.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
     variables["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(ROOT), variables.get("PYTHONPATH", "")])
     )
-    if contender.device == "cpu":
-        variables["CUDA_VISIBLE_DEVICES"] = "-1"
+    variables.update(DEVICES[contender.device].environment)
     variables.update(environment(contender))
     return variables

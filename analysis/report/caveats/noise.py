@@ -8,6 +8,7 @@ from analysis.format import count, crossed, listing, percent, three
 from analysis.report.caveats.caveat import Caveat, note, warning
 from analysis.report.interference import changes, lost_claims, spoken
 from analysis.steady_state.drift import drifts
+from frameworks.device import HOST
 
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
@@ -86,7 +87,8 @@ def drift(findings: Findings) -> Iterator[Caveat]:
 
 
 def starved(findings: Findings) -> Iterator[Caveat]:
-    steady = findings.batches[~findings.batches["warmup"] & (findings.batches["device"] == "cpu")]
+    on_host = findings.batches["device"] == HOST.name
+    steady = findings.batches[~findings.batches["warmup"] & on_host]
     keys = ["workload", "contender", "threads"]
     parts = steady.groupby(keys)[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].sum()
     share = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)

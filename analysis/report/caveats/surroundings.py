@@ -7,6 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
 from analysis.format import listing
 from analysis.report.caveats.caveat import Caveat, note
+from frameworks.device import DEVICES
 
 
 def virtual_machine(findings: Findings) -> Iterator[Caveat]:
@@ -39,7 +40,7 @@ def pages(findings: Findings) -> Iterator[Caveat]:
     facts = {line.key: line.value for line in findings.environment}
     kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
     may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)
-    several = any(seat.device == "cpu" and seat.threads > 1 for seat in findings.measured)
+    several = any(DEVICES[seat.device].is_host and seat.threads > 1 for seat in findings.measured)
     kept = facts.get("memory.pages_kept_by_core") == "0"
     if kept and may_grow and several and facts.get("virtualisation.hypervisor") == "yes":
         yield note(

@@ -15,13 +15,13 @@ class Backend:
     labels = "int64"  # int32 would stay in host memory, even with a GPU
 
     def __init__(self, conditions: Conditions) -> None:
-        self._gpu = conditions.device == "gpu"
+        self._on_host = conditions.on_host
 
     def tensor(self, array: np.ndarray, dtype: str) -> Any:
         return tf.constant(array, dtype)
 
     def synchronise(self, model: Any) -> None:
-        if self._gpu:
+        if not self._on_host:
             tf.test.experimental.sync_devices()
 
     def settings(self, model: Any, batch: Any) -> dict[str, Setting]:

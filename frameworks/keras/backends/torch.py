@@ -9,6 +9,7 @@ from frameworks.contract import Conditions, Setting
 from frameworks.keras.backends import keep
 from frameworks.pytorch import settings
 from frameworks.pytorch.adapter import PyTorchAdapter
+from frameworks.pytorch.trainer import TORCH_DEVICES
 
 
 class Backend:
@@ -17,7 +18,7 @@ class Backend:
 
     def __init__(self, conditions: Conditions) -> None:
         keep(conditions.precision)
-        self._device = "cuda" if conditions.device == "gpu" else "cpu"
+        self._device = TORCH_DEVICES[conditions.device]
 
     def tensor(self, array: np.ndarray, dtype: str) -> torch.Tensor:
         return torch.from_numpy(array).to(self._device, getattr(torch, dtype), copy=True)
