@@ -1,7 +1,7 @@
 # make study    the default study, from a fresh clone to the report
 # make smoke    the same from a small budget
 # make test     the tests
-# make check    formatting, lint and types
+# make check    formatting, lint, types and the direction of imports
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,7 @@ check: environment
 	ruff format --check .
 	snakefmt --check --compact-diff Snakefile workflows
 	mypy
+	lint-imports --no-cache
 	snakemake --lint
 
 environment: $(BIN)/.complete

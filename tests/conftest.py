@@ -1,16 +1,36 @@
-"""What all tests share: small studies that take seconds, and a framework of somebody else's."""
+"""What all tests share: a small study that takes seconds, and a framework of somebody else's."""
 
+import copy
 import gc
 import os
+import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 pytest_plugins = ("pytester",)
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "tests" / "packages"
+
+# A study that takes a second or two: the abacus on a tiny perceptron.
+SMALL = {
+    "study": "small",
+    "replicates": 1,
+    "reference": "abacus",
+    "contenders": [{"framework": "abacus"}],
+    "devices": ["cpu"],
+    "threads": [1],
+    "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
+    "contest": {"warmup": 2, "rounds": 4, "turn": 4, "settle": 1},
+    "controls": False,
+    "harness": False,
+    "certificate": {"steps": 50},
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,34 +48,44 @@ def surroundings(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def frozen():
-    """What frameworks have put into this process's memory is not garbage, and need not be
-    looked through again and again."""
+    """Frameworks leave many objects in memory. The garbage collector need not visit them again."""
     gc.freeze()
 
 
+def built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> Path:
+    """The folder that `build(folder)` makes. Test processes that run side by side share it: the
+    first one builds it, and the others wait."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder, done = base / name, base / f"{name}.done"
+    with FileLock(base / f"{name}.lock"):
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            build(folder)
+            done.touch()
+    return folder
+
+
+@contextmanager
+def package(name: str) -> Iterator[str]:
+    """Make a package of `tests/packages` findable, here and in workers, as if it were installed."""
+    folder = str(PACKAGES / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", folder)
+        yield folder
+    sys.modules.pop(name, None)
+
+
 @pytest.fixture
-def abacus(monkeypatch):
-    """Make the NumPy framework in `tests/packages` findable, as an installed package is."""
-    folder = str(PACKAGES / "abacus")
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setenv("PYTHONPATH", folder)
-    yield folder
-    sys.modules.pop("abacus", None)
+def abacus():
+    """The NumPy framework in `tests/packages`."""
+    with package("abacus") as folder:
+        yield folder
 
 
 @pytest.fixture
 def small():
-    """A configuration that takes a second or two: the abacus on a tiny perceptron."""
-    return {
-        "study": "small",
-        "replicates": 1,
-        "reference": "abacus",
-        "contenders": [{"framework": "abacus"}],
-        "devices": ["cpu"],
-        "threads": [1],
-        "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
-        "contest": {"warmup": 2, "rounds": 4, "turn": 4, "settle": 1},
-        "controls": False,
-        "harness": False,
-        "certificate": {"steps": 50},
-    }
+    """A configuration that takes a second or two."""
+    return copy.deepcopy(SMALL)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.conftest import PACKAGES, ROOT
+from tests.conftest import PACKAGES, ROOT, SMALL, built_once
 
 COPIED = (
     "Snakefile",
@@ -24,24 +24,30 @@ COPIED = (
     "frameworks",
     "workflows",
     "analysis",
+    "samestep",
 )
 
 
 class Clone:
-    """A copy of the repository with a small study in `config/small.yaml`."""
+    """A copy of the repository with a small study in `config/study.yaml`, or a copy of another
+    clone with everything that has been done in it."""
 
-    def __init__(self, folder: Path, configuration: dict, machine: str = "here") -> None:
+    def __init__(
+        self, folder: Path, configuration: dict, machine: str = "here", of: Path | None = None
+    ) -> None:
         self.folder = folder
-        folder.mkdir()
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(source, folder / name, ignore=ignored)
-            else:
-                shutil.copy(source, folder / name)
-        # Whole, in place of the default: what is laid over a mapping cannot take a key away.
-        self.configure(configuration)
+        if of:
+            shutil.copytree(of, folder)  # keeps the times of files, which Snakemake compares
+        else:
+            folder.mkdir()
+            for name in COPIED:
+                source = ROOT / name
+                if source.is_dir():
+                    ignored = shutil.ignore_patterns("__pycache__")
+                    shutil.copytree(source, folder / name, ignore=ignored)
+                else:
+                    shutil.copy(source, folder / name)
+            self.configure(configuration)
         self.environment = {
             **os.environ,
             "PYTHONPATH": str(PACKAGES / "abacus"),
@@ -52,7 +58,12 @@ class Clone:
         self.report = folder / "reports" / configuration["study"]
 
     def configure(self, configuration: dict) -> None:
+        """Replace the default study: a configuration laid over it cannot remove a key."""
         (self.folder / "config" / "study.yaml").write_text(yaml.safe_dump(configuration))
+
+    def change(self, **changes) -> None:
+        configuration = yaml.safe_load((self.folder / "config" / "study.yaml").read_text())
+        self.configure({**configuration, **changes})
 
     def command(self, *arguments: str, cores: int = 1) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
@@ -86,6 +97,27 @@ class Clone:
         return [json.loads(path.read_text()) for path in found]
 
 
+FINISHED = {**SMALL, "replicates": 2, "devices": ["cpu", "gpu"]}
+OUTPUT = "output.txt"
+
+
+@pytest.fixture(scope="session")
+def finished(surroundings, tmp_path_factory):
+    """A clone in which the small study has run from nothing, and what it printed."""
+
+    def build(folder):
+        output = Clone(folder, FINISHED).snakemake()
+        (folder / OUTPUT).write_text(output)
+
+    return built_once(tmp_path_factory, "finished study", build)
+
+
+@pytest.fixture
+def done(finished, tmp_path):
+    """A copy of the finished study."""
+    return Clone(tmp_path / "a clone", FINISHED, of=finished)
+
+
 @pytest.fixture
 def clone(tmp_path, small):
     def make(**changes):
@@ -98,61 +130,61 @@ def edit(path: Path) -> None:
     path.write_text(path.read_text() + "\n# edited\n")
 
 
-def test_a_study_from_nothing_to_its_report_and_nothing_twice(clone):
-    study = clone(devices=["cpu", "gpu"])
-    output = study.snakemake()
+def test_a_study_from_nothing_to_its_report(done):
+    output = (done.folder / OUTPUT).read_text()
     assert "contest 2/2: mlp" in output and "round 4/4 | abacus/default/cpu/1" in output
     for name in ("report.html", "report.md", "tables/contenders.csv", "tables/comparisons.csv",
                  "tables/missing.csv", "tables/devices.csv", "tables/certificate.csv",
                  "tables/settings.csv", "tables/machine.csv"):  # fmt: skip
-        assert (study.report / name).stat().st_size > 0, name
-    assert list(study.report.glob("figures/*.svg")) and list(study.report.glob("figures/*.png"))
-    missing = pd.read_csv(study.report / "tables" / "missing.csv")
+        assert (done.report / name).stat().st_size > 0, name
+    assert list(done.report.glob("figures/*.svg")) and list(done.report.glob("figures/*.png"))
+    missing = pd.read_csv(done.report / "tables" / "missing.csv")
     assert "an abacus has no GPU" in set(missing.reason)
-    assert "Nothing to be done" in study.snakemake()
 
-    # Conclusions are not measurements: editing them re-measures nothing.
-    edit(study.folder / "analysis" / "statistics.py")
-    assert study.would_run() == {"report", "verdict", "all"}
-    study.snakemake()
-    assert "Nothing to be done" in study.snakemake()
 
-    # The report says how it was made, overrides included.
-    study.snakemake("--config", "margin=0.1")
-    assert "--config margin=0.1" in (study.report / "report.md").read_text()
+def test_nothing_is_done_twice(done):
+    assert "Nothing to be done" in done.snakemake()
 
-    # More replicates: only the new ones are measured.
-    before = {path: path.stat().st_mtime_ns for path in study.results.glob("contests/*/*")}
-    configuration = yaml.safe_load((study.folder / "config" / "study.yaml").read_text())
-    study.configure({**configuration, "replicates": 3})
-    study.snakemake()
-    assert len(study.contests()) == 3
+
+def test_edited_conclusions_are_drawn_again_and_nothing_is_measured_again(done):
+    edit(done.folder / "analysis" / "format.py")
+    assert done.would_run() == {"report", "verdict", "all"}
+    done.snakemake()
+    assert "Nothing to be done" in done.snakemake()
+
+
+def test_the_report_says_how_it_was_made_with_overrides(done):
+    done.snakemake("--config", "margin=0.1")
+    assert "--config margin=0.1" in (done.report / "report.md").read_text()
+
+
+def test_of_more_replicates_only_the_new_ones_are_measured(done):
+    before = {path: path.stat().st_mtime_ns for path in done.results.glob("contests/*/*")}
+    done.change(replicates=3)
+    done.snakemake()
+    assert len(done.contests()) == 3
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
-    assert len({contest["configuration"] for contest in study.contests()}) == 1
-    assert "different configurations" not in (study.report / "report.md").read_text()
+    assert len({contest["configuration"] for contest in done.contests()}) == 1
+    assert "different configurations" not in (done.report / "report.md").read_text()
 
 
-def test_an_edited_adapter_is_measured_again_and_nothing_else(clone, tmp_path):
+def test_an_edited_adapter_is_measured_again_and_nothing_else(done, tmp_path):
     """A framework in a folder beside the others, so that the edit touches no shared file."""
-    study = clone(replicates=1)
     beside = tmp_path / "beside"
     shutil.copytree(PACKAGES / "abacus", beside)
-    study.environment["PYTHONPATH"] = str(beside)
-    study.snakemake()
+    done.environment["PYTHONPATH"] = str(beside)
+    assert done.would_run() == set()
     edit(beside / "abacus.py")
-    assert {"contest", "certify", "reference", "report"} <= study.would_run()
-    assert "prepare" not in study.would_run()
+    found = done.would_run()
+    assert {"contest", "certify", "reference", "report"} <= found
+    assert "prepare" not in found
 
 
-def test_adding_a_contender_measures_its_contests_again(clone):
-    study = clone(replicates=1)
-    study.snakemake()
-    configuration = yaml.safe_load((study.folder / "config" / "study.yaml").read_text())
-    both = [{"framework": "abacus", "variants": ["default", "slow"]}]
-    study.configure({**configuration, "contenders": both})
-    assert "contest" in study.would_run()
-    study.snakemake()
-    assert set(study.rows().variant) == {"default", "slow"}
+def test_adding_a_contender_measures_its_contests_again(done):
+    done.change(contenders=[{"framework": "abacus", "variants": ["default", "slow"]}])
+    assert "contest" in done.would_run()
+    done.snakemake()
+    assert set(done.rows().variant) == {"default", "slow"}
 
 
 def test_cores_change_nothing_that_is_measured(clone, tmp_path, small):
@@ -176,8 +208,11 @@ def test_cores_change_nothing_that_is_measured(clone, tmp_path, small):
     assert settings(study.contests()[0]) == settings(alone.contests()[0])
 
 
-def test_two_studies_on_one_machine_take_turns(tmp_path, small):
-    clones = [Clone(tmp_path / name, {**small, "replicates": 2}) for name in ("one", "two")]
+def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
+    """Both measure their third and fourth replicate at the same time."""
+    clones = [Clone(tmp_path / name, FINISHED, of=finished) for name in ("one", "two")]
+    for clone in clones:
+        clone.change(replicates=4)
     running = [
         subprocess.Popen(
             clone.command(), cwd=clone.folder, env=clone.environment,
@@ -187,10 +222,12 @@ def test_two_studies_on_one_machine_take_turns(tmp_path, small):
     ]  # fmt: skip
     assert [process.wait(300) for process in running] == [0, 0]
     spans = []
-    for number, clone in enumerate(clones):
-        rows = clone.rows().groupby("replicate").start_ns.agg(["min", "max"])
-        spans += [(row["min"], row["max"], number) for _, row in rows.iterrows()]
+    for clone in clones:
+        rows = clone.rows()
+        new = rows[rows.replicate > 2].groupby("replicate").start_ns.agg(["min", "max"])
+        spans += [(row["min"], row["max"]) for _, row in new.iterrows()]
     spans.sort()
+    assert len(spans) == 4
     assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))
 
 
@@ -210,34 +247,31 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     assert study.would_run() == {"verdict", "all"}
 
 
-def test_killed_half_way_it_goes_on_where_it_was(clone):
-    study = clone(replicates=3)
+def test_killed_half_way_it_goes_on_where_it_was(done):
+    done.change(replicates=5)
     process = subprocess.Popen(
-        study.command(), cwd=study.folder, env=study.environment, start_new_session=True,
+        done.command(), cwd=done.folder, env=done.environment, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     deadline = time.monotonic() + 120
-    while len(study.contests()) < 2:  # then the first is done for Snakemake too
+    while len(done.contests()) < 4:  # then the third is done for Snakemake too
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    oldest = min(study.results.glob("contests/mlp/*.json"), key=lambda path: path.stat().st_mtime)
-    first = {oldest: oldest.stat().st_mtime_ns}
-    assert "locked" in study.snakemake(fails=True).lower()
-    study.snakemake("--unlock")
-    study.snakemake()
-    assert len(study.contests()) == 3
-    assert {path: path.stat().st_mtime_ns for path in first} == first
+    oldest = sorted(done.results.glob("contests/mlp/*.json"), key=lambda p: p.stat().st_mtime)[:3]
+    kept = {path: path.stat().st_mtime_ns for path in oldest}
+    assert "locked" in done.snakemake(fails=True).lower()
+    done.snakemake("--unlock")
+    done.snakemake()
+    assert len(done.contests()) == 5
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-def test_results_of_another_machine_join_the_report(clone):
-    study = clone(replicates=2)
-    study.environment["SAMESTEP_MACHINE"] = "elsewhere"
-    study.snakemake()
-    study.environment["SAMESTEP_MACHINE"] = "here"
-    study.snakemake()
-    contenders = pd.read_csv(study.report / "tables" / "contenders.csv")
+def test_results_of_another_machine_join_the_report(done):
+    done.environment["SAMESTEP_MACHINE"] = "elsewhere"
+    done.snakemake()
+    contenders = pd.read_csv(done.report / "tables" / "contenders.csv")
     assert set(contenders.machine) == {"here", "elsewhere"}
     assert len(contenders) == 2
 
