@@ -10,8 +10,7 @@ from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration, Scope
 
 # Imported by what measures, and of no influence on what is measured.
-HARMLESS = ("analysis", "workflows.machine", "workflows.planning", "workflows.progress",
-            "workflows.records")  # fmt: skip
+HARMLESS = ("workflows.machine", "workflows.planning", "workflows.progress", "workflows.records")
 
 
 def imported(path):
