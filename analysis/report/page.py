@@ -14,23 +14,24 @@ from analysis.findings.findings import Findings, tables
 from analysis.findings.machine import summary as machine_summary
 from analysis.findings.missing import grouped
 from analysis.format import percent, titled
-from analysis.report.advice import Advice, advice
-from analysis.report.answer import Claim, claims, summary
-from analysis.report.caveats import caveats, notes, warnings
 from analysis.report.caveats.caveat import Caveat
-from analysis.report.certificates import (
+from analysis.report.caveats.registry import caveats, notes, warnings
+from analysis.report.figures import Figure, figures
+from analysis.report.figures.style import Theme
+from analysis.report.sections.answer import Claim, claims, summary
+from analysis.report.sections.certificates import (
     certificate_table,
     deviation_table,
     optimiser_table,
     rounding_table,
 )
-from analysis.report.controls import control_summary, control_table
-from analysis.report.figures import Figure, figures
-from analysis.report.figures.style import Theme
-from analysis.report.interference import weather, weather_table
-from analysis.report.method import Described, method
-from analysis.report.pitfalls import trap_claims, trap_summary, trap_table
-from analysis.report.start import start_summary, start_table
+from analysis.report.sections.controls import control_summary, control_table
+from analysis.report.sections.interference import weather, weather_table
+from analysis.report.sections.method import Described, method
+from analysis.report.sections.pitfalls import trap_claims, trap_summary, trap_table
+from analysis.report.sections.precision import Advice, advice
+from analysis.report.sections.start import start_summary, start_table
+from analysis.report.sections.workloads import workloads
 from analysis.report.tables import (
     Display,
     comparison_table,
@@ -40,7 +41,6 @@ from analysis.report.tables import (
     setting_table,
     steady_table,
 )
-from analysis.report.workloads import workloads
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"

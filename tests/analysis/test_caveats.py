@@ -10,7 +10,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.caveats import caveats
+from analysis.report.caveats.registry import caveats
 from analysis.steady_state.drift import drifts
 from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
 from workflows.records.schema import ContestRecord

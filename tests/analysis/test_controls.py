@@ -11,11 +11,11 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.controls import ControlLine
 from analysis.findings.findings import Findings
-from analysis.report.caveats import caveats, warnings
 from analysis.report.caveats import controls as caveat
-from analysis.report.controls import control_method, control_summary, control_table
+from analysis.report.caveats.registry import caveats, warnings
 from analysis.report.figures.style import Theme
 from analysis.report.page import write as write_report
+from analysis.report.sections.controls import control_method, control_summary, control_table
 from tests.analysis.synthetic import Recipe, write
 
 RIGHT = [(0.0, 1.0), (0.05, 1.05), (0.1, 1.1), (0.25, 1.25)]

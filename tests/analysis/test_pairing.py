@@ -13,9 +13,9 @@ from analysis.findings.findings import Findings, tables
 from analysis.repeats.page import markdown
 from analysis.repeats.rows import repeats
 from analysis.repeats.runs import runs
-from analysis.report.answer import claims, summary
-from analysis.report.caveats import caveats
-from analysis.report.start import start_summary, start_table
+from analysis.report.caveats.registry import caveats
+from analysis.report.sections.answer import claims, summary
+from analysis.report.sections.start import start_summary, start_table
 from analysis.report.tables import comparison_table, setting_table
 from tests.analysis.synthetic import Recipe, write
 

@@ -20,8 +20,8 @@ from analysis.findings.precision import (
     replicates_assured,
     replicates_expected,
 )
-from analysis.report.advice import advice, again
 from analysis.report.page import write as write_report
+from analysis.report.sections.precision import advice, again
 from tests.analysis.synthetic import Recipe, write
 from workflows.planning.configuration import Configuration
 

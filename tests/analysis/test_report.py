@@ -14,9 +14,9 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.answer import claims, summary
-from analysis.report.caveats import caveats
+from analysis.report.caveats.registry import caveats
 from analysis.report.page import write as write_report
+from analysis.report.sections.answer import claims, summary
 from tests.analysis.synthetic import MS, Recipe, write
 
 ROOT = Path(__file__).resolve().parents[2]

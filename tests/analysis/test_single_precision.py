@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from analysis.findings.findings import Findings
-from analysis.report.answer import summary
-from analysis.report.method import method
+from analysis.report.sections.answer import summary
+from analysis.report.sections.method import method
 
 ONLY = (
     "in float32 only, since it has no float64: first gradients to 1e-05, losses of 10 steps to "

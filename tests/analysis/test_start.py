@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.report.start import ahead, start_summary, start_table
+from analysis.report.sections.start import ahead, start_summary, start_table
 from analysis.stats.fieller import fieller, pay_off
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.report.answer import summary
-from analysis.report.caveats import caveats
 from analysis.report.caveats.caveat import Severity
+from analysis.report.caveats.registry import caveats
+from analysis.report.sections.answer import summary
 from analysis.report.tables import contender_table, steady_table
 from analysis.steady_state.series import shared_by_others
 from tests.analysis.synthetic import Recipe

@@ -18,8 +18,8 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
 from analysis.findings.findings import KINDS, OPTIONAL, Findings, tables
 from analysis.findings.missing import grouped
-from analysis.report.answer import note
-from analysis.report.certificates import (
+from analysis.report.sections.answer import note
+from analysis.report.sections.certificates import (
     certificate_table,
     deviation_table,
     optimiser_table,

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.method import method
+from analysis.report.sections.method import method
 from tests.analysis.synthetic import Recipe, write
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)

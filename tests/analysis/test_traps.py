@@ -13,14 +13,14 @@ from matplotlib.figure import Figure as Canvas
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
-from analysis.report.answer import claims
-from analysis.report.caveats import caveats, warnings
-from analysis.report.certificates import certificate_table
+from analysis.report.caveats.registry import caveats, warnings
 from analysis.report.figures import DRAWINGS
 from analysis.report.figures.style import Theme
-from analysis.report.method import method
 from analysis.report.page import write
-from analysis.report.pitfalls import trap_claims, trap_summary, trap_table
+from analysis.report.sections.answer import claims
+from analysis.report.sections.certificates import certificate_table
+from analysis.report.sections.method import method
+from analysis.report.sections.pitfalls import trap_claims, trap_summary, trap_table
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 

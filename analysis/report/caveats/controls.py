@@ -7,7 +7,7 @@ from analysis.findings.controls import ControlLine, of_outcome
 from analysis.findings.findings import Findings
 from analysis.format import alike, listing, percent
 from analysis.report.caveats.caveat import Caveat, warning
-from analysis.report.controls import place, rough
+from analysis.report.sections.controls import place, rough
 
 
 def wrong(findings: Findings) -> Iterator[Caveat]:

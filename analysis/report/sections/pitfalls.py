@@ -17,7 +17,7 @@ from analysis.format import (
     sentence,
     title,
 )
-from analysis.report.answer import Claim
+from analysis.report.sections.answer import Claim
 from analysis.report.tables import Display, absent, estimate
 
 

@@ -7,8 +7,8 @@ from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificate
 from analysis.findings.findings import Findings
 from analysis.findings.harness import harness_cost
 from analysis.format import count, listing, percent, scientific, short, title
-from analysis.report.controls import control_method
-from analysis.report.interference import weather_method
+from analysis.report.sections.controls import control_method
+from analysis.report.sections.interference import weather_method
 from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
 from analysis.steady_state.classify import TAIL
 from workflows.records.schema import CertificateRecord

@@ -1,0 +1,59 @@
+"""The list of all caveats, in the order of their weight."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from analysis.findings.findings import Findings
+from analysis.report.caveats import certificates, controls, noise, study, surroundings
+from analysis.report.caveats.caveat import Caveat, Severity, note
+
+# In the order of their weight. A new caveat costs a function and its name here.
+LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
+    study.smoke,
+    study.stand_in,
+    study.nothing_measured,
+    study.other_reference,
+    controls.wrong,
+    certificates.refused,
+    noise.no_steady_state,
+    certificates.mismatched,
+    noise.interference,
+    study.failed,
+    study.not_measured,
+    study.few_replicates,
+    certificates.deviations,
+    certificates.otherwise_timed,
+    certificates.uncertified,
+    certificates.other_optimisers,
+    certificates.unrecorded,
+    certificates.changed_settings,
+    study.losses,
+    noise.scatter,
+    noise.unsteady_processes,
+    noise.drift,
+    noise.starved,
+    noise.switched,
+    surroundings.virtual_machine,
+    surroundings.boots,
+    surroundings.pages,
+    surroundings.frequency,
+    surroundings.code,
+    surroundings.versions,
+)
+
+
+def caveats(findings: Findings, machines: int) -> list[Caveat]:
+    """All caveats of one of so many `machines`, the gravest first."""
+    found = [caveat for look in LOOKS for caveat in look(findings)]
+    if machines == 1:
+        found.append(note("One machine: nothing here says that the ratios hold on another."))
+    return sorted(found, key=lambda caveat: -caveat.severity)
+
+
+def warnings(found: Iterable[Caveat]) -> list[Caveat]:
+    """What a reader must know before the answer."""
+    return [caveat for caveat in found if caveat.severity is Severity.WARNING]
+
+
+def notes(found: Iterable[Caveat]) -> list[str]:
+    """What stands under "What weakens it"."""
+    return [caveat.text for caveat in found if caveat.severity is Severity.NOTE]

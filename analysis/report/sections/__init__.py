@@ -1,0 +1,1 @@
+"""The sections of the report: the sentences and tables of each, and the order of its parts."""
