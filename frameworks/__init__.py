@@ -1,1 +1,1 @@
-"""Who is compared, and on what: the contract, the registry, the workloads and the adapters."""
+"""The frameworks that are compared: contract, registry, devices, workloads, adapters and oracle."""

@@ -1,25 +1,25 @@
-"""What an adapter writes: the whole contract between samestep and a framework.
+"""The contract: everything that an adapter writes, and what samestep expects of it.
 
-`samestep new NAME` writes the first lines, `samestep check NAME` says
-what is missing or wrong, and frameworks/README.md shows it once from start to report.
+`samestep new NAME` writes the first lines, `samestep check NAME` says what is missing or wrong,
+and frameworks/README.md shows an example from the first line to the report.
 
-An adapter is one file, or a few of 150 lines at most. It has no clock, reads and writes no
-file, prints nothing and has no command line: all that is the harness's. In this order:
+An adapter reads no clock, reads and writes no file, prints nothing and has no command line: the
+harness does all of this. An adapter has these parts, in this order:
 
-1. `FRAMEWORK`, a `Framework`: what it is called, how it is installed, which devices and
-   variants it has. It is read where the framework is not installed.
+1. `FRAMEWORK`, a `Framework`: its name, how to install it, its devices and variants. samestep
+   reads this description also where the framework is not installed.
 2. `Adapter.__init__` puts the process into the conditions asked for, or raises `Unavailable`
-   with the reason. A worker process under the framework's own interpreter calls it.
-3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` naming
-   the layer, loss or optimiser that it has not. What there is, with all fields and shapes, is in
-   frameworks/workloads/: workload.py (`stages`, `parameter_shapes`), layers.py (`Conv2D.pads`),
+   with the reason. A worker process calls it, under the framework's own interpreter.
+3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` that names
+   the layer, loss or optimiser that the adapter does not support. frameworks/workloads/ lists all
+   fields and shapes: workload.py (`stages`, `parameter_shapes`), layers.py (`Conv2D.pads`) and
    optimisers.py (the published formulas).
 4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
-5. `put`, `step`, `synchronise`, `loss`. The harness calls, and times, `put` -> `synchronise`
-   and `step` -> `synchronise` for every mini-batch.
-6. `settings`, read back from the framework.
+5. `put`, `step`, `synchronise`, `loss`. For every mini-batch the harness calls, and times, `put`
+   with `synchronise` and then `step` with `synchronise`.
+6. `settings`, read back from the framework. frameworks/reading.py helps with what has no getter.
 
-The smallest complete one, which does a single dense layer in NumPy:
+The smallest complete adapter, for a single dense layer in NumPy:
 
     FRAMEWORK = Framework(
         name="linear",
@@ -40,13 +40,13 @@ The smallest complete one, which does a single dense layer in NumPy:
 
         def trainer(self, workload, weights, variant):
             layers = [stage.layer.kind for stage in workload.stages]
-            for found, known in (
+            for asked, supported in (
                 (layers, ["dense"]),
                 (workload.loss, "mean_squared_error"),
                 (workload.optimiser.kind, "sgd"),
             ):
-                if found != known:
-                    raise NotImplementedError(f"linear: {found}, where only {known} is written")
+                if asked != supported:
+                    raise NotImplementedError(f"linear: {asked}, but only {supported} is supported")
             return LinearTrainer(weights, workload.optimiser.learning_rate, self.precision)
 
 
@@ -86,27 +86,29 @@ The smallest complete one, which does a single dense layer in NumPy:
 What goes wrong most often:
 
 - **Copies.** The harness fills the same two arrays for every mini-batch. `np.asarray`,
-  `torch.from_numpy` and the like share them: `put` must copy, `restart` and `weights` too.
-- **Layout.** Arrays cross the border as images `(batch, height, width, channels)`, dense
-  kernels `(in, out)`, convolution kernels `(height, width, in, out)`. Where the network is
-  channels first, the kernel of the dense layer behind `flatten` must be permuted as well.
-- **The fence.** `step` may return before the work is done, `synchronise` may not, and the
-  update of the weights is part of the work. `pass` is right only where every call waits.
-- **Epsilon.** Adam's is outside the root and inside the bias correction of both moments
-  (frameworks/workloads/optimisers.py). Where a framework's own is elsewhere, write the update
-  yourself or declare a `Deviation`.
-- **float64.** The certificate trains in it. Numbers that a framework keeps in float32 (a
-  learning rate, a beta), or a type it falls back to, show there at 1e-8. A framework without
-  float64 says `precisions=("float32",)` in its `Framework` and raises `Unavailable` for it: its
-  certificate then holds in float32 only, claims less, and says so in every row. One that is
-  exact in float64 for some layers only either declines the others, or does without float64.
-- **float32.** A single float64 array makes a whole network compute in float64, and take twice
-  as long. `settings()["precision"]` is to be read off the weights, as they have become.
-- **Threads.** They are in the environment (OMP_NUM_THREADS ...) before the framework is
-  imported, so nothing may import it with the description. A framework that has a setting of
-  its own is told `conditions.threads` in `Adapter.__init__`.
-- **What it has not.** `NotImplementedError` from `Adapter.trainer` is a row with a reason. A
-  failure in the first `step` is a failure.
+  `torch.from_numpy` and similar functions share memory with them: `put` must copy. `restart` and
+  `weights` must copy, too.
+- **Layout.** Arrays are exchanged as images `(batch, height, width, channels)`, dense kernels
+  `(in, out)` and convolution kernels `(height, width, in, out)`. If the network is channels
+  first, permute also the kernel of the dense layer after `flatten`.
+- **The fence.** `step` may return before the work is done. `synchronise` must not, and the update
+  of the weights is part of the work. `pass` is right only if every call waits for its own work.
+- **Epsilon.** Adam's epsilon is outside the root, and both moments are corrected for their bias
+  first (frameworks/workloads/optimisers.py). If the framework's own Adam differs, write the
+  update by hand or declare a `Deviation`.
+- **float64.** Certificates train in float64. A number that the framework keeps in float32 (a
+  learning rate, a beta), or an operation that falls back to float32, causes a difference of 1e-8
+  there. A framework without float64 says `precisions=("float32",)` in its `Framework` and raises
+  `Unavailable` for float64. Its certificate then holds in float32 only, which is a weaker claim,
+  and every row says so. A framework that is exact in float64 for some layers only either declines
+  the other layers or goes without float64.
+- **float32.** A single float64 array makes a whole network compute in float64 and take twice as
+  long. Read `settings()["precision"]` off the weights themselves.
+- **Threads.** Environment variables (OMP_NUM_THREADS and others) set the number of threads before
+  the framework is imported, so the description must not import it. If the framework has a setting
+  of its own, pass `conditions.threads` to it in `Adapter.__init__`.
+- **What is not supported.** `NotImplementedError` from `Adapter.trainer` becomes a row with the
+  reason. The same error from the first `step` is a failure.
 """
 
 from abc import ABC, abstractmethod
@@ -125,30 +127,29 @@ __all__ = [
 
 
 class Trainer(ABC):
-    """One network with its optimiser, on one device."""
+    """One network with its optimiser on one device."""
 
     @abstractmethod
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Any:
-        """Copy a mini-batch to the device and return it in the framework's own terms.
+        """Copy a mini-batch to the device and return it as `step` needs it.
 
-        `inputs` float32 `(batch, *shape)`; `targets` int32 `(batch,)` or float32
-        `(batch, outputs)`. The caller reuses both arrays (a certificate overwrites them with
-        NaN): keep no reference to them.
-        Changes of type and layout belong here.
+        `inputs` is float32 `(batch, *shape)`; `targets` is int32 `(batch,)` or float32
+        `(batch, outputs)`. Keep no reference to them, because the caller reuses both arrays (a
+        certificate overwrites them with NaN). Change type and layout here, not in `step`.
         """
 
     @abstractmethod
     def step(self, batch: Any) -> None:
-        """One training step on what `put` returned."""
+        """Take one training step on a mini-batch that `put` returned."""
 
     @abstractmethod
     def synchronise(self) -> None:
-        """Wait until the device has done everything asked of it, updates of weights included.
-        Called right after building, too, before anything was put."""
+        """Wait until the device has finished all work, including updates of the weights. The
+        harness also calls this before the first `put`."""
 
     @abstractmethod
     def loss(self) -> float:
-        """The last step's loss: mean over the mini-batch, taken before that step's update."""
+        """The last step's loss: the mean over the mini-batch, before that step's update."""
 
     @abstractmethod
     def weights(self) -> Weights:
@@ -156,11 +157,11 @@ class Trainer(ABC):
 
     @abstractmethod
     def restart(self, weights: Weights) -> None:
-        """Back to the beginning without building anew: load these, forget optimiser state."""
+        """Load these weights and forget all optimiser state, without building a new network."""
 
     @abstractmethod
     def settings(self) -> dict[str, Setting]:
-        """The values of `SETTINGS` in effect, read back from the framework; more are welcome."""
+        """The values of `SETTINGS` in effect, read back from the framework, and any others."""
 
 
 class Adapter(ABC):
@@ -168,12 +169,13 @@ class Adapter(ABC):
 
     @abstractmethod
     def __init__(self, conditions: Conditions) -> None:
-        """Apply the conditions. Raises Unavailable where they cannot be met.
+        """Apply the conditions. Raises Unavailable if they cannot be met.
 
-        A certificate makes several in one process, which differ in precision and tf32 only.
+        A certificate makes several adapters in one process, which differ only in precision and
+        tf32.
         """
 
     @abstractmethod
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        """Build the workload, starting from these weights (canonical, float32). Raises
-        Unavailable where the variant does not apply to it."""
+        """Build the workload's network with these initial weights (canonical, float32). Raises
+        Unavailable if the variant does not apply to the workload."""

@@ -56,7 +56,7 @@ def test_the_smallest_adapter_trains_as_numpy_does(linear, precision, agree):
 
 def test_the_smallest_adapter_declines_the_rest(linear):
     adapter = linear["LinearAdapter"](Conditions())
-    with pytest.raises(NotImplementedError, match="adam, where only sgd"):
+    with pytest.raises(NotImplementedError, match="adam, but only sgd"):
         adapter.trainer(from_dict({**LINE, "optimiser": "adam"}), {}, "default")
     with pytest.raises(NotImplementedError, match="relu"):
         adapter.trainer(load("mlp", None), {}, "default")
