@@ -1,13 +1,14 @@
 # make study    the default study, from a fresh clone to the report
 # make smoke    the same from a small budget
-# make test     the tests
+# make test     the tests that prove every promise once: 8 minutes on two cores
+# make test-all all tests: 25 minutes
 # make check    formatting, lint, types and the direction of imports
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: study smoke test check environment
+.PHONY: study smoke test test-all check environment
 
 study: environment
 	snakemake --cores 1
@@ -17,10 +18,17 @@ smoke: environment
 	snakemake --cores 1 --configfile config/smoke.yaml
 	@echo "The report: reports/smoke/report.html"
 
-# Side by side, the longest first; then alone what watches this machine's clock and cores.
+# First two side by side, then alone those that watch this machine's clock and cores.
+PARALLEL := python -m pytest -n 2 --dist worksteal
+ALONE := python -m pytest
+
 test: environment
-	python -m pytest -n 2 --dist loadfile tests/test_study.py tests --ignore=tests/workflows --ignore=tests/behaviour
-	python -m pytest tests/workflows tests/behaviour
+	$(PARALLEL) -m "not quiet and not all"
+	$(ALONE) -m "quiet and not all"
+
+test-all: environment
+	$(PARALLEL) -m "not quiet"
+	$(ALONE) -m "quiet"
 
 check: environment
 	ruff check .

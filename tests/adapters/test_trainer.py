@@ -11,7 +11,16 @@ from frameworks.contract import SETTINGS
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from frameworks.workloads.optimisers import Optimiser
-from tests.adapters.training import NETWORKS, OPTIMISERS, Contender, batches, small, started, train
+from tests.adapters.training import (
+    LEFT_OUT,
+    NETWORKS,
+    OPTIMISERS,
+    Contender,
+    batches,
+    small,
+    started,
+    train,
+)
 
 CNN = NETWORKS["same-stride-2"]
 
@@ -194,6 +203,11 @@ def test_synchronise_leaves_nothing_to_do(contender: Contender) -> None:
         trainer.loss()
         shares.append((time.process_time() - synchronised) / (synchronised - start))
     assert min(shares) < 0.2
+
+
+@pytest.mark.parametrize("contender", LEFT_OUT)
+def test_left_out(contender: str) -> None:
+    pytest.skip(LEFT_OUT[contender])
 
 
 def test_unknown_variant(contender: Contender) -> None:

@@ -24,6 +24,7 @@ from frameworks.workloads.layers import (
     Tanh,
 )
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+from workflows.machine.fingerprint import gpu_names
 
 AGREE = 1e-12  # relative, float64
 OPTIMISERS = (SGD(0.01), Momentum(0.01), RMSprop(), Adam())
@@ -50,31 +51,42 @@ class Contender(NamedTuple):
     def trainer(
         self, workload: Workload, precision: str = "float64", weights: Weights | None = None
     ) -> Trainer:
-        backend = framework(self.framework).variants[self.variant].environment.get(KERAS)
-        if backend and backend != os.environ.get(KERAS, "tensorflow"):
-            pytest.skip(
-                f"in a process of its own: {KERAS}={backend} pytest tests/adapters -k keras"
-            )
+        if why := missing(*self):
+            pytest.skip(why)
         adapter = started(self.framework, self.device, precision)
         return adapter.trainer(workload, weights or initial_weights(workload, 1), self.variant)
 
 
-CONTENDERS = [
-    Contender(name, variant, device)
-    for device in ("cpu", "gpu")
-    for name, variant in (
-        ("pytorch", "default"),
-        ("pytorch", "tuned"),
-        ("tensorflow", "default"),
-        ("tensorflow", "tuned"),
-        ("jax", "default"),
-        ("tensorflow", "eager"),
-        ("keras", "tensorflow"),
-        ("keras", "torch"),
-        ("keras", "jax"),
-        ("keras", "fit"),
-    )
-]
+VARIANTS = (
+    ("pytorch", "default"),
+    ("pytorch", "tuned"),
+    ("tensorflow", "default"),
+    ("tensorflow", "tuned"),
+    ("jax", "default"),
+    ("tensorflow", "eager"),
+    ("keras", "tensorflow"),
+    ("keras", "torch"),
+    ("keras", "jax"),
+    ("keras", "fit"),
+)
+
+
+def missing(name: str, variant: str, device: str) -> str:
+    """Why this contender cannot run in this process; empty if it can."""
+    backend = framework(name).variants[variant].environment.get(KERAS)
+    if device == "gpu" and not gpu_names():
+        return "this machine has no GPU"
+    if not versions(framework(name)):
+        return f"{name} is not installed"
+    if backend and backend != os.environ.get(KERAS, "tensorflow"):
+        return f"in a process of its own: {KERAS}={backend} pytest tests/adapters -k keras"
+    return ""
+
+
+# Tests are parametrised over the contenders that can run here. The others are skipped once.
+EVERY = [Contender(*variant, device) for device in ("cpu", "gpu") for variant in VARIANTS]
+CONTENDERS = [contender for contender in EVERY if not missing(*contender)]
+LEFT_OUT = {"-".join(contender): why for contender in EVERY if (why := missing(*contender))}
 REFERENCE = Contender("pytorch", "default")
 
 

@@ -1,3 +1,5 @@
+import pytest
+
 from workflows.measure.pool import contest_seed
 from workflows.records.schema import BATCHES
 from workflows.worker.probes import QUESTIONS
@@ -101,6 +103,7 @@ def test_contenders_are_probed_once_and_keep_what_was_measured(study):
     assert not set(QUESTIONS) & set(again.contenders[0].settings)
 
 
+@pytest.mark.quiet
 def test_a_slowed_contender_comes_out_slower(study):
     _, rows = study(contenders=several("default", "slow")).contest()
     medians = rows[~rows.warmup].groupby("variant").step_ns.median()

@@ -64,6 +64,7 @@ def test_controls_are_measured_with_the_others_and_certified_with_nobody(small, 
     assert certificate_key(with_them, "mlp", "abacus") == certificate_key(without, "mlp", "abacus")
 
 
+@pytest.mark.quiet
 def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     built, slowed = [], set()
     ask = Contest.ask

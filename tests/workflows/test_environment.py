@@ -41,6 +41,7 @@ def leaves(value):
         yield value
 
 
+@pytest.mark.quiet
 def test_it_survives_json_and_is_quick():
     begin = time.perf_counter()
     found = environment.environment()

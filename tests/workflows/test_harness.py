@@ -26,6 +26,7 @@ def findings(study, tmp_path):
     return Findings(load([tmp_path / "machine"])[0])
 
 
+@pytest.mark.quiet
 def test_it_takes_turns_and_costs_next_to_nothing(findings):
     (row,) = findings.harness
     assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
@@ -39,6 +40,7 @@ def test_it_takes_turns_and_costs_next_to_nothing(findings):
     assert tables([findings])["harness"].count("\n") == 2
 
 
+@pytest.mark.quiet
 def test_no_other_table_knows_of_it(findings):
     for name, text in tables([findings]).items():
         assert "noop/" not in text and (name == "harness" or ",noop," not in text), name

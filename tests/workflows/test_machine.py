@@ -79,6 +79,7 @@ def test_this_machine_has_a_valid_folder_name(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.quiet
 def test_it_is_quick_enough_for_every_parse_of_the_snakefile():
     def took():
         begin = time.perf_counter()

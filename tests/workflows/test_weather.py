@@ -144,6 +144,7 @@ needs_proc = pytest.mark.skipif(
 )
 
 
+@pytest.mark.quiet
 @needs_proc
 def test_a_look_is_quick():
     taken = []
@@ -154,6 +155,7 @@ def test_a_look_is_quick():
     assert min(taken) < 0.01
 
 
+@pytest.mark.quiet
 @needs_proc
 def test_processor_time_is_that_of_the_process():
     before = look(os.getpid(), available_cores())
@@ -189,6 +191,7 @@ def test_a_turn_in_which_the_worker_fails_leaves_no_weather(study):
     assert found.count("default") == 5 and found.count("raises") == 1
 
 
+@pytest.mark.quiet
 @needs_proc
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be pinned here")
 def test_a_busy_neighbour_on_the_same_core_is_seen(study, tmp_path):

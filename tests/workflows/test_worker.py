@@ -58,6 +58,7 @@ def test_the_parts_of_a_mini_batch_are_fenced(worker, monkeypatch):
     assert calls == ["synchronise", "put", "synchronise", "step", "synchronise", "loss"]
 
 
+@pytest.mark.quiet
 def test_a_slow_device_is_waited_for(worker, monkeypatch):
     """A step that returns at once and finishes in `synchronise` counts in full."""
     queue = []
@@ -163,6 +164,7 @@ class Keeper:
         return inputs, targets
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
     """A device that works in a thread, for a time of its own, whatever the caller does."""
