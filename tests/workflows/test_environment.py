@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from workflows.machine import fingerprint as machine
+from workflows.machine import gpu
 from workflows.machine import system_info as environment
 
 
@@ -186,24 +187,13 @@ def test_virtualisation_without_systemd(files):
 
 
 def test_gpus_bring_driver_and_cuda(monkeypatch):
-    card = machine.Gpu("NVIDIA H200", "570.86.15", 143771)
-    monkeypatch.setattr(machine, "gpus", lambda: [card])
-
-    def version(pointer):
-        pointer._obj.value = 12080
-        return 0
-
-    library = SimpleNamespace(cuDriverGetVersion=version)
-    monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
+    card = gpu.Gpu("NVIDIA H200", "570.86.15", 143771, 1980, 1980, "no")
+    monkeypatch.setattr(gpu, "gpus", lambda: [card])
+    monkeypatch.setattr(gpu, "cuda_driver", lambda: "12.8")
     found = environment.environment()
-    assert found["gpus"] == [{"name": "NVIDIA H200", "driver": "570.86.15", "memory_mib": 143771}]
+    assert found["gpus"] == [
+        {"name": "NVIDIA H200", "driver": "570.86.15", "memory_mib": 143771, "mhz": 1980,
+         "max_mhz": 1980, "throttled": "no"}
+    ]  # fmt: skip
     assert found["cuda_driver"] == "12.8"
     assert re.search(r"1 x NVIDIA H200$", found["summary"])
-
-
-def test_no_cuda_library(monkeypatch):
-    def missing(_):
-        raise OSError
-
-    monkeypatch.setattr(environment.ctypes, "CDLL", missing)
-    assert environment.cuda_driver() == ""

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from workflows.machine import fingerprint as machine
+from workflows.machine.gpu import Gpu, cuda_driver, gpus
 from workflows.planning.code import ROOT
 
 EPYC = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9B14 96-Core Processor\n"
@@ -56,7 +57,11 @@ def gpu(made_up, *names):
 
 
 def test_two_processes_agree():
-    command = [sys.executable, "-c", "from workflows import machine; print(machine.fingerprint())"]
+    command = [
+        sys.executable,
+        "-c",
+        "from workflows.machine.fingerprint import fingerprint as f; print(f())",
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "SAMESTEP_MACHINE"}
     names = [
         subprocess.run(
@@ -126,14 +131,14 @@ def test_another_machine_has_another_name(made_up):
 
 
 def test_gpus_are_in_the_name_without_running_anything(made_up, monkeypatch):
-    monkeypatch.setattr(machine, "gpus", lambda: pytest.fail("nvidia-smi takes too long"))
+    monkeypatch.setattr(machine, "gpus", lambda: pytest.fail("NVML takes too long"))
     gpu(made_up, "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3")
     assert "-24gb-2x-h100-80gb-hbm3-" in machine.fingerprint()
 
 
-def test_a_gpu_that_the_driver_has_not_started_is_asked_for(made_up):
+def test_a_gpu_that_the_driver_has_not_started_is_asked_for(made_up, monkeypatch):
     gpu(made_up, "Unknown")
-    made_up.commands({"nvidia-smi": "NVIDIA H200, 570.86.15, 143771"})
+    monkeypatch.setattr(machine, "gpus", lambda: [Gpu("NVIDIA H200", "570.86.15", 143771)])
     assert machine.gpu_names() == ["NVIDIA H200"]
 
 
@@ -186,20 +191,64 @@ def test_a_chosen_name_must_be_a_folder_name(monkeypatch, name):
         machine.fingerprint()
 
 
-def test_gpus_as_nvidia_smi_lists_them(monkeypatch, tmp_path):
-    answer = "NVIDIA H200, 570.86.15, 143771\nNVIDIA GB10, 580.1, [N/A]\nwarning\n"
-    command = tmp_path / "nvidia-smi"
-    command.write_text(f"#!/bin/sh\nprintf '{answer}'\n")
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert machine.gpus() == [
-        machine.Gpu("NVIDIA H200", "570.86.15", 143771),
-        machine.Gpu("NVIDIA GB10", "580.1", None),
+class NVMLError(Exception):
+    pass
+
+
+def refused(*_):
+    raise NVMLError("Not Supported")
+
+
+def driver(**changes):
+    """nvidia-ml-py for a machine with an H200 at index 0 and a GB10 at index 1."""
+    answers = {
+        "nvmlInit": lambda: None,
+        "nvmlShutdown": lambda: None,
+        "nvmlSystemGetDriverVersion": lambda: "570.86.15",
+        "nvmlSystemGetCudaDriverVersion_v2": lambda: 12080,
+        "nvmlDeviceGetCount": lambda: 2,
+        "nvmlDeviceGetHandleByIndex": lambda index: index,
+        "nvmlDeviceGetName": ["NVIDIA H200", "NVIDIA GB10"].__getitem__,
+        "nvmlDeviceGetMemoryInfo": lambda gpu: (
+            refused() if gpu else SimpleNamespace(total=143771 * 2**20 + 5)
+        ),
+        "nvmlDeviceGetClockInfo": lambda gpu, kind: refused() if gpu else 345,
+        "nvmlDeviceGetMaxClockInfo": lambda gpu, kind: 1980,
+        "nvmlDeviceGetCurrentClocksEventReasons": lambda gpu: refused() if gpu else 0x04 | 0x60,
+    }
+    return SimpleNamespace(NVMLError=NVMLError, NVML_CLOCK_SM=1, **{**answers, **changes})
+
+
+def test_gpus_as_nvml_lists_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", driver())
+    assert gpus() == [
+        Gpu("NVIDIA H200", "570.86.15", 143771, 345, 1980, "power cap, heat"),
+        Gpu("NVIDIA GB10", "570.86.15", None, None, 1980, "not readable"),
     ]
-    command.write_text("#!/bin/sh\necho a, b, 1; exit 9\n")
-    assert machine.gpus() == []
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    assert machine.gpus() == []
+    assert cuda_driver() == "12.8"
+    idle = driver(nvmlDeviceGetCurrentClocksEventReasons=lambda gpu: 0x01)
+    monkeypatch.setitem(sys.modules, "pynvml", idle)
+    assert [found.throttled for found in gpus()] == ["no", "no"]
+
+
+@pytest.mark.parametrize(
+    "library", [None, driver(nvmlInit=refused), driver(nvmlSystemGetDriverVersion=refused)]
+)
+def test_without_a_driver_there_is_no_gpu(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, "pynvml", library)  # None: it cannot be imported
+    assert gpus() == []
+
+
+def test_no_cuda_without_a_driver(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
+    assert cuda_driver() == ""
+
+
+def test_nvml_is_ended_also_after_an_error(monkeypatch):
+    calls = []
+    failing = driver(nvmlShutdown=lambda: calls.append("end"), nvmlDeviceGetCount=refused)
+    monkeypatch.setitem(sys.modules, "pynvml", failing)
+    assert gpus() == [] and calls == ["end"]
 
 
 def test_a_command_that_hangs_counts_as_missing():

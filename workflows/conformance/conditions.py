@@ -4,7 +4,8 @@ from frameworks.contract import Unavailable
 from workflows.conformance.outcome import Finding, broken, holds
 from workflows.conformance.rule import Rule
 from workflows.conformance.subject import Subject
-from workflows.machine.fingerprint import gpus, printed
+from workflows.machine.fingerprint import printed
+from workflows.machine.gpu import gpus
 from workflows.worker.process import WorkerDied
 
 NO_SUCH = "no-such-variant"

@@ -1,7 +1,7 @@
-"""Which machine this is: a folder name for its results, its cores and its GPUs.
+"""Which machine this is: a folder name for its results, and its cores.
 
-The Snakefile asks each time it is parsed, so everything comes from the system's own files;
-a command is run only where there is no such file.
+The Snakefile asks each time it is parsed, so everything comes from the system's own files.
+NVML or a command answers only if there is no file.
 """
 
 import hashlib
@@ -11,25 +11,17 @@ import os
 import platform
 import re
 import subprocess
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+from workflows.machine.gpu import gpus
+
 SYSTEM = Path("/")
 SALT = "samestep machine"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 NOISE = re.compile(r"\([^)]*\)|@.*|\bwith .*|\b\d+(-core|th gen)\b|\b(processor|cpu|nvidia)\b")
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """One NVIDIA GPU; memory in MiB, None where it has none of its own."""
-
-    name: str
-    driver: str
-    memory_mib: int | None
 
 
 def fingerprint() -> str:
@@ -67,29 +59,18 @@ def available_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def gpus() -> list[Gpu]:
-    """The GPUs that nvidia-smi lists, none where it is missing or fails."""
-    query = ("--query-gpu=name,driver_version,memory.total", "--format=csv,noheader,nounits")
-    lines = printed("nvidia-smi", *query).splitlines()
-    rows = [[part.strip() for part in line.rsplit(",", 2)] for line in lines]
-    return [
-        Gpu(name, driver, int(memory) if memory.isdigit() else None)
-        for name, driver, memory in (row for row in rows if len(row) == 3)
-    ]
-
-
 def gpu_names() -> list[str]:
-    """Names of the GPUs, sorted; from the driver's files, since nvidia-smi may take seconds."""
+    """Names of the GPUs, sorted; from the driver's files, since NVML has to start each GPU."""
     listed = sorted((SYSTEM / "proc/driver/nvidia/gpus").glob("*/information"))
     names = [fields(path.read_text(errors="replace")).get("Model", "Unknown") for path in listed]
-    # A driver that has not started the GPU yet writes "Unknown"; nvidia-smi starts it.
+    # The driver writes "Unknown" until the GPU is started, which NVML does.
     if not names or "Unknown" in names:
         names = [gpu.name for gpu in gpus()]
     return sorted(names)
 
 
 def cpu_model() -> str:
-    """The processor's name; implementer and part where the system does not know it (ARM)."""
+    """The processor's name; its implementer and part if the system does not know the name (ARM)."""
     first = processor()
     if first.get("model name"):
         return first["model name"]
@@ -99,7 +80,7 @@ def cpu_model() -> str:
 
 
 def processor() -> dict[str, str]:
-    """What /proc/cpuinfo says of the first logical core, {} where there is no such file."""
+    """What /proc/cpuinfo says of the first logical core, {} without that file."""
     try:
         with (SYSTEM / "proc/cpuinfo").open(errors="replace") as lines:
             return fields("".join(takewhile(str.strip, lines)))
@@ -118,7 +99,7 @@ def memory_as_sold(total: int) -> int:
 
 
 def identity() -> str:
-    """What tells two equal machines apart. Not to be written down anywhere."""
+    """What differs between two equal machines. It must not be written down anywhere."""
     known = read("etc/machine-id") or read("var/lib/dbus/machine-id")
     if not known and platform.system() == "Darwin":
         device = printed("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")
@@ -139,7 +120,7 @@ def fields(text: str) -> dict[str, str]:
 
 
 def read(name: str) -> str:
-    """A small file of the system without its white space, "" where it cannot be read."""
+    """A small file of the system without its white space, "" if it cannot be read."""
     try:
         return (SYSTEM / name).read_text(errors="replace").strip()
     except OSError:
@@ -147,7 +128,7 @@ def read(name: str) -> str:
 
 
 def printed(*command: str, timeout_s: float = 10.0) -> str:
-    """What a command prints, "" where it is missing, fails or hangs."""
+    """What a command prints, "" if it is missing, fails or hangs."""
     try:
         return subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=timeout_s

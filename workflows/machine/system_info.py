@@ -1,9 +1,8 @@
-"""Under which conditions a contest ran: what could explain a time, and nothing personal.
+"""The conditions under which a contest ran: what could explain a time, and nothing personal.
 
-No host name, user name, path or serial number: the records are meant to be published.
+Records are published, so they hold no host name, user name, path or serial number.
 """
 
-import ctypes
 import hashlib
 import os
 import platform
@@ -15,6 +14,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from workflows.machine import fingerprint as machine
+from workflows.machine import gpu
 from workflows.machine.fingerprint import printed, read
 
 NOT_READABLE = "not readable"
@@ -35,20 +35,22 @@ def environment() -> dict[str, Any]:
     parts = {
         "cpu": cpu(),
         "memory": memory(),
-        "gpus": [asdict(gpu) for gpu in machine.gpus()],
+        "gpus": [asdict(found) for found in gpu.gpus()],
         "virtualisation": virtualisation(),
         "system": system(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "variables": variables(),
         "load_average": [round(load, 2) for load in psutil.getloadavg()],
     }
-    parts["cuda_driver"] = cuda_driver() if parts["gpus"] else ""
+    parts["cuda_driver"] = gpu.cuda_driver() if parts["gpus"] else ""
     return {"summary": summary(parts), **parts}
 
 
 def variables() -> dict[str, str]:
-    """Environment variables that can change how frameworks compute or allocate; not the
-    thread counts, which every worker is given anew."""
+    """Environment variables that can change how frameworks compute or allocate.
+
+    Thread counts are left out, because the harness sets them for each worker.
+    """
     found = sorted(name for name in os.environ if TUNING.match(name))
     return {name: os.environ[name] for name in found if not name.endswith("_THREADS")}
 
@@ -56,7 +58,7 @@ def variables() -> dict[str, str]:
 def summary(parts: dict[str, Any]) -> str:
     """One line: processor, memory, what it runs on, GPUs."""
     cores = len(parts["cpu"]["available"])
-    virtual, gpus = parts["virtualisation"], [gpu["name"] for gpu in parts["gpus"]]
+    virtual, gpus = parts["virtualisation"], [each["name"] for each in parts["gpus"]]
     where = [f"{virtual['machine']} virtual machine"] if virtual["machine"] else []
     where += [f"{virtual['container']} container"] if virtual["container"] else []
     kernel = re.match(r"\d+(\.\d+)?", platform.release())
@@ -96,7 +98,7 @@ def cpu() -> dict[str, Any]:
 
 
 def processor_elsewhere() -> dict[str, str]:
-    """Vendor and flags where there is no /proc/cpuinfo; takes about a second."""
+    """Vendor and flags without /proc/cpuinfo; takes about a second."""
     import cpuinfo
 
     info = cpuinfo.get_cpu_info()
@@ -117,7 +119,7 @@ def caches() -> dict[str, int]:
 
 
 def frequencies() -> dict[str, float | None]:
-    """Base, highest and present frequency in MHz, None where unknown."""
+    """Base, highest and present frequency in MHz, None if unknown."""
     base_khz = read(f"{CPU}/cpu0/cpufreq/base_frequency")
     nominal = read(f"{CPU}/cpu0/acpi_cppc/nominal_freq")
     known = {"base": float(base_khz) / 1000 if base_khz else float(nominal or 0)}
@@ -136,8 +138,11 @@ def turbo() -> str:
 
 
 def memory() -> dict[str, Any]:
-    """Memory in GiB, whether the kernel hands out huge pages unasked, and which fraction of it
-    the free pages that a core keeps to itself may be (0: the kernel decides)."""
+    """Memory in GiB and two settings of the kernel.
+
+    `transparent_huge_pages` says whether processes get huge pages unasked. `pages_kept_by_core`
+    limits the free pages that each core keeps, as a fraction of memory (0: the kernel decides).
+    """
     now, limit = psutil.virtual_memory(), read("sys/fs/cgroup/memory.max")
     pages = re.search(r"\[(\w+)\]", read("sys/kernel/mm/transparent_hugepage/enabled"))
     return {
@@ -151,7 +156,7 @@ def memory() -> dict[str, Any]:
 
 
 def virtualisation() -> dict[str, Any]:
-    """Virtual machine and container, as far as they let themselves be seen."""
+    """Virtual machine and container, as far as they can be detected."""
     hypervisor = "hypervisor" in machine.processor().get("flags", "").split()
     kind = printed("systemd-detect-virt", "--vm").removesuffix("none")
     container = printed("systemd-detect-virt", "--container").removesuffix("none")
@@ -167,8 +172,11 @@ def virtualisation() -> dict[str, Any]:
 
 
 def system() -> dict[str, Any]:
-    """The operating system, whether it shuffles the memory of processes (0, 1, 2), and which
-    start of it this is: a virtual machine may be on another host after the next."""
+    """The operating system, and whether it randomises the memory layout of processes (0, 1, 2).
+
+    `boot` identifies this start of the system, because a virtual machine may run on another host
+    after the next start.
+    """
     name = f"macOS {platform.mac_ver()[0]}" if platform.mac_ver()[0] else platform.system()
     with suppress(OSError):
         name = platform.freedesktop_os_release().get("PRETTY_NAME", name)
@@ -183,18 +191,8 @@ def system() -> dict[str, Any]:
 
 
 def boot() -> str:
-    """The same from one start of the system to its end, and never again."""
+    """A name that differs for each start of the system."""
     known = read("proc/sys/kernel/random/boot_id") or printed(
         "sysctl", "-n", "kern.bootsessionuuid"
     )
     return hashlib.sha256(known.encode()).hexdigest()[:8] if known else NOT_READABLE
-
-
-def cuda_driver() -> str:
-    """The newest CUDA that the driver speaks, "" without one; starts nothing on the GPU."""
-    version = ctypes.c_int()
-    try:
-        ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
-    except (OSError, AttributeError):
-        return ""
-    return f"{version.value // 1000}.{version.value % 1000 // 10}" if version.value else ""

@@ -1,11 +1,14 @@
-"""The weather of a turn: what else the machine did while one contender was measured.
+"""What else the machine did while one contender was measured.
 
-The coordinator looks right before and right after each turn, when the worker sleeps, so no
-mini-batch is slowed by it. A look reads the kernel's own counters (`man 5 proc`), which takes a
-tenth of a millisecond and some 20 microseconds for each of the worker's threads. What cannot be
-read, as outside Linux, is None and never 0.
+The coordinator reads the kernel's counters (`man 5 proc`) right before and right after each turn.
+The worker sleeps at that time, so reading slows no mini-batch. It takes a tenth of a millisecond
+and some 20 microseconds for each of the worker's threads. What cannot be read, for example outside
+Linux, is None and never 0.
 
-Left out: clocks and throttling of a GPU, since nvidia-smi takes longer than a turn.
+Two things differ from what a library offers. psutil lists processor times and frequencies by
+position, which is not the number of the core if a core is offline, and it reads the frequencies of
+all cores instead of the contender's. And the clocks of a GPU are recorded once per contest, with
+the system info, because nobody has measured what reading them beside a turn costs.
 """
 
 import time
