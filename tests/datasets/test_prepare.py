@@ -229,7 +229,7 @@ def test_a_disk_that_is_too_small_is_refused_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2_000_000))
-    with pytest.raises(DataError, match=r"needs 6 MB in .* where 2 MB are free: make room"):
+    with pytest.raises(DataError, match=r"needs 6 MB in .* only 2 MB are free there: make room"):
         prepare(WIDE, tmp_path / "mlp", 1, SETTINGS)
     assert list(tmp_path.iterdir()) == []
 
@@ -245,7 +245,7 @@ def test_the_space_asked_for_is_the_space_taken(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(DataError, match=r"not replaced, for it also holds thesis.tex"):
+    with pytest.raises(DataError, match=r"not replaced, because it also holds thesis.tex"):
         prepare(SMALL, tmp_path, 1, SETTINGS)
     assert list(content(tmp_path)) == ["thesis.tex"]
 

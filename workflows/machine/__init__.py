@@ -1,1 +1,1 @@
-"""The machine: its fingerprint, its system information and its lock."""
+"""Describes the machine: its fingerprint, its GPUs, its system information and its lock."""

@@ -27,8 +27,8 @@ NOISE = re.compile(r"\([^)]*\)|@.*|\bwith .*|\b\d+(-core|th gen)\b|\b(processor|
 def fingerprint() -> str:
     """A folder-safe name of this machine, like `amd-epyc-2c-24gb-1f3a9b`.
 
-    The same after a reboot or a kernel update; another one when the processor, the cores
-    this process may use, the memory or the GPUs change. `SAMESTEP_MACHINE` overrides it.
+    It stays the same after a reboot or a kernel update. It changes with the processor, the cores
+    that this process may use, the memory or the GPUs. `SAMESTEP_MACHINE` overrides it.
 
     Raises:
         ValueError: `SAMESTEP_MACHINE` is not usable as a folder name.
@@ -91,7 +91,7 @@ def processor() -> dict[str, str]:
 def memory_as_sold(total: int) -> int:
     """GiB of memory, rounded up to a sixteenth of the next power of two.
 
-    The kernel keeps a few per cent for itself, and how many changes with its updates.
+    The kernel keeps a few per cent for itself, and an update may change that share.
     """
     gib = total / 2**30
     step = max(1, round(math.exp2(math.ceil(math.log2(gib)) - 4)))
@@ -108,7 +108,7 @@ def identity() -> str:
 
 
 def slug(text: str) -> str:
-    """A short lower-case name of a processor or GPU, without what their makers add."""
+    """A short lower-case name of a processor or GPU, without marks and clock rates."""
     kept = NOISE.sub(" ", text.lower())
     return re.sub(r"[^a-z0-9]+", "-", kept).strip("-")[:28].strip("-")
 

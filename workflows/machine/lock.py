@@ -1,6 +1,6 @@
 """One measurement at a time on a machine, whoever runs it and in whichever folder.
 
-The kernel holds the lock, so it goes with its process however that ends.
+The kernel holds the lock, so that a process loses it however it ends.
 """
 
 import os
@@ -18,11 +18,11 @@ EVERYBODY = 0o666
 
 @contextmanager
 def machine_lock(on_wait: Callable[[str], None], every_s: float = 30.0) -> Iterator[None]:
-    """Hold the machine for the block, waiting for it as long as it takes.
+    """Hold the machine for the block, and wait for it as long as necessary.
 
-    `on_wait` is told who holds it at once and then every `every_s` seconds. The lock is
-    `samestep.lock` in the temporary folder, or `SAMESTEP_LOCK`. Where that cannot be opened
-    it is one of this user's own, which keeps out only this user's other measurements.
+    `on_wait` gets the name of the holder at once and then every `every_s` seconds. The lock is
+    `samestep.lock` in the temporary folder, or `SAMESTEP_LOCK`. If that cannot be opened, the
+    lock is the user's own, which keeps out only this user's other measurements.
 
     Raises:
         OSError: neither file can be opened.
@@ -39,7 +39,7 @@ def machine_lock(on_wait: Callable[[str], None], every_s: float = 30.0) -> Itera
         lock = attempt(path)
     while not lock.is_locked:
         on_wait(f"waiting for the machine: {holder(path)}")
-        # Seldom, since whoever waits shares the cores with what is being measured.
+        # Seldom, because a waiting process shares the cores with a measurement.
         with suppress(Timeout):
             lock.acquire(timeout=every_s, poll_interval=min(1.0, every_s))
     try:
@@ -67,26 +67,26 @@ def attempt(path: Path) -> FileLock:
 
 
 def holder(path: Path) -> str:
-    """Who holds the lock, in words, as far as it is known."""
+    """Who holds the lock, in words, as far as known."""
     try:
         pid, _, since = note(path).read_text().strip().partition(" ")
     except (OSError, UnicodeDecodeError):
         pid, since = "", ""
-    # The note of a process that was killed outlives it.
+    # A killed process leaves its note.
     if pid.isdecimal() and psutil.pid_exists(int(pid)):
         return f"process {pid} has been measuring since {since}"
     return "another process is measuring"
 
 
 def note(path: Path) -> Path:
-    """Beside the lock and not in it: older filelocks empty the file whenever they try it."""
+    """A file beside the lock, because older filelocks empty the lock whenever they try it."""
     return path.with_name(f"{path.name}.holder")
 
 
 def sign(path: Path, text: str) -> None:
     """Leave a note of who holds the lock, if that is possible."""
     with suppress(OSError):
-        # Linux refuses O_CREAT, even of a file that exists, where another user made it in /tmp.
+        # In /tmp, Linux refuses O_CREAT even of an existing file if another user made it.
         create = 0 if note(path).exists() else os.O_CREAT
         handle = os.open(note(path), os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | create, EVERYBODY)
         with os.fdopen(handle, "w") as file:

@@ -1,4 +1,4 @@
-"""How much of the study is left, judged by the contests already held."""
+"""The time left in a study, estimated from the contests that are done."""
 
 from statistics import mean
 
@@ -9,7 +9,7 @@ from workflows.records.storage import RecordError, read_json
 
 
 class TimeLeft:
-    """Where one contest stands in its study, and the time left to the end of the last one."""
+    """The place of one contest in its study, and the time to the end of the last contest."""
 
     def __init__(self, plan: Plan, folders: Folders, workload: str, replicate: int) -> None:
         study = plan.study
@@ -33,8 +33,10 @@ class TimeLeft:
         }
 
     def left_s(self, done: float, elapsed_s: float) -> float | None:
-        """Seconds to the end of the study, when `done` (0 to 1) of this contest took
-        `elapsed_s`; None while there is nothing to judge by."""
+        """Seconds to the end of the study, if the share `done` of this contest took `elapsed_s`.
+
+        None if no contest of this workload is done and less than a tenth of this one.
+        """
         own = mean(self.durations[self.workload]) if self.durations[self.workload] else None
         if own is None and done < 0.1:
             return None

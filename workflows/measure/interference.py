@@ -27,14 +27,14 @@ THROTTLED = ("core_throttle_count", "package_throttle_count")
 
 
 class Ticks(NamedTuple):
-    """Of one core since the start: working (for anybody), and stolen by the host."""
+    """One core's ticks since the start: working for any process, and stolen by the host."""
 
     busy: int
     stolen: int
 
 
 class Schedule(NamedTuple):
-    """Of one thread, in nanoseconds: running, and waiting for a core while it could run."""
+    """One thread's nanoseconds: running, and waiting for a core while it could run."""
 
     ran: int
     waited: int
@@ -42,11 +42,11 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True)
 class Counters:
-    """The counters at one moment; empty or None where there is no such thing.
+    """The counters at one moment; empty or None if the system does not have them.
 
-    `cores` are those that the worker is pinned to, `ticks` are by core, `threads` those of the
-    worker by the kernel's number, `mhz` and `throttles` are of `cores`, `pressure_us` is the
-    time in which anything on the machine waited for a core.
+    The worker is pinned to `cores`; `mhz` and `throttles` are about them. `ticks` are by core,
+    `threads` are the worker's by the kernel's number. `pressure_us` is the time in which anything
+    on the machine waited for a core.
     """
 
     now_ns: int
@@ -60,7 +60,7 @@ class Counters:
 
 def look(pid: int, cores: Sequence[int]) -> Counters:
     """Read the counters of the worker `pid` and the `cores` that it is pinned to."""
-    mhz = frequency(cores)  # first: of a core that idles, the last one is not known for long
+    mhz = frequency(cores)  # first, because the kernel forgets an idle core's frequency soon
     return Counters(
         time.perf_counter_ns(),
         cores,
@@ -73,7 +73,7 @@ def look(pid: int, cores: Sequence[int]) -> Counters:
 
 
 def between(before: Counters, after: Counters) -> dict[str, Any]:
-    """The fields of a `TurnRecord` that follow from two looks, in seconds and MHz."""
+    """The fields of a `TurnRecord` that follow from two readings, in seconds and MHz."""
     wall = after.now_ns - before.now_ns
     figures: dict[str, Any] = {
         "duration_s": wall / 1e9,
@@ -112,14 +112,14 @@ def grown(before: Counters, after: Counters, cores: Iterable[int], what: str) ->
 
 
 def lines(name: str) -> list[str]:
-    """Of a small file of the system, none where it cannot be read."""
+    """The lines of a small file of the system, none if it cannot be read."""
     with suppress(OSError, UnicodeDecodeError), (machine.SYSTEM / name).open() as file:
         return file.readlines()
     return []
 
 
 def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
-    """By core, of the `cpu<core> user nice system idle iowait irq softirq steal ...` lines."""
+    """Ticks by core, from the `cpu<core> user nice system idle iowait irq softirq steal` lines."""
     found = {}
     for line in stat:
         name, *values = line.split() or [""]
@@ -132,18 +132,18 @@ def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
 
 
 def threads(pid: int) -> dict[int, Schedule]:
-    """What `schedstat` says of each thread; `/proc/<pid>/schedstat` is of the first one only."""
+    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only."""
     found = {}
     with suppress(OSError):
         for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
-            with suppress(ValueError):  # also of a thread that just ended, which has no line
+            with suppress(ValueError):  # a thread that just ended has no line
                 ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
                 found[int(task.name)] = Schedule(ran, waited)
     return found
 
 
 def frequency(cores: Iterable[int]) -> float | None:
-    """Mean MHz of the cores now: cpufreq's, else that of /proc/cpuinfo (only x86 has it)."""
+    """Mean MHz of the cores now, from cpufreq, else from /proc/cpuinfo (x86 only)."""
     folder = machine.SYSTEM / CPU
     with suppress(OSError, ValueError):
         khz = [int((folder / f"cpu{c}/cpufreq/scaling_cur_freq").read_text()) for c in cores]
@@ -161,7 +161,7 @@ def frequency(cores: Iterable[int]) -> float | None:
 
 
 def throttles(cores: Iterable[int]) -> int | None:
-    """How often these cores, or their packages, were slowed for their heat so far."""
+    """How often heat has slowed these cores or their packages so far."""
     folders = [machine.SYSTEM / CPU / f"cpu{core}/thermal_throttle" for core in cores]
     counts = [count(folder / name) for folder in folders for name in THROTTLED]
     known = [number for number in counts if number is not None]

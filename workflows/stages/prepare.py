@@ -1,4 +1,4 @@
-"""Prepare: a workload's mini-batches and initial weights, made once for every contender."""
+"""Prepare a workload's mini-batches and initial weights, once for every contender."""
 
 import argparse
 import errno
@@ -31,13 +31,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -> DatasetRecord:
     """Fill `folder` with `inputs.npy`, `targets.npy`, `weights.npz`, `workload.json` and,
-    last, `dataset.json`; and `narrow/` with the same for the narrow copy, if there is one.
+    last, `dataset.json`. `narrow/` gets the same for the narrow copy, if the workload has one.
 
-    The folder is there whole or as it was before. The same arguments give the same bytes.
+    The folder is complete afterwards, or after an error as it was before. The same arguments give
+    the same bytes.
 
     Raises:
-        DataError: the data cannot be had, the disk is full, or the folder holds things
-            that are not ours.
+        DataError: the data are missing, the disk is full, or the folder holds foreign files.
     """
     kind = workload.dataset.kind
     if kind not in ("normal", "mnist"):
@@ -96,10 +96,10 @@ def require_space(workload: Workload, folder: Path, needed: int) -> None:
 
 
 def disk_full(workload: Workload, folder: Path, needed: int, free: int | None = None) -> str:
-    there = "" if free is None else f", where {free / 1e6:,.0f} MB are free"
+    there = "" if free is None else f", but only {free / 1e6:,.0f} MB are free there"
     return (
         f"disk full: workload {workload.name} needs {needed / 1e6:,.0f} MB in {folder.parent}"
-        f"{there}: make room there or ask for fewer samples"
+        f"{there}: make room or ask for fewer samples"
     )
 
 
@@ -107,12 +107,13 @@ def disk_full(workload: Workload, folder: Path, needed: int, free: int | None = 
 def replaced(folder: Path) -> Iterator[Path]:
     """A folder beside `folder` that takes its place if the block succeeds.
 
-    Its name is fixed, so that what a killed run left behind goes with the next one.
+    Its name is fixed, so that the next run removes what a killed run has left.
     """
     if folder.exists():
         foreign = sorted(path.name for path in folder.iterdir() if path.name not in OURS)
         if foreign:
-            raise DataError(f"{folder}: not replaced, for it also holds {', '.join(foreign[:3])}")
+            found = ", ".join(foreign[:3])
+            raise DataError(f"{folder}: not replaced, because it also holds {found}")
     temporary = folder.with_name(f".{folder.name}.partial")
     former = folder.with_name(f".{folder.name}.former")
     for leftover in (temporary, former):

@@ -1,7 +1,7 @@
-"""Where mini-batches come from, and how a worker opens them.
+"""Makes the mini-batches of a data set, and opens them in a worker.
 
-Importing this package takes NumPy alone; pooch, scikit-learn and SciPy are imported by the
-functions that need them, so that a worker in a framework's own environment can open batches.
+Importing this package needs only NumPy, so that a worker in a framework's own environment can
+open mini-batches. The functions that need pooch, scikit-learn or SciPy import them.
 """
 
 from frameworks.workloads.datasets.batches import Batches, open_batches, store

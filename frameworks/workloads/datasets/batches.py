@@ -36,8 +36,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Batches:
-    """A workload's mini-batches, not yet made. `samples` counts the data set's, before the
-    short last mini-batch is dropped."""
+    """A workload's mini-batches before they are drawn.
+
+    `samples` counts the samples of the data set, with those of the short last mini-batch, which
+    is dropped.
+    """
 
     kind: Literal["normal", "mnist", "stand-in"]
     source: str
@@ -47,15 +50,14 @@ class Batches:
 
 
 def generator(seed: int, stream: str) -> np.random.Generator:
-    """Random numbers for one purpose, independent of those for any other."""
+    """Random numbers for one purpose, independent of those for other purposes."""
     return np.random.default_rng([seed, STREAMS[stream]])
 
 
 def store(path: Path, column: Column, digest: Digest) -> None:
     """Write a column as .npy, one mini-batch in memory at a time, and digest the file.
 
-    Not through a memory map: there a full disk kills the process with a bus error, here it
-    is an OSError.
+    A full disk raises an OSError here. In a memory map it would kill the process.
     """
     header = BytesIO()
     description = np.lib.format.dtype_to_descr(np.dtype(column.dtype))
@@ -76,7 +78,7 @@ def open_batches(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     memory-mapped, so that all contenders share one copy in the page cache.
 
     Raises:
-        DataError: not there, or not whole; the message names the file.
+        DataError: a file is missing or incomplete; the message names it.
     """
     inputs, targets = (opened(Path(folder) / name) for name in (INPUTS, TARGETS))
     if inputs.shape[:2] != targets.shape[:2]:

@@ -1,4 +1,4 @@
-"""Mini-batches of handwritten digits, in one order for everybody."""
+"""Mini-batches of handwritten digits, in the same order for every contender."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def draw(workload: Workload, images: Images, seed: int) -> Batches:
     """Shuffle the images once and scale them to float32 in [0, 1]; labels are int32.
 
     Raises:
-        DataError: the workload asks for another shape, loss or number of classes, or there
-            are fewer images than one mini-batch has.
+        DataError: the workload asks for another shape, loss or number of classes, or one
+            mini-batch needs more images than there are.
     """
     dataset = workload.dataset
     require(

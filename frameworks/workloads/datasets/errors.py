@@ -1,5 +1,5 @@
-"""What can go wrong with data."""
+"""The error of data sets."""
 
 
 class DataError(Exception):
-    """Data that cannot be had or stored: what was wrong, where, and what to do."""
+    """Data cannot be found or stored; the message says what is wrong, where, and what to do."""

@@ -1,9 +1,9 @@
 """Handwritten digits for machines without MNIST, made from what scikit-learn brings along.
 
 Each of its 1,797 digits of 8x8 (Alpaydin and Kaynak 1998) is enlarged smoothly to 20x20 in
-the middle of 28x28, as MNIST's are, then turned, sheared, scaled and shifted a little, over
-and over, to as many as are wanted. All arithmetic after the weights of the enlargement is on
-integers, so every machine gets the same bytes.
+the middle of 28x28, like MNIST's digits. Each copy is turned, sheared, scaled and shifted a
+little, until there are enough. All arithmetic after the weights of the enlargement is on
+integers, so that every machine gets the same bytes.
 """
 
 import numpy as np
