@@ -1,12 +1,23 @@
-from collections.abc import Iterator
+import pickle
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import built_once
 from tests.defects.catching import Results, catch, planted
 
+RESULTS = "results.pickle"
 
-@pytest.fixture(scope="module")
-def caught(surroundings: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
-    """Every defect through every check, once for all."""
-    with planted():
-        yield catch(tmp_path_factory.mktemp("defects"))
+
+@pytest.fixture(scope="session")
+def caught(surroundings: None, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Every defect through every check, once for all tests."""
+
+    def build(folder: Path) -> None:
+        with planted():
+            results = catch(folder)
+        (folder / RESULTS).write_bytes(pickle.dumps(results))
+
+    folder = built_once(tmp_path_factory, "defects", build)
+    found: Results = pickle.loads((folder / RESULTS).read_bytes())
+    return found

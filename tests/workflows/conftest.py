@@ -1,17 +1,23 @@
 """Stages of small studies, run in this process as the command line would run them."""
 
+import copy
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from frameworks.workloads.datasets.mnist import MnistSettings
+from tests.conftest import SMALL, built_once, package
 from workflows.certify.stage import certify, make_reference
 from workflows.measure.contest import hold
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan, ask, load_plan
 from workflows.progress import Progress
 from workflows.records.folders import Folders
-from workflows.records.storage import read_batches, write_json
+from workflows.records.schema import CertificateRecord, CertificateRow, ContestRecord
+from workflows.records.storage import read_batches, read_json, write_json
 from workflows.stages.detect import look
 from workflows.stages.prepare import prepare
 
@@ -21,18 +27,20 @@ class SmallStudy:
     plan: Plan
     folders: Folders
 
-    def prepare(self):
+    def prepare(self) -> "SmallStudy":
         study = self.plan.study
         for name in study.workloads:
             folder = self.folders.data / name
             prepare(study.workload(name), folder, study.seed, MnistSettings(source="stand-in"))
         return self
 
-    def contest(self, replicate=1, workload="mlp"):
+    def contest(
+        self, replicate: int = 1, workload: str = "mlp"
+    ) -> tuple[ContestRecord, pd.DataFrame]:
         record = hold(self.plan, workload, replicate, self.folders)
         return record, read_batches(self.folders.batches(workload, replicate)).to_pandas()
 
-    def certificate(self, framework="abacus", workload="mlp"):
+    def certificate(self, framework: str = "abacus", workload: str = "mlp") -> CertificateRecord:
         with Progress(1, "test") as progress:
             if not self.folders.traces(workload).exists():
                 make_reference(self.plan, workload, self.folders, progress)
@@ -41,17 +49,55 @@ class SmallStudy:
         return record
 
 
+def several(*variants: str) -> list[dict]:
+    return [{"framework": "abacus", "variants": list(variants)}]
+
+
+def folders_in(folder: Path) -> Folders:
+    return Folders(folder / "results" / "here" / "small")
+
+
+def make_study(folder: Path, **changes) -> SmallStudy:
+    """The small study with these keys changed, prepared in a folder."""
+    configuration = parse({**copy.deepcopy(SMALL), **changes})
+    folders = folders_in(folder)
+    ask(folders, configuration, "here", "a test")
+    for entry in configuration.contenders:
+        probe = look(configuration, entry.framework, note=lambda text: None)
+        write_json(folders.probe(entry.framework), probe)
+    return SmallStudy(load_plan(folders), folders).prepare()
+
+
 @pytest.fixture
-def study(abacus, small, tmp_path):
+def study(abacus, tmp_path):
     """`study(key=value ...)`: a small study with these keys changed, prepared in a folder."""
+    return partial(make_study, tmp_path)
 
-    def make_study(**changes):
-        configuration = parse({**small, **changes})
-        folders = Folders(tmp_path / "results" / "here" / configuration.study)
-        ask(folders, configuration, "here", "a test")
-        for entry in configuration.contenders:
-            probe = look(configuration, entry.framework, note=lambda text: None)
-            write_json(folders.probe(entry.framework), probe)
-        return SmallStudy(load_plan(folders), folders).prepare()
 
-    return make_study
+@pytest.fixture(scope="session")
+def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFrame]:
+    """One contest of three contenders that compute the same, for all tests that read it."""
+
+    def build(folder: Path) -> None:
+        with package("abacus"):
+            make_study(folder, contenders=several("default", "kept", "slow")).contest()
+
+    folders = folders_in(built_once(tmp_path_factory, "contest", build))
+    record = read_json(folders.contest("mlp", 1), ContestRecord)
+    return record, read_batches(folders.batches("mlp", 1)).to_pandas()
+
+
+@pytest.fixture(scope="session")
+def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
+    """One certificate of the abacus, for all tests that read it: its rows by variant."""
+    variants = (
+        "default", "kept", "wrong", "rounded", "mislabelled", "understated", "disguised",
+    )  # fmt: skip
+
+    def build(folder: Path) -> None:
+        with package("abacus"):
+            make_study(folder, contenders=several(*variants)).certificate()
+
+    folders = folders_in(built_once(tmp_path_factory, "certificate", build))
+    record = read_json(folders.certificate("mlp", "abacus"), CertificateRecord)
+    return {row.variant: row for row in record.rows}

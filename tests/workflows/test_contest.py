@@ -1,20 +1,17 @@
 import pytest
 
+from tests.workflows.conftest import several
 from workflows.measure.pool import contest_seed
 from workflows.records.schema import BATCHES
 from workflows.worker.probes import QUESTIONS
 
 
-def several(*variants):
-    return [{"framework": "abacus", "variants": list(variants)}]
-
-
-def test_every_mini_batch_is_a_row(study):
-    record, rows = study(contenders=several("default", "kept")).contest()
+def test_every_mini_batch_is_a_row(contested):
+    record, rows = contested
     deal = {"warmup": 2, "rounds": 4, "turn": 4}
     assert list(rows.columns) == BATCHES.names
-    assert len(rows) == 2 * (deal["warmup"] + deal["rounds"] * deal["turn"])
-    assert [c.status for c in record.contenders] == ["ok", "ok"]
+    assert len(rows) == 3 * (deal["warmup"] + deal["rounds"] * deal["turn"])
+    assert [c.status for c in record.contenders] == ["ok", "ok", "ok"]
     for _, own in rows.groupby("contender"):
         assert list(own.step) == list(range(len(own)))
         assert own.warmup.sum() == deal["warmup"] + deal["rounds"]  # one settles in each turn
@@ -23,8 +20,8 @@ def test_every_mini_batch_is_a_row(study):
     assert (rows.step_ns > 0).all()
 
 
-def test_turns_never_overlap_and_follow_the_recorded_order(study):
-    record, rows = study(contenders=several("default", "kept", "slow")).contest()
+def test_turns_never_overlap_and_follow_the_recorded_order(contested):
+    record, rows = contested
     rows = rows.sort_values("start_ns")
     ends = rows.start_ns + rows.data_ns + rows.transfer_ns + rows.step_ns
     assert (rows.start_ns.to_numpy()[1:] >= ends.to_numpy()[:-1]).all()
@@ -32,11 +29,25 @@ def test_turns_never_overlap_and_follow_the_recorded_order(study):
         assert list(dict.fromkeys(rows[rows["round"] == number].contender)) == order
 
 
-def test_everybody_trains_on_the_same_mini_batches_from_the_same_weights(study):
-    _, rows = study(contenders=several("default", "kept")).contest()
+def test_everybody_trains_on_the_same_mini_batches_from_the_same_weights(contested):
+    _, rows = contested
     assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
     dealt = rows[rows["round"] > 0].groupby("round").batch.agg(["min", "max"])
     assert dealt["min"].is_monotonic_increasing and dealt["min"].is_unique
+
+
+def test_contenders_are_pinned_to_the_same_cores(contested):
+    record, _ = contested
+    cores = [c.cores for c in record.contenders]
+    assert cores[0] == cores[1] == cores[2]
+    assert len(cores[0]) in (0, 1)  # no pinning outside Linux
+    assert {c.settings["intra_threads"] for c in record.contenders} == {1}
+
+
+def test_the_first_of_each_framework_imports_alone_and_is_timed(contested):
+    record, _ = contested
+    (imported,) = [c.import_s for c in record.contenders if c.import_s is not None]
+    assert 0 < imported < 60
 
 
 def test_what_one_contender_suffers_is_its_own_row(study):
@@ -68,20 +79,6 @@ def test_a_workload_a_framework_cannot_do_is_a_row_with_its_reason(study):
     lacks = "an abacus has no conv2d, flatten, max_pool, sparse_cross_entropy"
     assert (only.status, only.reason) == ("missing", lacks)
     assert rows.empty
-
-
-def test_contenders_are_pinned_to_the_same_cores(study):
-    record, _ = study(contenders=several("default", "slow")).contest()
-    cores = [c.cores for c in record.contenders]
-    assert cores[0] == cores[1]
-    assert len(cores[0]) in (0, 1)  # no pinning outside Linux
-    assert {c.settings["intra_threads"] for c in record.contenders} == {1}
-
-
-def test_the_first_of_each_framework_imports_alone_and_is_timed(study):
-    record, _ = study(contenders=several("default", "slow", "kept")).contest()
-    (imported,) = [c.import_s for c in record.contenders if c.import_s is not None]
-    assert 0 < imported < 60
 
 
 def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch):

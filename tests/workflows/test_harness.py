@@ -6,24 +6,30 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.harness import harness_cost
 from analysis.report.tables import contender_table
+from tests.conftest import package
+from tests.workflows.conftest import make_study, several
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.provenance import certificate_key, contest_key
 from workflows.records.storage import write_batches, write_json
 from workflows.stages.collect import collect
 
-BOTH = [{"framework": "abacus", "variants": ["default", "slow"]}]
 CONTEST = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}
 
 
-@pytest.fixture
-def findings(study, tmp_path):
-    made = study(contenders=BOTH, replicates=2, contest=CONTEST, harness=True)
-    made.contest(), made.contest(replicate=2)
-    made.certificate()
-    records, batches = collect(made.folders)
-    write_json(tmp_path / "machine" / "records.json", records)
-    write_batches(tmp_path / "machine" / "batches.parquet", batches)
-    return Findings(load([tmp_path / "machine"])[0])
+@pytest.fixture(scope="module")
+def findings(surroundings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("harness")
+    with package("abacus"):
+        made = make_study(
+            folder, contenders=several("default", "slow"), replicates=2, contest=CONTEST,
+            harness=True,
+        )  # fmt: skip
+        made.contest(), made.contest(replicate=2)
+        made.certificate()
+        records, batches = collect(made.folders)
+    write_json(folder / "machine" / "records.json", records)
+    write_batches(folder / "machine" / "batches.parquet", batches)
+    return Findings(load([folder / "machine"])[0])
 
 
 @pytest.mark.quiet
@@ -50,8 +56,8 @@ def test_no_other_table_knows_of_it(findings):
     }  # fmt: skip
 
 
-def test_without_it_there_is_no_row(study, tmp_path):
-    record, rows = study().contest()
+def test_without_it_there_is_no_row(contested):
+    record, rows = contested
     assert {one.framework for one in record.contenders} == set(rows.framework) == {"abacus"}
     assert harness_cost([]) == ""
 
