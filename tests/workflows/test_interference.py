@@ -1,4 +1,4 @@
-"""The weather of turns: read from the kernel's files as they are, and from none where none are."""
+"""Interference in turns: read from the kernel's files; what a system does not have is None."""
 
 import os
 import subprocess
@@ -11,7 +11,6 @@ import pytest
 from tests.conftest import ROOT
 from workflows.machine import fingerprint as machine
 from workflows.machine.fingerprint import available_cores
-from workflows.measure import interference as weather
 from workflows.measure.interference import Counters, Schedule, Ticks, between, look
 
 STAT = """\
@@ -150,7 +149,7 @@ def test_a_look_is_quick():
     taken = []
     for _ in range(20):
         begin = time.perf_counter()
-        weather.look(os.getpid(), available_cores())
+        look(os.getpid(), available_cores())
         taken.append(time.perf_counter() - begin)
     assert min(taken) < 0.01
 
@@ -167,7 +166,7 @@ def test_processor_time_is_that_of_the_process():
     assert found["waited_s"] >= 0
 
 
-def test_every_turn_has_its_weather(study):
+def test_every_turn_has_its_interference(study):
     record, rows = study(
         contenders=[{"framework": "abacus", "variants": ["default", "kept"]}]
     ).contest()
@@ -184,7 +183,7 @@ def test_every_turn_has_its_weather(study):
         assert row["first"] + row.step <= turn.start_ns + turn.duration_s * 1e9 + 1000
 
 
-def test_a_turn_in_which_the_worker_fails_leaves_no_weather(study):
+def test_a_turn_in_which_the_worker_fails_leaves_no_interference(study):
     variants = ["default", "raises"]
     record, _ = study(contenders=[{"framework": "abacus", "variants": variants}]).contest()
     found = [turn.contender.split("/")[1] for turn in record.turns]

@@ -1,4 +1,4 @@
-"""The conditions of a contest: whole, ready for JSON, and with nothing personal in them."""
+"""The system info of a contest: complete, ready for JSON, and with nothing personal in it."""
 
 import json
 import platform
