@@ -1,4 +1,4 @@
-"""The README says what is so: its links, names and commands, and one of them end to end."""
+"""The README is true: its links, names and commands, and one script from beginning to end."""
 
 import os
 import re
@@ -58,7 +58,7 @@ def test_the_drawing_of_the_architecture_leaves_no_room_out(package):
     assert there and there <= set(rooms())
 
 
-def test_the_architecture_links_somewhere():
+def test_links_of_the_architecture_lead_somewhere():
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", ARCHITECTURE) if ":" not in link]
     assert links and [link for link in links if not (ROOT / "docs" / link).exists()] == []
 

@@ -69,7 +69,7 @@ class Clone:
         return [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
 
     def snakemake(self, *arguments: str, cores: int = 1, fails: bool = False) -> str:
-        """Everything it prints; it must succeed unless it `fails`."""
+        """Run Snakemake and return what it prints. It must succeed, or fail if `fails`."""
         done = subprocess.run(
             self.command(*arguments, cores=cores),
             cwd=self.folder,
@@ -83,7 +83,7 @@ class Clone:
         return output
 
     def would_run(self) -> set[str]:
-        """The rules of a dry run."""
+        """The rules that a dry run lists."""
         output = self.snakemake("--dry-run", "--quiet", "host", "reason")
         return {line.split()[1].rstrip(":") for line in output.splitlines()
                 if line.startswith(("rule ", "localrule "))}  # fmt: skip
@@ -146,7 +146,7 @@ def test_nothing_is_done_twice(done):
     assert "Nothing to be done" in done.snakemake()
 
 
-def test_edited_conclusions_are_drawn_again_and_nothing_is_measured_again(done):
+def test_editing_analysis_renders_the_report_and_measures_nothing(done):
     edit(done.folder / "analysis" / "format.py")
     assert done.would_run() == {"report", "verdict", "all"}
     done.snakemake()
@@ -158,7 +158,7 @@ def test_the_report_says_how_it_was_made_with_overrides(done):
     assert "--config margin=0.1" in (done.report / "report.md").read_text()
 
 
-def test_of_more_replicates_only_the_new_ones_are_measured(done):
+def test_only_new_replicates_are_measured(done):
     before = {path: path.stat().st_mtime_ns for path in done.results.glob("contests/*/*")}
     done.change(replicates=3)
     done.snakemake()
@@ -168,7 +168,7 @@ def test_of_more_replicates_only_the_new_ones_are_measured(done):
     assert "different configurations" not in (done.report / "report.md").read_text()
 
 
-def test_an_edited_adapter_is_measured_again_and_nothing_else(done, tmp_path):
+def test_editing_an_adapter_measures_and_certifies_again(done, tmp_path):
     """A framework in a folder beside the others, so that the edit touches no shared file."""
     beside = tmp_path / "beside"
     shutil.copytree(PACKAGES / "abacus", beside)
@@ -247,7 +247,7 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     assert study.would_run() == {"verdict", "all"}
 
 
-def test_killed_half_way_it_goes_on_where_it_was(done):
+def test_a_killed_study_goes_on_where_it_was(done):
     done.change(replicates=5)
     process = subprocess.Popen(
         done.command(), cwd=done.folder, env=done.environment, start_new_session=True,

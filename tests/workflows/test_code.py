@@ -57,7 +57,7 @@ def test_a_changed_or_new_file_makes_it_dirty(clone, name):
 
 
 @pytest.mark.parametrize("name", ["results/x.json", "reports/x.html", "logs/x.log"])
-def test_what_a_study_writes_does_not(clone, name):
+def test_files_that_a_study_writes_do_not_make_it_dirty(clone, name):
     (clone / name).parent.mkdir(parents=True, exist_ok=True)
     (clone / name).write_text("new")
     (clone / "reports/reference/index.html").write_text("made again")
@@ -69,7 +69,7 @@ def test_outside_a_clone(tmp_path):
     assert code(tmp_path) == Code(version="1.2.3", commit="", dirty=False)
 
 
-def test_somebody_elses_repository_around_it(clone):
+def test_another_repository_around_it_does_not_count(clone):
     inside = clone / "venv/site-packages"
     inside.mkdir(parents=True)
     assert code(inside).commit == ""
@@ -108,7 +108,7 @@ def tree(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_files_hash_ignores_when_how_often_and_what_python_leaves(tree):
+def test_files_hash_ignores_times_repetition_and_compiled_files(tree):
     before = files_hash("package", "list.txt")
     assert len(before) == 16 and int(before, 16) >= 0
     os.utime(tree / "package/a.py", (1, 1))
@@ -162,7 +162,7 @@ class Shape:
     columns: tuple[int, ...]
 
 
-def test_content_hash_knows_values_and_not_their_order():
+def test_content_hash_depends_on_values_and_not_on_the_order_of_keys():
     assert content_hash({"a": 1, "b": [1, 2]}) == content_hash({"b": (1, 2), "a": 1})
     assert content_hash({"a": 1}) != content_hash({"a": 2}) != content_hash({"b": 1})
     assert content_hash([1, 2]) != content_hash([2, 1])
@@ -176,6 +176,6 @@ def test_content_hash_takes_models_and_dataclasses():
 
 
 @pytest.mark.parametrize(("value", "error"), [({1, 2}, TypeError), (float("nan"), ValueError)])
-def test_content_hash_refuses_what_has_no_one_form(value, error):
+def test_content_hash_refuses_values_without_a_unique_form(value, error):
     with pytest.raises(error):
         content_hash({"value": value})

@@ -13,7 +13,7 @@ def default():
 
 
 @pytest.mark.parametrize("name", [p.name for p in sorted(CONFIG.glob("*.yaml"))])
-def test_what_is_committed_is_valid(name):
+def test_committed_configurations_are_valid(name):
     read([CONFIG / "study.yaml", CONFIG / name])
 
 
@@ -156,7 +156,7 @@ def test_later_files_go_over_earlier_ones_key_by_key(tmp_path):
     assert "mnist-cnn" in study.workloads
 
 
-def test_a_workload_of_ones_own():
+def test_a_workload_can_be_written_in_the_configuration():
     values = default()
     values["workloads"] = {
         "tiny": {
@@ -175,7 +175,7 @@ def test_a_workload_of_ones_own():
     assert workload.optimiser.momentum == 0.9
 
 
-def test_controls_are_carried_unless_refused():
+def test_controls_are_on_unless_they_are_switched_off():
     kinds = parse(default()).controls.kinds
     assert [kind[:2] for kind in kinds] == [
         ("twin", 0.0), ("paused", 0.0), ("5%", 0.05), ("10%", 0.1), ("25%", 0.25),
@@ -191,7 +191,7 @@ def test_controls_are_carried_unless_refused():
         assert parse(again).controls is None
 
 
-def test_the_a_a_study_is_of_everybody_in_the_default_study():
+def test_the_a_a_study_has_every_contender_of_the_default_study():
     study = read([CONFIG / "study.yaml", CONFIG / "aa.yaml"])
     assert study.contenders == read([CONFIG / "study.yaml"]).contenders
     assert (study.controls.of, study.controls.alone) == ("all", True)

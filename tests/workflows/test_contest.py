@@ -29,7 +29,7 @@ def test_turns_never_overlap_and_follow_the_recorded_order(contested):
         assert list(dict.fromkeys(rows[rows["round"] == number].contender)) == order
 
 
-def test_everybody_trains_on_the_same_mini_batches_from_the_same_weights(contested):
+def test_all_train_on_the_same_mini_batches_from_the_same_weights(contested):
     _, rows = contested
     assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
     dealt = rows[rows["round"] > 0].groupby("round").batch.agg(["min", "max"])
@@ -50,7 +50,7 @@ def test_the_first_of_each_framework_imports_alone_and_is_timed(contested):
     assert 0 < imported < 60
 
 
-def test_what_one_contender_suffers_is_its_own_row(study):
+def test_a_failing_contender_is_a_row_and_the_others_go_on(study):
     variants = ("default", "raises", "killed", "hangs")
     contest = {"warmup": 2, "rounds": 2, "turn": 4, "settle": 1, "timeout_s": 5}
     record, rows = study(contenders=several(*variants), contest=contest).contest()
@@ -72,7 +72,7 @@ def test_missing_contenders_are_in_the_record(study):
     ]
 
 
-def test_a_workload_a_framework_cannot_do_is_a_row_with_its_reason(study):
+def test_an_unsupported_workload_is_a_row_with_the_reason(study):
     cnn = {"mnist-cnn": {"samples": 400, "batch": 4, "filters": [2, 2]}}
     record, rows = study(workloads=cnn).contest(workload="mnist-cnn")
     only = record.contenders[0]
@@ -81,7 +81,7 @@ def test_a_workload_a_framework_cannot_do_is_a_row_with_its_reason(study):
     assert rows.empty
 
 
-def test_thread_counts_come_from_the_contender_not_the_caller(study, monkeypatch):
+def test_thread_counts_come_from_the_contender_not_from_the_caller(study, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     record, _ = study().contest()
     assert record.contenders[0].settings["intra_threads"] == 1
@@ -101,13 +101,13 @@ def test_contenders_are_probed_once_and_keep_what_was_measured(study):
 
 
 @pytest.mark.quiet
-def test_a_slowed_contender_comes_out_slower(study):
+def test_a_slowed_contender_is_measured_as_slower(study):
     _, rows = study(contenders=several("default", "slow")).contest()
     medians = rows[~rows.warmup].groupby("variant").step_ns.median()
     assert medians["slow"] > medians["default"] + 2e6  # it sleeps for 2 ms
 
 
-def test_each_contest_has_a_seed_of_its_own():
+def test_every_contest_has_another_seed():
     seeds = {contest_seed(1, name, r) for name in ("mlp", "cnn") for r in range(50)}
     assert len(seeds) == 100
     assert contest_seed(1, "mlp", 1) == contest_seed(1, "mlp", 1)

@@ -1,4 +1,4 @@
-"""Controls: who they are of, and what a contest and its report make of them."""
+"""Controls: which contenders they repeat, how a contest runs them, how the report judges them."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def wide(abacus, small):
     return {**small, "contenders": BOTH, "threads": ["all", 1], "devices": ["gpu", "cpu"]}
 
 
-def test_they_are_of_the_plainest_contender_of_the_variant(wide):
+def test_controls_repeat_the_plainest_contender_of_the_variant(wide):
     asked = {**wide, "controls": FEW}
     assert named(asked) == [
         "abacus/kept+twin/cpu/1", "abacus/kept+paused/cpu/1", "abacus/kept+200%/cpu/1",
@@ -39,24 +39,24 @@ def test_they_are_of_the_plainest_contender_of_the_variant(wide):
     assert named(asked, missing=gone)[0] == "abacus/default+twin/cpu/1"
 
 
-def test_a_variant_that_is_not_there_becomes_the_first(wide):
+def test_if_the_variant_is_missing_controls_repeat_the_first_contender(wide):
     assert named({**wide, "controls": {"variant": "tuned"}})[0] == "abacus/default+twin/cpu/1"
 
 
-def test_all_are_all_that_can_run_and_have_no_trap(wide):
+def test_controls_of_all_leave_out_pitfalls_and_missing_contenders(wide):
     entry = [{"framework": "abacus", "variants": ["default", "trap-epsilon"], "devices": ["cpu"]}]
     asked = {**wide, "contenders": entry, "controls": {"of": "all", "handicaps": []}}
     assert named(asked) == ["abacus/default+twin/cpu/2", "abacus/default+twin/cpu/1"]
     assert named(asked, missing={"abacus/default/cpu/1"}) == ["abacus/default+twin/cpu/2"]
 
 
-def test_without_controls_or_without_anybody_there_are_none(wide):
+def test_there_are_no_controls_if_none_are_configured_or_nothing_can_run(wide):
     assert named({**wide, "controls": False}) == []
     everybody = {c.name for c in contenders(parse(wide), 2)}
     assert named({**wide, "controls": FEW}, missing=everybody) == []
 
 
-def test_controls_are_measured_with_the_others_and_certified_with_nobody(small, abacus):
+def test_controls_change_the_key_of_contests_but_not_of_certificates(small, abacus):
     with_them, without = parse({**small, "controls": FEW}), parse(small)
     assert contest_key(with_them, "mlp") != contest_key(without, "mlp")
     alone = parse({**small, "controls": {**FEW, "alone": True}})
@@ -119,7 +119,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("variant", ["raises", "killed"])
-def test_controls_fail_together_and_alone(study, variant):
+def test_controls_fail_with_their_contender_and_the_others_go_on(study, variant):
     both = [{"framework": "abacus", "variants": ["default", variant]}]
     made = study(contenders=both, controls={"variant": variant, "handicaps": [0.5]})
     record, rows = made.contest()
@@ -130,7 +130,7 @@ def test_controls_fail_together_and_alone(study, variant):
     assert (rows.contender == "abacus/default/cpu/1").sum() == 2 + 4 * 4
 
 
-def test_controls_of_what_cannot_start_are_rows_with_its_reason(study, monkeypatch):
+def test_controls_of_a_contender_that_cannot_start_are_rows_with_the_reason(study, monkeypatch):
     made = study(controls=FEW)
     for one in [*made.plan.contenders, *made.plan.controls]:
         one.interpreter = "/no/such/python"

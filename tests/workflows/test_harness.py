@@ -1,4 +1,4 @@
-"""The framework that computes nothing: in every contest, and nobody's rival."""
+"""The no-op framework takes turns in every contest and is compared with no contender."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def findings(surroundings, tmp_path_factory):
 
 
 @pytest.mark.quiet
-def test_it_takes_turns_and_costs_next_to_nothing(findings):
+def test_noop_takes_turns_and_costs_next_to_nothing(findings):
     (row,) = findings.harness
     assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
     assert row.low_ms <= row.median_ms <= row.high_ms  # two medians of a coarse clock may tie
@@ -47,7 +47,7 @@ def test_it_takes_turns_and_costs_next_to_nothing(findings):
 
 
 @pytest.mark.quiet
-def test_no_other_table_knows_of_it(findings):
+def test_noop_is_in_no_other_table(findings):
     for name, text in tables([findings]).items():
         assert "noop/" not in text and (name == "harness" or ",noop," not in text), name
     assert {seat.framework for seat in findings.roster} == {"abacus"}
@@ -56,19 +56,19 @@ def test_no_other_table_knows_of_it(findings):
     }  # fmt: skip
 
 
-def test_without_it_there_is_no_row(contested):
+def test_without_noop_there_is_no_row(contested):
     record, rows = contested
     assert {one.framework for one in record.contenders} == set(rows.framework) == {"abacus"}
     assert harness_cost([]) == ""
 
 
-def test_it_is_measured_with_the_others_and_certified_with_nobody(small, abacus):
+def test_noop_changes_the_key_of_contests_but_not_of_certificates(small, abacus):
     with_it, without = parse({**small, "harness": True}), parse(small)
     assert contest_key(with_it, "mlp") != contest_key(without, "mlp")
     assert certificate_key(with_it, "mlp", "abacus") == certificate_key(without, "mlp", "abacus")
 
 
-def test_it_cannot_be_listed_as_a_contender(small, abacus):
+def test_noop_cannot_be_listed_as_a_contender(small, abacus):
     listed = [*small["contenders"], {"framework": "noop"}]
     with pytest.raises(ConfigurationError, match="noop is no contender: `harness: true`"):
         parse({**small, "contenders": listed})

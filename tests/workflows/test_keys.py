@@ -30,7 +30,7 @@ def every_file(path):
 
 
 @pytest.mark.parametrize("listed", [keys.MEASURING, keys.CERTIFYING])
-def test_what_measures_is_in_the_key_with_all_that_it_imports(listed):
+def test_keys_cover_the_measuring_code_and_all_that_it_imports(listed):
     files = [file for path in listed for file in every_file(path)]
     assert len(files) > 20
     for path in files:
@@ -121,9 +121,7 @@ def test_whether_a_contender_is_required_is_not_in_a_contests_key(small, abacus)
     assert contests[0] == contests[1]
 
 
-def test_how_the_interpreter_is_spelt_matters_only_where_it_is_configured(
-    small, abacus, monkeypatch
-):
+def test_the_path_of_the_interpreter_matters_only_if_it_is_configured(small, abacus, monkeypatch):
     def key(study):
         return keys.contest_key(study, "mlp")
 
@@ -137,7 +135,7 @@ def test_how_the_interpreter_is_spelt_matters_only_where_it_is_configured(
     assert configured != base
 
 
-def test_mnist_is_in_the_keys_of_those_who_use_it(small, abacus, monkeypatch):
+def test_mnist_is_in_the_keys_of_the_workloads_that_use_it(small, abacus, monkeypatch):
     cnn = {"mnist-cnn": {"samples": 6400}}
     study = parse({**small, "workloads": {**small["workloads"], **cnn}})
     before = [keys.dataset_key(study, name) for name in study.workloads]
@@ -148,7 +146,7 @@ def test_mnist_is_in_the_keys_of_those_who_use_it(small, abacus, monkeypatch):
     assert before[0] == given[0] and before[1] != given[1]
 
 
-def test_versions_are_read_in_a_configured_interpreter_too(abacus):
+def test_versions_are_read_in_a_configured_interpreter(abacus):
     here = keys.installed("abacus", sys.executable)
     assert here["abacus"] == "0.1" and here["python"].startswith("3.") and here["numpy"]
     assert keys.installed("abacus", "/no/such/python") == {}

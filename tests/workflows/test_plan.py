@@ -39,7 +39,7 @@ def test_an_entry_may_differ_from_the_study(small, abacus):
     assert names == ["abacus/default/cpu/1", "abacus/default/cpu/2", "abacus/slow/cpu/1"]
 
 
-def test_a_device_that_is_not_there_is_a_reason(plan):
+def test_a_missing_device_is_a_reason(plan):
     made, notes = plan(devices=["cpu", "gpu"])
     assert {c.name: c.missing for c in made.contenders} == {
         "abacus/default/cpu/1": "",
@@ -53,30 +53,30 @@ def test_more_threads_than_cores_is_a_reason(plan):
     assert "9999 threads asked for" in made.contenders[1].missing
 
 
-def test_a_framework_that_is_not_installed_is_a_reason(plan, monkeypatch):
+def test_a_missing_framework_is_a_reason(plan, monkeypatch):
     monkeypatch.delenv("PYTHONPATH")  # so this interpreter finds it, and workers do not
     made, _ = plan()
     assert "unknown framework" in made.contenders[0].missing
 
 
-def test_an_interpreter_that_is_not_there_is_a_reason(plan):
+def test_a_missing_interpreter_is_a_reason(plan):
     made, _ = plan(interpreters={"abacus": "/no/such/python"})
     assert made.contenders[0].missing == "cannot start /no/such/python: No such file or directory"
 
 
-def test_nobody_to_run_is_an_error_with_the_reasons(plan):
+def test_a_study_in_which_nothing_can_run_is_an_error_with_the_reasons(plan):
     made, _ = plan(devices=["gpu"])
     with pytest.raises(PlanError, match="abacus/default/gpu/1: an abacus has no GPU"):
         made.reference  # noqa: B018
 
 
-def test_required_makes_an_error_of_it(plan):
+def test_a_missing_required_contender_is_an_error(plan):
     entry = {"framework": "abacus", "devices": ["cpu", "gpu"], "required": True}
     with pytest.raises(PlanError, match="abacus/default/gpu/1 is required, but: an abacus has no"):
         plan(contenders=[entry])
 
 
-def test_the_reference_is_the_reference_frameworks_plainest(plan):
+def test_the_reference_is_the_plainest_contender_of_its_framework(plan):
     made, _ = plan(threads=["all", 1], devices=["gpu", "cpu"])
     assert made.reference.name == "abacus/default/cpu/1"
     assert made.reference.interpreter == sys.executable
@@ -101,8 +101,8 @@ def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypa
     )
 
 
-def test_required_is_asked_for_again_when_a_stage_begins(small, abacus, tmp_path):
-    """It is in no key, so that writing it down measures nothing again."""
+def test_every_stage_checks_again_that_required_contenders_are_there(small, abacus, tmp_path):
+    """No key contains `required`, so that changing it measures nothing again."""
     folders = Folders(tmp_path)
     write_json(folders.probe("abacus"), look(parse({**small, "devices": ["gpu"]}), "abacus", print))
     entry = {"framework": "abacus", "devices": ["gpu"], "required": True}
@@ -111,7 +111,7 @@ def test_required_is_asked_for_again_when_a_stage_begins(small, abacus, tmp_path
         load_plan(folders)
 
 
-def test_a_variant_may_want_an_environment_of_its_own():
+def test_a_variant_may_set_environment_variables():
     jax = Entrant(framework="keras", variant="jax", device="cpu", threads=1)
     control = jax.model_copy(update={"variant": "torch+twin", "runs": "torch"})
     assert surroundings(jax, sys.executable)["KERAS_BACKEND"] == "jax"

@@ -36,7 +36,7 @@ def test_mini_batches_come_back_as_they_were(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["loss", "workload", "step_ns"])
-def test_a_column_too_few_is_named(tmp_path, name):
+def test_a_missing_column_is_named(tmp_path, name):
     path = tmp_path / "1.parquet"
     pq.write_table(pa.table(columns(row()), schema=BATCHES).drop([name]), path)
     with pytest.raises(RecordError, match=rf"1\.parquet: .*{name}"):
@@ -53,14 +53,14 @@ def test_a_column_of_another_type_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", b"{}"])
-def test_what_is_no_parquet_is_named(tmp_path, content):
+def test_a_file_that_is_not_parquet_is_named(tmp_path, content):
     path = tmp_path / "1.parquet"
     path.write_bytes(content)
     with pytest.raises(RecordError, match=r"1\.parquet: not a readable Parquet file"):
         read_batches(path)
 
 
-def test_json_keeps_what_is_not_finite(tmp_path):
+def test_json_keeps_numbers_that_are_not_finite(tmp_path):
     path = tmp_path / "row.json"
     who = {"framework": "f", "variant": "default", "device": "cpu", "threads": 1}
     measured = Measured(loss=[math.inf], weights={3: {"w": math.nan}})
@@ -87,7 +87,7 @@ def test_damaged_json_is_named_with_its_field(tmp_path, content, message):
     assert str(path) in str(caught.value)
 
 
-def test_a_record_that_is_not_there_is_named(tmp_path):
+def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(RecordError, match=r"none\.json: No such file"):
         read_json(tmp_path / "none.json", Code)
 

@@ -13,7 +13,7 @@ def deal(count, rounds, seed=1):
 
 @pytest.mark.parametrize("count", range(1, 10))
 @pytest.mark.parametrize("rounds", [1, 3, 8, 20])
-def test_everybody_runs_once_in_every_round(count, rounds):
+def test_every_contender_runs_once_in_every_round(count, rounds):
     dealt = deal(count, rounds)
     assert len(dealt) == rounds
     assert all(sorted(order) == list(range(count)) for order in dealt)
@@ -38,11 +38,11 @@ def test_an_odd_count_needs_a_pair_of_squares(count):
     assert set(followers.values()) == {2}
 
 
-def test_the_seed_decides():
+def test_the_seed_decides_the_order():
     assert deal(8, 8, seed=1) == deal(8, 8, seed=1)
     assert deal(8, 8, seed=1) != deal(8, 8, seed=2)
 
 
-def test_first_position_is_shared_out_over_many_contests():
+def test_every_contender_is_first_equally_often_over_many_contests():
     first = Counter(deal(4, 1, seed)[0][0] for seed in range(4000))
     assert all(900 < count < 1100 for count in first.values())
