@@ -1,1 +1,1 @@
-"""The command line: a module per command, each with `add_arguments` and `run`."""
+"""The command `samestep`: one module per command, in `commands`."""

@@ -1,47 +1,107 @@
-"""The frameworks as seen from the command line.
-
-`samestep list`      who there is, and who can be used here
-`samestep new`       begin an adapter for a framework of your own
-`samestep check`     does an adapter keep the contract?
-`samestep workload`  what a workload is, layer by layer
-"""
+"""The command `samestep`: everything that a person types, except `snakemake` itself."""
 
 import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from frameworks.workloads.parsing import suggestion
-from samestep.commands.problem import Problem
+from samestep.terminal import Problem, unknown
+
+
+class Command(NamedTuple):
+    """`module` is imported only for the command that is run; `example` is one that works."""
+
+    module: str
+    summary: str
+    example: str
+
 
 COMMANDS = {
-    "list": ("samestep.commands.listing", "who there is, and who can be used here"),
-    "new": ("samestep.commands.new", "begin an adapter for a framework of your own"),
-    "check": ("workflows.conformance.command", "does an adapter keep the contract?"),
-    "workload": ("samestep.commands.workload", "what a workload is, layer by layer"),
+    "list": Command(
+        "samestep.commands.listing",
+        "show the frameworks, and why one cannot be used here",
+        "samestep list",
+    ),
+    "new": Command(
+        "samestep.commands.new",
+        "begin an adapter for a framework of your own",
+        "samestep new autograd --package --into ../samestep-autograd",
+    ),
+    "check": Command(
+        "samestep.commands.check",
+        "check an adapter against every rule of the contract",
+        "samestep check pytorch --quick",
+    ),
+    "workload": Command(
+        "samestep.commands.workload",
+        "show a workload layer by layer: shapes, parameters, work",
+        "samestep workload mnist-cnn",
+    ),
+    "report": Command(
+        "samestep.commands.report",
+        "write a study's report again, from its records",
+        "samestep report reference",
+    ),
+    "compare": Command(
+        "samestep.commands.compare",
+        "compare whole studies that were run at different times",
+        "samestep compare reference repeats/morning/second",
+    ),
+    "open": Command(
+        "samestep.commands.open", "open a study's report in a browser", "samestep open reference"
+    ),
+    "validate": Command(
+        "samestep.commands.validate",
+        "simulate studies with known ratios, and judge the report's method by them",
+        "samestep validate --studies 20 --replicates 5 --out simulation.md",
+    ),
 }
+ABOUT = "The same training step, timed in every framework."
+STUDY = "snakemake --cores 1"  # what runs a study is no command of ours
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="samestep", description="The same training step, timed in every framework."
-    )
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    asked = words[0] if words else "--help"
-    if not asked.startswith("-") and asked not in COMMANDS:
-        commands = ", ".join(COMMANDS)
-        parser.error(f"no command {asked!r}{suggestion(asked, COMMANDS)} (there are: {commands})")
-    for name, (module, summary) in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary, description=summary)
-        if name == asked:  # only the one asked for is imported
-            command = importlib.import_module(module)
-            command.add_arguments(subparser)
-    arguments = parser.parse_args(words or [asked])
+    """Run one command and return its exit status; without a command, print the overview.
+
+    Raises SystemExit as argparse does: 0 after `--help`, 2 for options that cannot be used.
+    """
+    asked = next((word for word in words if not word.startswith("-")), "")
     try:
-        return int(command.run(arguments))
+        if asked and asked not in COMMANDS:
+            raise unknown("command", asked, COMMANDS)
+        parser = overview()
+        subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+        for name, command in COMMANDS.items():
+            subparser = subparsers.add_parser(
+                name,
+                help=command.summary,
+                description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+                epilog=f"Example:\n  {command.example}",
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+            if name == asked:
+                module = importlib.import_module(command.module)
+                module.add_arguments(subparser)
+        if not words:
+            parser.print_help()
+            return 0
+        return int(module.run(parser.parse_args(words)))
     except Problem as problem:
-        print(problem, file=sys.stderr)
+        print(f"samestep: {problem}", file=sys.stderr)
         return 2
+
+
+def overview() -> argparse.ArgumentParser:
+    """The parser of `samestep` itself, whose help has one example of each command."""
+    commands = [command.example for command in COMMANDS.values()]
+    return argparse.ArgumentParser(
+        prog="samestep",
+        description=ABOUT,
+        epilog="\n  ".join([f"To run a study: {STUDY}\n\nExamples:", *commands])
+        + "\n\nsamestep COMMAND --help shows the options of a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def command() -> int:

@@ -51,7 +51,7 @@ def reader(tmp_path):
     outer = [path for path in sys.path if path.endswith("site-packages")]
     outer += [str(Path(find_spec(name).origin).parents[1]) for name in NEEDED]
     (site / "outer.pth").write_text("\n".join(dict.fromkeys(outer)))
-    for tool in ("pip", "snakemake"):
+    for tool in ("pip", "snakemake", "samestep"):
         script = tmp_path / "venv" / "bin" / tool
         script.write_text(f'#!/bin/sh\nexec python -m {tool} "$@"\n')
         script.chmod(0o755)

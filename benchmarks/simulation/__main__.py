@@ -26,10 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fitting.add_argument("--out", type=Path, default=COMMITTED, help=f"default: {COMMITTED}")
     fitting.set_defaults(command=fit)
     validating = commands.add_parser("validate", help="simulate studies and judge the method")
-    validating.add_argument("--studies", type=at_least(2), default=10_000)
-    validating.add_argument("--replicates", type=at_least(2), nargs="+", default=[3, 5, 8, 12])
-    validating.add_argument("--noise", type=Path, default=COMMITTED, help="what `fit` wrote")
-    validating.add_argument("--out", type=Path, default=PAGE, help=f"default: {PAGE}")
+    add_validation(validating)
     validating.set_defaults(command=validate)
     options = parser.parse_args(arguments)
     options.line = shlex.join(["python", "-m", "benchmarks.simulation", *arguments])
@@ -39,6 +36,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"simulation: {error}", file=sys.stderr)
         return 1
     return code
+
+
+def add_validation(parser: argparse.ArgumentParser) -> None:
+    """The options of `validate`, for `samestep validate` too."""
+    parser.add_argument(
+        "--studies", type=at_least(2), default=10_000, help="of each scenario (default: 10000)"
+    )
+    parser.add_argument(
+        "--replicates", type=at_least(2), nargs="+", default=[3, 5, 8, 12],
+        help="of each study; one result for each of these numbers (default: 3 5 8 12)",
+    )  # fmt: skip
+    parser.add_argument("--noise", type=Path, default=COMMITTED, help="what `fit` wrote")
+    parser.add_argument("--out", type=Path, default=PAGE, help=f"default: {PAGE}")
 
 
 def fit(options: argparse.Namespace) -> int:

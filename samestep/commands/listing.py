@@ -1,4 +1,4 @@
-"""`list`: every framework there is, and why one cannot be used here."""
+"""`list`: every framework that samestep finds, and why it cannot be used here."""
 
 import argparse
 import json
@@ -10,17 +10,15 @@ from rich.markup import escape
 
 from frameworks import registry
 from frameworks.registry import UnknownFramework
-from frameworks.workloads.parsing import suggestion
-from samestep.commands import tables
-from samestep.commands.problem import Problem
+from samestep.terminal import console, table, unknown
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A framework from outside: nothing but its description has been imported.
+    """A framework seen from outside: only its description has been imported.
 
-    `problem` says why it cannot be used here. `probed` has, for each of `devices` that was
-    opened, why it cannot be used, "" where it can; it is empty where nobody looked.
+    `problem` says why the framework cannot be used here. `probed` says of each device why the
+    device cannot be used, "" if it can; it is empty without `--probe`.
     """
 
     name: str
@@ -35,17 +33,18 @@ class Seen:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="only these")
-    parser.add_argument("--probe", action="store_true", help="start each on each of its devices")
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="show only these (default: all)")
+    parser.add_argument(
+        "--probe", action="store_true", help="start each framework on each of its devices"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
     known = registry.names()
     for name in arguments.names:
         if name not in known:
-            there = ", ".join(known)
-            raise Problem(f"no framework {name!r}{suggestion(name, known)} (there are: {there})")
+            raise unknown("framework", name, known)
     found = [seen(name, arguments.probe) for name in arguments.names or known]
     if arguments.json:
         print(json.dumps([asdict(one) for one in found], indent=1))
@@ -76,7 +75,7 @@ def seen(name: str, probe: bool) -> Seen:
 
 
 def opened(name: str, device: str) -> str:
-    """Start the framework on the device in a process of its own: why it cannot, "" if it can."""
+    """Start the framework on the device in another process: why that fails, "" if it works."""
     from workflows.planning.plan import PlannedContender
     from workflows.stages.detect import open_once
 
@@ -92,7 +91,7 @@ def opened(name: str, device: str) -> str:
 
 
 def origin(name: str) -> str:
-    """The folder, or the package and its version."""
+    """The folder that the framework comes from, or the package with its version."""
     if name in registry.folders():
         return f"frameworks/{name}/"
     entry = registry.entry_points()[name]
@@ -101,11 +100,11 @@ def origin(name: str) -> str:
 
 
 def show(found: Sequence[Seen]) -> None:
-    out = tables.console()
-    table = tables.table(out, "name", "here", "devices", "variants", "from")
+    out = console()
+    rows = table(out, "name", "here", "devices", "variants", "from")
     for one in found:
-        table.add_row(one.name, here(one), devices(one), variants(one), escape(one.origin))
-    out.print(table)
+        rows.add_row(one.name, here(one), devices(one), variants(one), escape(one.origin))
+    out.print(rows)
 
 
 def here(one: Seen) -> str:

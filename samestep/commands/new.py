@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import frameworks
 from frameworks import registry
-from samestep.commands.problem import Problem
+from samestep.terminal import Problem
 
 HERE = Path(frameworks.__file__).parent
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,10 +40,17 @@ contenders:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="as configurations will name the framework")
-    parser.add_argument("--package", action="store_true", help="a package of your own, elsewhere")
+    parser.add_argument("name", metavar="NAME", help="how configurations will name the framework")
     parser.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="of the package (samestep-NAME unless given)"
+        "--package",
+        action="store_true",
+        help="write a package of your own instead of a folder here",
+    )
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        help="where to write the package (default: samestep-NAME)",
     )
 
 
@@ -51,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.name
     check_name(name)
     if arguments.into and not arguments.package:
-        raise Problem("--into is for a package: an adapter elsewhere is found only with --package")
+        raise Problem(
+            "--into needs --package: an adapter outside this clone is found only as a package"
+        )
     target = (arguments.into or Path(f"samestep-{name}")) if arguments.package else HERE / name
     written = write(name, target, arguments.package)
     print("Wrote", *written, sep="\n  ")
@@ -60,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_name(name: str) -> None:
-    """Raises Problem unless it can be a folder, a module and an entry point, and is free."""
+    """Raises Problem unless the name is free and can be a folder, a module and an entry point."""
     if not re.fullmatch(NAME, name) or keyword.iskeyword(name):
         proposed = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
         fits = re.fullmatch(NAME, proposed) and not keyword.iskeyword(proposed)
@@ -76,7 +85,7 @@ def check_name(name: str) -> None:
 
 
 def write(name: str, target: Path, package: bool) -> list[Path]:
-    """Write the files and return their paths. Raises Problem rather than overwrite any."""
+    """Write the files and return their paths. Raises Problem instead of overwriting a file."""
     # Not {name}.py, which would stand before the framework itself on the module path.
     own = f"samestep_{name}"
     title = name.replace("_", " ").title().replace(" ", "")
@@ -93,7 +102,7 @@ def write(name: str, target: Path, package: bool) -> list[Path]:
     }
     there = [str(path) for path in paths if path.exists()]
     if there:
-        raise Problem(f"nothing written, as {', '.join(there)} would be overwritten")
+        raise Problem(f"nothing written, because {', '.join(there)} would be overwritten")
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
     )

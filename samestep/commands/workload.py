@@ -8,20 +8,20 @@ from typing import Any
 
 from frameworks.workloads import CATALOGUE, Workload, load, to_dict
 from frameworks.workloads.layers import Layer, Shape
-from frameworks.workloads.parsing import suggestion
 from frameworks.workloads.weights import bounds
-from samestep.commands import tables
-from samestep.commands.problem import Problem
+from samestep.terminal import Problem, console, table, unknown
 
 STUDY = Path(__file__).parents[2] / "config" / "study.yaml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="of the catalogue or the configuration")
+    parser.add_argument(
+        "name", metavar="NAME", help="a workload of the catalogue or the configuration"
+    )
     parser.add_argument(
         "--configfile", type=Path, nargs="+", help="laid over config/study.yaml, as Snakemake does"
     )
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,15 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def find(name: str, files: list[Path] | None) -> Workload:
-    """From the catalogue, or from a study that these files are laid over.
+    """A workload of the catalogue, or of config/study.yaml with these files laid over it.
 
-    Raises:
-        Problem: there is none of that name, or the configuration cannot be used.
+    Raises Problem if no workload has the name, or the configuration cannot be used.
     """
     if not files:
         if name in CATALOGUE:
             return load(name, None)
-        known, where = list(CATALOGUE), "in the catalogue"
+        known, where, more = list(CATALOGUE), " in the catalogue", "; --configfile reads others"
     else:
         from workflows.planning.configfiles import ConfigurationError, read
 
@@ -52,14 +51,12 @@ def find(name: str, files: list[Path] | None) -> Workload:
             raise Problem(str(error)) from None
         if name in study.workloads:
             return study.workload(name)
-        known, where = list(study.workloads), f"in {', '.join(map(str, files))}"
-    hint = suggestion(name, known)
-    more = "" if files else "; --configfile reads others"
-    raise Problem(f"no workload {name!r} {where}{hint} (there are: {', '.join(known)}{more})")
+        known, where, more = list(study.workloads), f" in {', '.join(map(str, files))}", ""
+    raise unknown("workload", name, known, where, more)
 
 
 def described(workload: Workload) -> dict[str, Any]:
-    """The description that a configuration may hold, and what follows from it."""
+    """The description as a configuration may have it, and the numbers that follow from it."""
     return {
         **to_dict(workload),
         "stages": [
@@ -82,7 +79,7 @@ def described(workload: Workload) -> dict[str, Any]:
 
 
 def show(workload: Workload) -> None:
-    out = tables.console()
+    out = console()
     data, optimiser = workload.dataset, to_dict(workload)["optimiser"][workload.optimiser.kind]
     classes = f", {data.classes} classes" if data.classes else ""
     numbers = ", ".join(f"{key} {value:g}" for key, value in optimiser.items())
@@ -100,7 +97,7 @@ def show(workload: Workload) -> None:
     for key, value in facts.items():
         out.print(f"{key:{width}}  {value}", soft_wrap=True)
     out.print()
-    table = tables.table(out, "layer", "is", "output", "parameters", "initial weights")
+    rows = table(out, "layer", "is", "output", "parameters", "initial weights")
     within = bounds(workload)
     for stage in workload.stages:
         shapes = stage.layer.parameter_shapes(stage.input_shape)
@@ -108,8 +105,8 @@ def show(workload: Workload) -> None:
                  for short, shape in shapes.items()]  # fmt: skip
         count = f"{sum(map(prod, shapes.values())):,}" if shapes else ""
         output = by(stage.output_shape)
-        table.add_row(stage.name, options(stage.layer), output, count, "; ".join(drawn))
-    out.print(table)
+        rows.add_row(stage.name, options(stage.layer), output, count, "; ".join(drawn))
+    out.print(rows)
 
 
 def options(layer: Layer) -> str:

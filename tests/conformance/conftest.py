@@ -5,8 +5,8 @@ import pytest
 
 from frameworks.registry import framework
 from tests.conftest import PACKAGES
-from workflows.conformance import fences, threads
-from workflows.conformance.examined import Examined
+from workflows.conformance.engine import Examined
+from workflows.conformance.rules import RULES, timing
 from workflows.conformance.subject import Subject
 
 
@@ -23,16 +23,16 @@ def flawed(abacus, monkeypatch):
 
 @pytest.fixture
 def examine(flawed, monkeypatch):
-    """`examine(name, ...)`: a framework, ready to be held against the rules, in little time."""
-    monkeypatch.setattr(threads, "SECONDS", 0.3)
-    monkeypatch.setattr(threads, "SIZE", 512)
-    monkeypatch.setitem(fences.WORK, "gpu", fences.WORK["cpu"])
+    """`examine(name, ...)`: a framework, ready to be checked against the rules, in little time."""
+    monkeypatch.setattr(timing, "SECONDS", 0.3)
+    monkeypatch.setattr(timing, "PRODUCTS", 512)
+    monkeypatch.setitem(timing.WORK, "gpu", timing.WORK["cpu"])
     subjects = []
 
     def made(name, **asked):
         asked = {"workloads": {}, "quick": True, **asked}
         subjects.append(Subject(framework(name), **asked))
-        return Examined(subjects[-1])
+        return Examined(subjects[-1], RULES)
 
     yield made
     for subject in subjects:

@@ -1,31 +1,115 @@
-"""What comes with samestep, and the abacus, held to the rules as another's package would be."""
+"""samestep's own adapters and the abacus, checked as another's package would be."""
+
+import pytest
 
 from workflows.conformance.testing import Conformance
+from workflows.machine.fingerprint import gpus
 
 WORKLOADS = {
     "mlp": {"features": 20, "hidden": [8], "batch": 4},
     "mnist-cnn": {"filters": [4, 4], "units": 8, "batch": 4},
 }
 
+KEPT = {
+    ("default", "memory"): "what a Keras optimiser has trained in a tf.function stays in memory"
+}
 
-class Ours(Conformance):
-    variants = ("default",)
+
+NO_DEFAULT = {"variant": "Keras has a variant for each backend, and no default among them"}
+
+
+class Isolated(Conformance):
+    """Every rule, in processes of the adapter's own, and a certificate of small workloads."""
+
     workloads = WORKLOADS
 
 
-class TestPyTorch(Ours):
+class TestPyTorch(Isolated):
     framework = "pytorch"
+    variants = ("default",)
 
 
-class TestTensorFlow(Ours):
+@pytest.mark.all
+class TestTensorFlow(Isolated):
     framework = "tensorflow"
-    known = {  # noqa: RUF012
-        "memory": "what a Keras optimiser has trained in a tf.function stays in memory"
-    }
+    variants = ("default",)
+    known = KEPT
 
 
-class TestJAX(Ours):
+@pytest.mark.all
+class TestJAX(Isolated):
     framework = "jax"
+
+
+@pytest.mark.all
+class TestKeras(Isolated):
+    framework = "keras"
+    workloads = {}  # noqa: RUF012
+    known = NO_DEFAULT
+
+
+@pytest.mark.all
+class TestPyTorchCompiled(Isolated):
+    framework = "pytorch"
+    variants = ("compile",)
+    workloads = {}  # noqa: RUF012
+
+
+@pytest.mark.all
+class TestTensorFlowXLA(Isolated):
+    framework = "tensorflow"
+    variants = ("xla",)
+    workloads = {}  # noqa: RUF012
+
+
+if gpus():
+
+    class TestPyTorchOnAGPU(Isolated):
+        framework = "pytorch"
+        variants = ("default", "tuned")
+        device = "gpu"
+
+    class TestTensorFlowOnAGPU(Isolated):
+        framework = "tensorflow"
+        variants = ("default", "tuned")
+        device = "gpu"
+        known = KEPT
+
+    class TestJAXOnAGPU(Isolated):
+        framework = "jax"
+        device = "gpu"
+
+
+class Here(Conformance):
+    """The rules that need no process of their own, in this one: every variant in less time."""
+
+    isolated = False
+    workloads = {}  # noqa: RUF012
+
+
+class TestPyTorchHere(Here):
+    framework = "pytorch"
+    variants = ("default", "tuned")
+
+
+class TestTensorFlowHere(Here):
+    framework = "tensorflow"
+    variants = ("default", "tuned", "eager")
+
+
+class TestJAXHere(Here):
+    framework = "jax"
+
+
+class TestKerasHere(Here):
+    framework = "keras"
+    variants = ("tensorflow", "fit")
+    known = NO_DEFAULT
+
+    @pytest.fixture(autouse=True)
+    def backend(self, monkeypatch):
+        """What Keras takes if nothing is set."""
+        monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
 
 
 ABACUS = """

@@ -1,5 +1,5 @@
-"""Conformance: every rule that the contract puts to an adapter, tried on one.
+"""Conformance: every rule that the contract sets for an adapter, tried on an adapter.
 
-`samestep check NAME` tells a person, `testing.Conformance` tells pytest. The rules
-run in the adapter's own process, so that whatever it does there is a broken rule and no more.
+`samestep check NAME` reports to a person, `testing.Conformance` to pytest. The rules run in a
+process of the adapter's own: an adapter that ends or hangs its process breaks a rule, nothing else.
 """

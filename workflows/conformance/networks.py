@@ -1,5 +1,7 @@
-"""The networks that an adapter is tried on: one for every element of the vocabulary, each with
-as little else in it as can be, and each such that a wrong layout shows."""
+"""The networks that an adapter is tried on: one for each element of the vocabulary.
+
+Each has as little else in it as possible, and shapes that reveal a wrong layout.
+"""
 
 from typing import NamedTuple
 
@@ -47,7 +49,7 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
 
 
 class Basis(NamedTuple):
-    """A loss and an optimiser that an adapter has, for networks about something else."""
+    """A loss and an optimiser that an adapter has, for networks that are about something else."""
 
     loss: str
     optimiser: str
@@ -67,7 +69,7 @@ class Basis(NamedTuple):
         return self.network(VECTOR, SQUARE)
 
     def wide(self, size: int, batch: int) -> Workload:
-        """Hardly anything but products of matrices."""
+        """A network that does little but multiply matrices."""
         return self.network((size,), (Dense(size), Dense(size)), batch)
 
     def elements(self) -> dict[str, Workload]:
@@ -81,5 +83,5 @@ BASES = [Basis(loss, optimiser) for loss in LOSSES for optimiser in OPTIMISERS]
 
 
 def proven(kind: str) -> Optimiser:
-    """With a learning rate that no framework can round."""
+    """The optimiser with a learning rate that float32 can represent."""
     return parse_optimiser({kind: PROVEN[kind]})

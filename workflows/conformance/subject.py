@@ -1,5 +1,6 @@
-"""Who is examined: one variant of a framework, and the processes in which it is tried."""
+"""The subject of the rules: one variant of a framework, and the processes that try it."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -9,24 +10,72 @@ from types import TracebackType
 from typing import Any, Self
 
 from frameworks.contract import Framework, Unavailable
+from frameworks.registry import own_environment
 from frameworks.workloads import CATALOGUE, Workload, to_dict
+from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, ROUNDED, VECTOR, Basis
+from workflows.conformance.worker import Requests
 from workflows.records.schema import Contender
 from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.worker import explain, where
 
 TIMEOUT_S = 120
 KEY = tuple[str, int]  # device and threads
 
 
 class Process(WorkerProcess):
-    module = "workflows.conformance.measuring"
+    """A process of the adapter's own; `precision` is the one that its adapter was opened for."""
+
+    module = "workflows.conformance.worker"
     precision = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+class InProcess(Process):
+    """The same requests, answered in this process."""
+
+    def __init__(self, contender: Contender) -> None:
+        self.contender, self.worker = contender, Requests()
+        self.request: tuple[str, dict[str, Any]] = ("", {})
+
+    def send(self, do: str, **arguments: Any) -> None:
+        self.request = (do, arguments)
+
+    def receive(self, timeout_s: float = 0) -> dict[str, Any]:
+        do, arguments = self.request
+        try:
+            answer: dict[str, Any] = getattr(self.worker, do)(**arguments)
+        except (Unavailable, NotImplementedError) as reason:
+            raise Unavailable(str(reason)) from reason
+        except Exception as error:
+            raise WorkerDied(explain(error), where(error)) from error
+        return answer
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.worker = Requests()  # which frees its trainers
 
 
 class Subject:
-    """A context manager; leaving it ends the processes. `workloads` are those that need a
-    certificate, as in a study's configuration."""
+    """One variant of a framework under one device and number of threads; a context manager.
+
+    Args:
+        workloads: those that need a certificate, as in a study's configuration; all of the
+            catalogue unless given.
+        quick: whether certificates take few steps.
+        timeout_s: how long an answer may take.
+        say: is called with what is being tried.
+        isolated: whether the adapter runs in processes of its own. In this process the rules are
+            quicker and a debugger can stop in the adapter, but an adapter that hangs or ends its
+            process takes this one with it, and `Rule.isolated` rules do not apply.
+    """
 
     def __init__(
         self,
@@ -39,12 +88,13 @@ class Subject:
         interpreter: str = sys.executable,
         timeout_s: float = TIMEOUT_S,
         say: Callable[[str], None] = lambda text: None,
+        isolated: bool = True,
     ) -> None:
         self.description, self.variant = description, variant
         self.device, self.threads = device, threads
         self.workloads = dict.fromkeys(CATALOGUE) if workloads is None else dict(workloads)
         self.quick, self.interpreter, self.timeout_s = quick, interpreter, timeout_s
-        self.say = say
+        self.say, self.isolated = say, isolated
         self.processes: dict[KEY, Process] = {}
         self.refusals: dict[tuple[Workload, str], str | WorkerDied] = {}
         self.temporary = TemporaryDirectory(prefix="samestep-conformance-")
@@ -76,6 +126,10 @@ class Subject:
     def finest(self) -> str:
         return "float64" if "float64" in self.description.precisions else "float32"
 
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(("float32", self.finest)))
+
     def ask(
         self,
         do: str,
@@ -85,11 +139,11 @@ class Subject:
         variant: str | None = None,
         **more: Any,
     ) -> dict[str, Any]:
-        """Have a worker try something out.
+        """Have a worker try something.
 
         Raises:
-            WorkerDied: it raised, ended, or took too long; its last words are the reason.
-            Unavailable: it refuses, or cannot be had under these conditions.
+            WorkerDied: the adapter raised, ended or took too long; its last words are the reason.
+            Unavailable: the adapter refuses this, or these conditions.
         """
         worker = self.opened(precision, self.device, threads or self.threads)
         asked = {"workload": to_dict(workload), "variant": variant or self.variant}
@@ -99,10 +153,16 @@ class Subject:
             self.bury()
 
     def opened(self, precision: str, device: str, threads: int) -> Process:
-        """A process under these conditions, the one that there is if it will do."""
+        """A process under these conditions: a new one only if there is none.
+
+        Raises as `ask`.
+        """
         key = (device, threads)
         if key not in self.processes:
-            self.processes[key] = Process(self.interpreter, self.contender(*key))
+            contender = self.contender(*key)
+            self.processes[key] = (
+                Process(self.interpreter, contender) if self.isolated else InProcess(contender)
+            )
         worker = self.processes[key]
         if worker.precision != precision:
             try:
@@ -119,7 +179,7 @@ class Subject:
     def bury(self) -> None:
         """Forget processes that have ended."""
         for key, worker in list(self.processes.items()):
-            if worker.process.poll() is not None:
+            if worker.ended:
                 self.end(*key)
 
     def end(self, device: str, threads: int) -> None:
@@ -127,7 +187,11 @@ class Subject:
             worker.close()
 
     def missing(self) -> str:
-        """Why it cannot be examined here, "" if it can. That it fails is no such reason."""
+        """Why the adapter cannot be tried under these conditions, "" if it can or fails."""
+        contender = self.contender(self.device, self.threads)
+        wanted = {} if self.isolated else own_environment(contender)
+        if lacking := [f"{n}={v}" for n, v in wanted.items() if os.environ.get(n) != v]:
+            return f"needs a process of its own, with {', '.join(lacking)}"
         try:
             self.opened("float32", self.device, self.threads)
         except Unavailable as reason:
@@ -137,7 +201,7 @@ class Subject:
         return ""
 
     def refusal(self, workload: Workload, precision: str = "float32") -> str:
-        """Why its adapter does not build this, "" if it does. Raises WorkerDied if it fails."""
+        """Why the adapter refuses to build this, "" if it does not. Raises WorkerDied."""
         key = (workload, precision)
         if key not in self.refusals:
             try:
@@ -157,7 +221,7 @@ class Subject:
 
     @cached_property
     def basis(self) -> Basis:
-        """A loss and an optimiser that it has. Raises Unavailable where it builds nothing."""
+        """A loss and an optimiser that the adapter has. Raises Unavailable if it builds nothing."""
         found = next((basis for basis in BASES if self.builds(basis.dense())), None)
         if not found:
             reason = self.refusal(BASES[0].dense())
@@ -166,10 +230,21 @@ class Subject:
 
     @property
     def trained(self) -> list[Workload]:
-        """Networks that it builds in every precision, among them weights of every rank and every
-        loss."""
+        """Networks with weights of every rank and every loss, if the adapter builds them."""
         basis = self.basis
         every = [Basis(loss, basis.optimiser).dense() for loss in LOSSES]
         every += [basis.network(VECTOR, ROUNDED), basis.network(IMAGE, CONVOLUTION)]
-        both = dict.fromkeys(("float32", self.finest))
-        return [n for n in every if all(self.builds(n, precision) for precision in both)]
+        return self.buildable(every)
+
+    @property
+    def optimised(self) -> list[Workload]:
+        """One small network with each other optimiser, if the adapter builds it."""
+        loss, own = self.basis
+        every = [Basis(loss, kind).network(VECTOR, ROUNDED) for kind in OPTIMISERS if kind != own]
+        return self.buildable(every)
+
+    def buildable(self, networks: list[Workload]) -> list[Workload]:
+        """Those that the adapter builds in every precision."""
+        for precision in self.precisions:
+            networks = [network for network in networks if self.builds(network, precision)]
+        return networks

@@ -7,9 +7,10 @@ A test file in full:
     class TestMine(Conformance):
         framework = "mine"
 
-It has one test for each variant and rule: it fails with what must hold, what was seen and how to
-mend it, and is skipped with the reason where a rule does not apply. A rule that is knowingly
-broken goes into `known`, with the reason: its test is expected to fail, and fails once it holds.
+The class has one test for each variant and rule. A test fails with what must hold, what was seen
+and how to mend it, and is skipped with the reason if its rule does not apply. Put a rule that is
+knowingly broken into `known`, with the reason: its test is expected to fail, and fails once the
+rule holds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,21 +20,28 @@ from typing import Any, ClassVar
 import pytest
 
 from frameworks.registry import framework
-from workflows.conformance.examined import Examined
+from workflows.conformance.engine import Examined
 from workflows.conformance.rules import RULES
 from workflows.conformance.subject import TIMEOUT_S, Subject
 
 
 class Conformance:
-    """`variants`: all but pitfalls, unless given. `workloads`: those to be certified, as in a
-    study's configuration; all of the catalogue, unless given. `known`: reasons by rule, or by
-    variant and rule."""
+    """Every rule for `framework`.
+
+    Attributes:
+        variants: all but pitfalls unless given.
+        workloads: those to certify, as in a study's configuration; the catalogue unless given.
+        isolated: False tries the rules in pytest's own process, where they are quicker and a
+            debugger can stop in the adapter; rules about processes are then skipped.
+        known: reasons by rule, or by variant and rule.
+    """
 
     framework: ClassVar[str]
     variants: ClassVar[tuple[str, ...]] = ()
     device: ClassVar[str] = "cpu"
     threads: ClassVar[int] = 1
     quick: ClassVar[bool] = True
+    isolated: ClassVar[bool] = True
     timeout_s: ClassVar[float] = TIMEOUT_S
     workloads: ClassVar[Mapping[str, Any] | None] = None
     known: ClassVar[Mapping[str | tuple[str, str], str]] = {}
@@ -43,7 +51,8 @@ class Conformance:
             return
         described = framework(self.framework)
         able = [name for name, own in described.variants.items() if not own.pitfall]
-        pairs = [(variant, rule) for variant in self.variants or able for rule in RULES]
+        rules = [name for name, rule in RULES.items() if self.isolated or not rule.isolated]
+        pairs = [(variant, rule) for variant in self.variants or able for rule in rules]
         metafunc.parametrize(
             ("variant", "rule"), pairs, ids=[f"{variant}-{rule}" for variant, rule in pairs]
         )
@@ -51,7 +60,7 @@ class Conformance:
     @pytest.fixture(scope="class")
     @classmethod
     def subjects(cls) -> Iterator[dict[str, Examined]]:
-        """By variant, each examined once; a rule is tried when it is first asked for."""
+        """The subject of each variant; a rule is tried once, when it is first asked for."""
         with ExitStack() as stack:
             made = Made(stack, cls)
             yield made
@@ -70,7 +79,7 @@ class Conformance:
 
 
 class Made(dict[str, Examined]):
-    """Subjects, made as they are needed; one that cannot be examined here is a skipped test."""
+    """Subjects by variant, made when needed; a test is skipped if its subject cannot run here."""
 
     def __init__(self, stack: ExitStack, asked: type[Conformance]) -> None:
         self.stack, self.asked = stack, asked
@@ -85,9 +94,10 @@ class Made(dict[str, Examined]):
             asked.workloads,
             asked.quick,
             timeout_s=asked.timeout_s,
+            isolated=asked.isolated,
         )
         self.stack.enter_context(subject)
         if missing := subject.missing():
             pytest.skip(missing)
-        self[variant] = Examined(subject)
+        self[variant] = Examined(subject, RULES)
         return self[variant]

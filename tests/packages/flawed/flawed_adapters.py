@@ -83,6 +83,15 @@ class DrawsNumbers(AbacusTrainer):
 
 
 @adapter
+class RestartsTheWeightsOnly(AbacusTrainer):
+    def restart(self, weights):
+        if hasattr(self, "parameters"):
+            self.parameters = {n: w.astype(self.conditions.precision) for n, w in weights.items()}
+        else:
+            super().restart(weights)
+
+
+@adapter
 class SharesWeights(AbacusTrainer):
     def restart(self, weights):
         super().restart(weights)

@@ -1,4 +1,4 @@
-"""Rules that hold an adapter against plain NumPy: the first loss, and every element."""
+"""Rules that compare an adapter with plain NumPy: the first loss, and every element."""
 
 import re
 from typing import Any
@@ -11,8 +11,7 @@ from frameworks.workloads import Workload
 from workflows.certify.diagnosis import explain, farthest
 from workflows.certify.divergence import apart
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
-from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
-from workflows.conformance.rule import Rule
+from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.worker.process import WorkerDied
 from workflows.worker.recorded_run import Moment, RecordedRun, Script, moments, perform
@@ -23,13 +22,16 @@ CLAIM = "NotImplementedError(f'no layer of kind {layer.kind!r}') in Adapter.trai
 
 
 class Late(Exception):
-    """Refused by a step, when the trainer had been built."""
+    """A step refuses what `Adapter.trainer` had built."""
 
 
-def rehearsed(subject: Subject, workload: Workload) -> tuple[Script, RecordedRun]:
-    """A small network trained as scripted. Raises Late, WorkerDied, Unavailable, Uncanonical."""
+def recorded(subject: Subject, workload: Workload) -> tuple[Script, RecordedRun]:
+    """Train a small network as a script says.
+
+    Raises Late, Uncanonical, or as `Subject.ask`.
+    """
     script = Script.draw(workload)
-    given, out = (subject.folder / name for name in ("script.npz", "rehearsal.npz"))
+    given, out = (subject.folder / name for name in ("script.npz", "run.npz"))
     script.save(given)
     answer = subject.ask("trained", workload, subject.finest, script=str(given), out=str(out))
     if "late" in answer:
@@ -44,8 +46,8 @@ def first_loss(subject: Subject) -> Finding:
     errors, allowed = [], EXACT[subject.finest]
     for network in subject.trained:
         try:
-            script, seen = rehearsed(subject, network)
-        except Late:  # of this the vocabulary's rule tells
+            script, seen = recorded(subject, network)
+        except Late:  # the rule of the vocabulary says so
             continue
         true = next_loss(TruthTrainer(network, script.weights), script)
         errors.append(apart(seen.moments[1].loss, true))
@@ -66,7 +68,7 @@ def next_loss(trainer: Any, script: Script) -> float:
 
 
 def vocabulary(subject: Subject) -> Finding:
-    """Every layer, loss and optimiser: trained as NumPy does, or refused by name."""
+    """Each layer, loss and optimiser is trained as in NumPy, or refused by name."""
     wrong, notes, worst, count = [], [], 0.0, 0
     for name, network in subject.basis.elements().items():
         try:
@@ -75,8 +77,8 @@ def vocabulary(subject: Subject) -> Finding:
                     wrong.append((name, f"refused with {refusal!r}, which does not name it", CLAIM))
                 notes.append(f"not supported: {name} ({refusal})")
                 continue
-            script, seen = rehearsed(subject, network)
-            distance, allowed, mend = held(subject, script, seen)
+            script, seen = recorded(subject, network)
+            distance, allowed, mend = compared(subject, script, seen)
         except Late as late:
             wrong.append((name, f"refused by a step only ({late})", CLAIM))
         except (WorkerDied, Uncanonical) as failure:
@@ -93,9 +95,11 @@ def vocabulary(subject: Subject) -> Finding:
     return holds(f"{count} elements, {worst:.1e} off at most, in {subject.finest}", *notes)
 
 
-def held(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float, float, str]:
-    """How far a rehearsal is from the truth or from the mistake declared, how far it may be, and
-    what to do about it."""
+def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float, float, str]:
+    """How far a run is from the truth, or from the mistake that is declared.
+
+    Returns the distance, the distance allowed, and what to mend.
+    """
     component = f"optimiser.{script.workload.optimiser.kind}"
     declared = [d for d in subject.description.variants[subject.variant].deviations
                 if d.component == component]  # fmt: skip
@@ -151,6 +155,7 @@ RULES = (
         "Every layer, loss and optimiser trains as in plain NumPy, or is refused by name in "
         "Adapter.trainer with NotImplementedError.",
         vocabulary,
-        (*AFTER, "repeats", "company"),  # tried without a right first loss: it names what is wrong
+        # Not after "first loss": this rule names what is wrong with it.
+        (*AFTER, "repeats", "interleaving"),
     ),
 )

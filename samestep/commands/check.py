@@ -1,47 +1,58 @@
-"""`samestep check`: tells the author of an adapter, rule by rule, what holds."""
+"""`check`: tells the author of an adapter, rule by rule, what holds and how to mend the rest."""
 
 import argparse
 import json
+import shutil
 import sys
 
 from rich.console import Console
 from rich.text import Text
 
 from frameworks.contract import Framework
-from frameworks.registry import UnknownFramework, framework
+from frameworks.registry import UnknownFramework, framework, names
 from frameworks.workloads import CATALOGUE
-from workflows.conformance.examined import Examined
-from workflows.conformance.outcome import Outcome
+from samestep.terminal import Problem, unknown
+from workflows.conformance.engine import Examined, Outcome
 from workflows.conformance.rules import RULES
 from workflows.conformance.subject import Subject
 from workflows.progress import Progress
 
-HOLDS, BROKEN, UNCHECKED = 0, 1, 2
 STYLES = {"holds": "green", "broken": "bold red", "does not apply": "dim"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the framework: a folder in frameworks/ or an entry point")
-    parser.add_argument("--variant", default="default", help="which way to write it (default)")
+    parser.add_argument(
+        "name", metavar="NAME", help="the framework: a folder in frameworks/ or an entry point"
+    )
+    parser.add_argument("--variant", default="default", help="(default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--threads", type=int, default=1, help="of the processor (1)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads of the processor (default: 1)"
+    )
     parser.add_argument(
         "--workload", action="append", choices=list(CATALOGUE), metavar="W",
-        help=f"certify on this one, may be repeated (all: {', '.join(CATALOGUE)})",
+        help=f"certify on this workload; may be repeated (default: {', '.join(CATALOGUE)})",
     )  # fmt: skip
-    parser.add_argument("--interpreter", default=sys.executable, help="that has the framework")
+    parser.add_argument(
+        "--interpreter", default=sys.executable, help="the Python that has the framework"
+    )
     parser.add_argument("--quick", action="store_true", help="certificates of a few steps")
-    parser.add_argument("--json", action="store_true", help="a list of objects, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: all rules hold; 1: one is broken; 2: it cannot be checked, and why."""
+    """0: all rules hold; 1: a rule is broken; 2: the adapter cannot be checked here."""
+    if arguments.name not in names():
+        raise unknown("framework", arguments.name, names())
+    if arguments.threads < 1:
+        raise Problem(f"--threads {arguments.threads}: at least 1")
+    if not shutil.which(arguments.interpreter):
+        raise Problem(f"--interpreter {arguments.interpreter}: no such program")
     try:
         description = framework(arguments.name)
-        require_variant(description, arguments.variant)
-    except (UnknownFramework, ValueError) as error:
-        print(error, file=sys.stderr)
-        return UNCHECKED
+    except UnknownFramework as error:
+        raise Problem(str(error)) from None
+    require_variant(description, arguments.variant)
     title = f"check {arguments.name}"
     with Progress(len(RULES), title) as progress:
         outcomes: list[Outcome] = []
@@ -57,30 +68,28 @@ def run(arguments: argparse.Namespace) -> int:
         ) as subject:
             if missing := subject.missing():
                 progress.note(f"cannot be checked here: {missing}")
-                return UNCHECKED
-            examined = Examined(subject)
+                return 2
+            examined = Examined(subject, RULES)
             for name in RULES:
                 outcomes.append(examined.outcome(name))
     if arguments.json:
         print(json.dumps([outcome.as_dict() for outcome in outcomes], indent=1))
     else:
         show(outcomes)
-    return BROKEN if any(o.finding.status == "broken" for o in outcomes) else HOLDS
+    return int(any(outcome.finding.status == "broken" for outcome in outcomes))
 
 
 def require_variant(description: Framework, variant: str) -> None:
-    """Raises ValueError unless there is one of that name, to which the rules apply."""
+    """Raises Problem unless the framework has this variant and the rules apply to it."""
     able = [name for name, own in description.variants.items() if not own.pitfall]
     if variant not in description.variants:
-        raise ValueError(
-            f"{description.name} has no variant {variant!r} (it has {', '.join(able)})"
-        )
+        raise Problem(f"{description.name} has no variant {variant!r} (it has {', '.join(able)})")
     if variant not in able:
-        raise ValueError(f"{description.name}: {variant!r} is a pitfall, to which no rule applies")
+        raise Problem(f"{description.name}: {variant!r} is a pitfall, to which no rule applies")
 
 
 def show(outcomes: list[Outcome]) -> None:
-    """A line for each rule that holds, a paragraph for each that is broken."""
+    """One line for each rule that holds, one paragraph for each broken rule."""
     console = Console(highlight=False, soft_wrap=True)
     width = max(len(outcome.rule) for outcome in outcomes)
     for outcome in outcomes:
@@ -103,7 +112,7 @@ def indented(text: str) -> str:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """All of them counted, and what to mend first."""
+    """How many rules hold, are broken or do not apply, and which to mend first."""
     by = {status: [o for o in outcomes if o.finding.status == status] for status in STYLES}
     counts = ", ".join(f"{len(found)} {status}" for status, found in by.items())
     first = f"; mend {by['broken'][0].rule!r} first" if by["broken"] else ""

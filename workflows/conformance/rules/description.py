@@ -1,22 +1,30 @@
-"""Whether a framework can be read about where it is not installed, and leads to its adapter."""
+"""Rules about what is read: a framework's description, and the source of its adapter."""
 
+import ast
+import importlib.util
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-from analysis.format import count
 from frameworks.contract import Framework
 from frameworks.oracle.mistakes import CATALOGUE
-from workflows.conformance.outcome import Finding, broken, holds
-from workflows.conformance.rule import Rule
+from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
 from workflows.worker.process import WorkerDied
 
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 PRECISIONS = ("float32", "float64")
+
+# What an adapter's source has no business with.
+MODULES = {"time", "timeit", "datetime", "argparse", "optparse", "click", "logging"}
+CALLS = {"open", "print", "input", "perf_counter", "perf_counter_ns", "monotonic", "process_time"}
+METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
+
+# Loads the description while every package of the framework refuses to be imported.
 ALONE = """
 import importlib.metadata as metadata, json, sys
 name, own, *distributions = sys.argv[1:]
@@ -64,7 +72,8 @@ def description(subject: Subject) -> Finding:
             "contract; conditions that it cannot meet are Unavailable, nothing else is",
         )
     names = ", ".join(described.distributions) if blocked else "a package of its own"
-    return holds(f"{count(len(described.variants), 'variant')}; readable without {names}")
+    many = len(described.variants)
+    return holds(f"{many} variant{'s' * (many != 1)}; readable without {names}")
 
 
 def oddities(d: Framework) -> Iterator[str]:
@@ -72,8 +81,6 @@ def oddities(d: Framework) -> Iterator[str]:
         yield f"name {d.name!r}: lower-case letters, digits, _ . - only"
     yield from (f"variant {v!r}: lower-case letters, digits, _ . - only"
                 for v in d.variants if not NAME.fullmatch(v))  # fmt: skip
-    if "default" not in d.variants:
-        yield "there is no variant 'default', the one of its own tutorial"
     yield from (f"variant {v!r} has no summary" for v, own in d.variants.items() if not own.summary)
     yield from (f"{field} is empty" for field in ("title", "install", "distributions", "devices")
                 if not getattr(d, field))  # fmt: skip
@@ -89,11 +96,82 @@ def oddities(d: Framework) -> Iterator[str]:
                 yield f"variant {name!r} declares the mistake {deviation.mistake!r}: there is none"
 
 
+def source(subject: Subject) -> Finding:
+    files = sources(subject.description.adapter.partition(":")[0])
+    if wrong := [said for file in files for said in trespasses(file)]:
+        return broken(
+            "; ".join(wrong),
+            "take it out of the adapter: the harness has the clock, the files and the printing",
+        )
+    lines = {file.name: len(file.read_text().splitlines()) for file in files}
+    return holds(", ".join(f"{name} {count} lines" for name, count in lines.items()))
+
+
+def sources(module: str) -> list[Path]:
+    """The files of an adapter: its module and what that imports of its own package.
+
+    A module outside any package may import modules beside it whose names begin with its own.
+    Nothing is run.
+    """
+    spec = importlib.util.find_spec(module)
+    if not spec or not spec.origin:
+        return []
+    package, first = module.rpartition(".")[0], Path(spec.origin)
+    found, waiting = [], [first]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.append(file)
+            waiting += imported(file, package, first)
+    return found
+
+
+def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
+    """The files beside the first one that this file imports."""
+    own_prefix = f"{package}." if package else first.stem
+    for node in ast.walk(ast.parse(file.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(filter(None, [package if node.level else "", node.module]))
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        for name in names:
+            own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
+            if name.startswith(own_prefix):
+                yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
+
+
+def trespasses(file: Path) -> Iterator[str]:
+    """What this file does that is the harness's, each with its line."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        where = f"{file.name}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Import):
+            names = {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = {(node.module or "").partition(".")[0]}
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "id", "")
+            method = getattr(node.func, "attr", "")
+            if called in CALLS or method in METHODS:
+                yield f"{where} calls {called or method}()"
+            continue
+        else:
+            continue
+        yield from (f"{where} imports {name}" for name in sorted(names & MODULES))
+
+
 RULES = (
     Rule(
         "description",
         "What describes the framework can be read where it is not installed, its names hold, and "
         "it leads to an adapter that starts.",
         description,
+    ),
+    Rule(
+        "source",
+        "The adapter looks at no clock, opens no file, prints nothing and reads no command line.",
+        source,
+        after=("description",),
     ),
 )

@@ -1,4 +1,4 @@
-"""The rule that counts: a certificate on every workload, as a study asks for it."""
+"""The rule that decides: a certificate on every workload, as in a study."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -14,8 +14,7 @@ from workflows.certify.certificate import FAILED, Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
 from workflows.certify.stage import make_reference
 from workflows.certify.tracing import Reference, Tracing
-from workflows.conformance.outcome import Finding, broken, does_not_apply, holds
-from workflows.conformance.rule import Rule
+from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
@@ -33,7 +32,7 @@ OK = ("agrees", "declared")
 
 
 class Saying(Progress):
-    """Hands on what a longer job says, and draws nothing."""
+    """Draws nothing, and passes on what a longer job says."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(1, "", stream=StringIO())
@@ -44,7 +43,7 @@ class Saying(Progress):
 
 
 def certificate(subject: Subject) -> Finding:
-    """Of all workloads; those that the adapter refuses are notes."""
+    """A certificate of each workload; workloads that the adapter refuses become notes."""
     if not subject.workloads:
         return does_not_apply("no workload was asked for")
     notes, seen, mends = [], [], []
@@ -70,7 +69,7 @@ def certificate(subject: Subject) -> Finding:
 def against(
     subject: Subject, plan: Plan | None, name: str, folders: Folders
 ) -> tuple[str, str, str]:
-    """Status, reason and what to mend, of one workload."""
+    """The certificate of one workload: status, reason and what to mend."""
     workload = load(name, entries(subject.workloads)[name])
     if refusal := subject.refusal(workload):
         return "missing", refusal, ""
@@ -88,7 +87,7 @@ def against(
 
 
 def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> CertificateRow:
-    """The certificate, in the process that there is."""
+    """The certificate, from the process that the other rules have used."""
     own = next(c for c in plan.contenders if c.name == subject.name)
     worker = subject.opened("float32", subject.device, subject.threads)
     worker.precision = ""  # it will be opened in both
@@ -105,9 +104,9 @@ def said(subject: Subject, name: str, text: str) -> None:
 
 
 def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str, str]:
-    """Without the reference: a miniature against plain NumPy, in float64."""
+    """Without the reference: a miniature is compared with plain NumPy, in float64."""
     if subject.finest != "float64":
-        return "missing", f"{REFERENCE} is wanted for it, since there is no float64", ""
+        return "missing", f"without float64 the certificate needs {REFERENCE}", ""
     scratch.mkdir(parents=True, exist_ok=True)
     worker = subject.opened("float64", subject.device, subject.threads)
     found = examine(worker, workload, subject.variant, scratch)
@@ -122,7 +121,7 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
 
 
 def planned(subject: Subject, folders: Folders) -> Plan:
-    """A study of the subject and the reference, as if both had been looked for."""
+    """A study of the subject and the reference, as if both had been detected."""
     study = configured(subject)
     ask(folders, study, "here", "samestep check")
     for entry in study.contenders:
@@ -159,7 +158,7 @@ def configured(subject: Subject) -> Configuration:
 
 
 def entries(workloads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """As configured, but with a few mini-batches instead of a whole data set."""
+    """The workloads as configured, but with few mini-batches instead of a whole data set."""
     found = {}
     for name, entry in workloads.items():
         found[name] = dict(entry or {})
@@ -175,7 +174,8 @@ RULES = (
         certificate,
         (
             "description", "build", "precision", "weights", "batch", "first loss", "vocabulary",
-            "repeats", "company", "fence", "settings",
+            "repeats", "interleaving", "fence", "settings",
         ),
+        isolated=True,
     ),
 )  # fmt: skip

@@ -1,25 +1,24 @@
-"""Rules about trainers: weights, mini-batches, repetition, company."""
+"""Rules about trainers: their weights, mini-batches, repetition, independence and memory."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from workflows.conformance.outcome import Finding, broken, holds
-from workflows.conformance.rule import Rule
+from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 
 ANOTHER = 1e-3  # relative, of a loss: another mini-batch, no rounding
-SIZE = 1536  # of a network that memory is lost of: two matrices of 9 MB in float32
-EARLY, LATER = 3, 6  # trainers that may still make pools grow, and those that may not
-LOST = 0.5  # of a trainer's weights, a trainer
+SIZE = 1536  # of the network whose memory is watched: two matrices of 9 MB in float32
+EARLY, LATER = 3, 6  # trainers: the first ones may still make pools grow, the later ones may not
+LOST = 0.5  # of the size of its weights, by each trainer
 
 
 def weights(subject: Subject) -> Finding:
     numbers = tensors = 0
     for network in subject.trained:
-        for precision in ("float32", subject.finest):
+        for precision in subject.precisions:
             seen = subject.ask("weigh", network, precision)
             if seen["wrong"]:
                 return broken(
@@ -33,8 +32,8 @@ def weights(subject: Subject) -> Finding:
 
 
 def batch(subject: Subject) -> Finding:
-    for network in subject.trained:
-        seen = subject.ask("overwrite", network)
+    for network, precision in product(subject.trained, subject.precisions):
+        seen = subject.ask("overwrite", network, precision)
         if seen["wrote"]:
             return broken(
                 f"{seen['wrote']}() writes into the arrays of the caller",
@@ -51,12 +50,15 @@ def batch(subject: Subject) -> Finding:
 
 
 def repeats(subject: Subject) -> Finding:
-    for network in subject.trained:
-        seen = subject.ask("repeat", network)
+    every = [(network, "float32") for network in subject.trained]
+    every += list(product(subject.optimised, subject.precisions))
+    for network, precision in every:
+        seen = subject.ask("repeat", network, precision)
         for name, again in (("second", "another trainer"), ("restarted", "a restart")):
-            if text := unlike(seen["first"], seen[name]):
+            text = unlike(seen["first"], seen[name]) or seen["odd"].get(name, "")
+            if text:
                 return broken(
-                    f"{again} from the same weights: {text}",
+                    f"{again} from the same weights, with {network.optimiser.kind}: {text}",
                     "restart() loads the weights and forgets all state of the optimiser"
                     if name == "restarted"
                     else "no random numbers: seed them, or choose deterministic kernels",
@@ -64,7 +66,7 @@ def repeats(subject: Subject) -> Finding:
     return holds("another trainer and a restart give the same losses, bit for bit")
 
 
-def company(subject: Subject) -> Finding:
+def interleaving(subject: Subject) -> Finding:
     for network in subject.trained:
         seen = subject.ask("interleave", network)
         for alone, together in zip(seen["alone"], seen["together"], strict=True):
@@ -78,7 +80,7 @@ def company(subject: Subject) -> Finding:
 
 
 def unlike(losses: list[float], others: list[float]) -> str:
-    """The first loss that is not the same, in words; NaN is like NaN."""
+    """The first loss that differs, in words, "" if none does; NaN equals NaN."""
     for step, (loss, other) in enumerate(zip(losses, others, strict=True), 1):
         if repr(loss) != repr(other):
             return f"loss of step {step} is {other!r}, was {loss!r}"
@@ -92,7 +94,7 @@ def memory(subject: Subject) -> Finding:
     for _ in range(EARLY + LATER):
         subject.ask("drop", wide)
         held.append(resident(subject))
-    # Half of the rounds, so that neither one large step nor a slow start decides.
+    # The median and the mean, so that neither one large step nor a slow start decides.
     growth = sorted(after - before for before, after in pairwise(held[EARLY - 1 :]))[LATER // 2]
     overall = (held[-1] - held[EARLY - 1]) / LATER
     seen = f"{overall / 1e6:.1f} MB more for each trainer that is gone, of {size / 1e6:.0f} MB"
@@ -134,10 +136,10 @@ RULES = (
         AFTER,
     ),
     Rule(
-        "company",
+        "interleaving",
         "Two trainers in one process do not disturb each other.",
-        company,
+        interleaving,
         (*AFTER, "repeats"),
     ),
-    Rule("memory", "A trainer that is gone gives its memory back.", memory, AFTER),
+    Rule("memory", "A trainer that is gone gives its memory back.", memory, AFTER, isolated=True),
 )

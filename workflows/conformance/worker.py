@@ -1,6 +1,9 @@
-"""What a worker is asked for the rules of conformance: each method tries one thing out and
-answers with what came of it; whether that is right is judged outside."""
+"""The worker of conformance: each request tries one thing and answers with what came of it.
 
+The rules judge the answers in another process.
+"""
+
+import gc
 from typing import Any
 
 import numpy as np
@@ -11,13 +14,16 @@ from frameworks.workloads.miniature import batches
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
 from workflows.worker.training import Batch, different, numbers
-from workflows.worker.worker import Worker
+from workflows.worker.worker import Worker, clock, main
 
 STEPS = 5
+REPEATS = 3  # of a timed trial
 
 
 class Requests(Worker):
     """One method for each request, as in `Worker`. Workloads come as dictionaries."""
+
+    busy: tuple[Trainer, Any]
 
     def made(self, workload: Workload, variant: str, seed: int = SEED) -> Trainer:
         return self.adapter.trainer(workload, initial_weights(workload, seed), variant)
@@ -92,15 +98,23 @@ class Requests(Worker):
         return {"alone": alone, "overwritten": float(trainer.loss()), "wrote": wrote}
 
     def repeat(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """The losses of a trainer, of another from the same weights, of the first restarted."""
+        """The losses of a trainer, of another from the same weights, and of the first restarted.
+
+        `odd` names a tensor that differs at the end, by run.
+        """
         asked = from_dict(workload)
         given, mini_batches = initial_weights(asked, SEED), drawn(asked, STEPS)
-        first = self.made(asked, variant)
-        runs = {"first": losses(first, mini_batches)}
-        runs["second"] = losses(self.made(asked, variant), mini_batches)
+        first, second = self.made(asked, variant), self.made(asked, variant)
+        runs = {"first": losses(first, mini_batches), "second": losses(second, mini_batches)}
+        trained = {name: array.copy() for name, array in first.weights().items()}
         first.restart(given)
         runs["restarted"] = losses(first, mini_batches)
-        return runs
+        again = {"second": second.weights(), "restarted": first.weights()}
+        odd = {name: different(weights, trained) for name, weights in again.items()}
+        return {
+            **runs,
+            "odd": {n: f"{tensor} differs after training" for n, tensor in odd.items() if tensor},
+        }
 
     def interleave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """The losses of two different trainers one after the other, and step by step in turns."""
@@ -138,6 +152,58 @@ class Requests(Worker):
         kinds = {name: type(value).__name__ for name, value in found.items()}
         return {"kinds": kinds, "device": found.get("device"), "same": disturbed == plain}
 
+    def wait(self, workload: dict[str, Any], variant: str, times: int) -> dict[str, Any]:
+        """Nanoseconds of one step and of `times` steps with their fence, and of what was left to
+        be done after it: the quickest of some repeats."""
+        asked = from_dict(workload)
+        trainer = self.made(asked, variant)
+        batch = trainer.put(*drawn(asked, 1)[0])
+        self.fenced(trainer, batch, 1)  # which may compile
+        found = {}
+        for name, count in (("one", 1), ("many", times)):
+            pairs = [self.fenced(trainer, batch, count) for _ in range(REPEATS)]
+            found[name] = min(pairs, key=lambda pair: pair[0] + abs(pair[1]))
+        share = min(late / (work + late) if late > 0 else 0.0 for work, late in pairs)
+        return {**found, "share": share}
+
+    def leave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """Nanoseconds in `step`, and in `synchronise` behind it; medians."""
+        asked = from_dict(workload)
+        trainer = self.made(asked, variant)
+        batch = trainer.put(*drawn(asked, 1)[0])
+        taken = []
+        for _ in range(REPEATS + 1):
+            trainer.synchronise()
+            begin = clock()
+            trainer.step(batch)
+            returned = clock()
+            trainer.synchronise()
+            taken.append((returned - begin, clock() - returned))
+        step_ns, wait_ns = np.median(taken[1:], axis=0)  # the first may compile
+        return {"step_ns": float(step_ns), "wait_ns": float(wait_ns)}
+
+    def labour(self, workload: dict[str, Any], variant: str, seconds: float) -> dict[str, Any]:
+        """Train for so long, on one network; 0 seconds build it and take one step."""
+        if not seconds:
+            trainer = self.made(asked := from_dict(workload), variant)
+            self.busy = trainer, trainer.put(*drawn(asked, 1)[0])
+        trainer, batch = self.busy
+        begin, steps = clock(), 0
+        while not steps or clock() - begin < seconds * 1e9:
+            trainer.step(batch)
+            trainer.synchronise()
+            steps += 1
+        return {"wall_s": (clock() - begin) / 1e9, "steps": steps}
+
+    def drop(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
+        """Build a trainer, train it, and forget it."""
+        asked = from_dict(workload)
+        trainer = self.made(asked, variant)
+        losses(trainer, drawn(asked, 1) * 2)
+        del trainer
+        gc.collect()
+        return {}
+
 
 def drawn(workload: Workload, count: int) -> list[Batch]:
     return list(batches(workload, SEED, count))
@@ -169,3 +235,7 @@ def uncanonical(found: Weights, wanted: Weights) -> list[str]:
         elif own.tobytes() != asked.tobytes():
             wrong.append(f"{name} comes back with other numbers ({(own != asked).mean():.0%})")
     return wrong
+
+
+if __name__ == "__main__":
+    main(Requests)

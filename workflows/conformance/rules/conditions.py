@@ -1,8 +1,7 @@
 """Rules about the conditions asked for: device, threads, precision, variant."""
 
 from frameworks.contract import Unavailable
-from workflows.conformance.outcome import Finding, broken, holds
-from workflows.conformance.rule import Rule
+from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import printed
 from workflows.machine.gpu import gpus
@@ -20,6 +19,11 @@ def build(subject: Subject) -> Finding:
 
 
 def variant(subject: Subject) -> Finding:
+    if "default" not in subject.description.variants:
+        return broken(
+            "there is no variant 'default'",
+            "name the variant of the framework's own tutorial so: it is compared with the others'",
+        )
     raised = subject.ask("unknown", subject.basis.dense(), variant=NO_SUCH)["raised"]
     mend = "raise a KeyError with the variant's name in Adapter.trainer where it is unknown"
     if not raised:
@@ -30,7 +34,7 @@ def variant(subject: Subject) -> Finding:
 
 
 def precision(subject: Subject) -> Finding:
-    """Float64 where it is declared, and refused where it is not."""
+    """The adapter computes in float64 if that is declared, and refuses float64 if it is not."""
     dense, declared = subject.basis.dense(), subject.finest == "float64"
     try:
         seen = subject.ask("precise", dense, "float64")
@@ -54,7 +58,7 @@ def precision(subject: Subject) -> Finding:
     if not declared and not float64:
         return broken(
             f"asked for float64, which is not declared: {said}",
-            "raise Unavailable in Adapter.__init__ for a precision that it has not",
+            "raise Unavailable in Adapter.__init__ for a precision that is not supported",
         )
     single = subject.ask("precise", dense, "float32")
     if single["types"] != ["float32"] or single["finer"]:
@@ -64,7 +68,7 @@ def precision(subject: Subject) -> Finding:
 
 
 def device(subject: Subject) -> Finding:
-    """What was asked for is used, and a GPU that is not there is no processor in disguise."""
+    """The device asked for is used, and a GPU that is not there is not replaced by a processor."""
     says = subject.ask("answer", subject.basis.dense())["device"]
     pid = subject.opened("float32", subject.device, subject.threads).process.pid
     on_gpu = str(pid) in printed("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
@@ -85,7 +89,7 @@ def device(subject: Subject) -> Finding:
 
 
 def absent(subject: Subject, seen: str) -> Finding:
-    """Asked for the GPU of a machine that has none that nvidia-smi knows."""
+    """What the adapter does if asked for a GPU on a machine that has none."""
     mend = "raise Unavailable in Adapter.__init__, with the reason, where there is no GPU"
     mine, subject.device = subject.device, "gpu"
     try:
@@ -133,13 +137,19 @@ RULES = (
         precision,
         AFTER,
     ),
-    Rule("variant", "A variant that there is not raises an error that names it.", variant, AFTER),
+    Rule(
+        "variant",
+        "There is a variant 'default', and an unknown variant raises an error that names it.",
+        variant,
+        AFTER,
+    ),
     Rule(
         "device",
         "The device asked for is the one used; a GPU that is not there is Unavailable, with a "
         "reason.",
         device,
         (*AFTER, "settings"),
+        isolated=True,
     ),
     Rule(
         "settings",

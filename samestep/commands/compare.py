@@ -1,0 +1,34 @@
+"""`compare`: whole studies of one machine that were run at different times."""
+
+import argparse
+from pathlib import Path
+
+import analysis.repeats.__main__
+from samestep.studies import machines
+from samestep.terminal import Problem
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "studies", nargs="+", metavar="STUDY",
+        help="two or more: the name of a study in reports/, its folder, or one machine's folder",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0: the studies agree; 1: they do not; 2: they cannot be compared."""
+    words: list[str] = arguments.studies
+    if len(words) < 2:
+        raise Problem("compare needs two studies or more: samestep compare --help has an example")
+    options = ["--out", str(arguments.out)] if arguments.out else []
+    return analysis.repeats.__main__.main([*(str(machine(word)) for word in words), *options])
+
+
+def machine(word: str) -> Path:
+    """The study's only machine. Raises Problem if it has several."""
+    found = machines(word)
+    if len(found) > 1:
+        paths = ", ".join(map(str, found))
+        raise Problem(f"{word} was run on several machines: name one machine's folder ({paths})")
+    return found[0]

@@ -1,0 +1,26 @@
+"""`report`: a study's report again, from its records; needs no framework."""
+
+import argparse
+from pathlib import Path
+
+import analysis.__main__
+from samestep.studies import MACHINES, machines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "studies", nargs="+", metavar="FOLDER",
+        help="the name of a study in reports/, its folder, or its machines' folders",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path, help="the folder to write to (default: the study's own)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """2 if the records cannot be used; `analysis` has said why."""
+    folders = [folder for word in arguments.studies for folder in machines(word)]
+    homes = {folder.parents[1] for folder in folders if folder.parent.name == MACHINES}
+    out = arguments.out or (homes.pop() if len(homes) == 1 else None)
+    options = ["--out", str(out)] if out else []
+    return 2 if analysis.__main__.main([*map(str, folders), *options]) else 0

@@ -1,0 +1,40 @@
+"""What every command says in the same way: problems, unknown names, tables."""
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from frameworks.workloads.parsing import suggestion
+
+WIDTH = 240  # columns of output that goes to a file or a pipe
+
+
+class Problem(Exception):
+    """Something that the person who typed the command has to mend; the exit status is 2.
+
+    The message says what is wrong and what to do.
+    """
+
+
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "", more: str = "") -> Problem:
+    """No `kind` has this name: the nearest name, and all names that there are."""
+    names = list(known)
+    there = f"there are: {', '.join(names) or 'none'}{more}"
+    return Problem(f"no {kind} {name!r}{where}{suggestion(name, names)} ({there})")
+
+
+def console() -> Console:
+    found = Console(highlight=False)
+    if not found.is_terminal:
+        found.width = WIDTH
+    return found
+
+
+def table(on: Console, *headings: str) -> Table:
+    """A table for a terminal, plain columns for a file; the first column is never broken."""
+    empty = Table(box=box.SIMPLE if on.is_terminal else None, pad_edge=False)
+    for number, heading in enumerate(headings):
+        empty.add_column(heading, overflow="fold", no_wrap=number == 0)
+    return empty
