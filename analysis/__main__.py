@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"report: {out / 'report.html'}")
     for chapter in chapters:
-        print("\n".join(lines(chapter, several=len(chapters) > 1)))
+        print("\n".join(lines(chapter)))
     return 0
 
 

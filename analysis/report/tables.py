@@ -14,9 +14,9 @@ from analysis.steady_state.table import classes, start
 
 
 @dataclass(frozen=True)
-class Display:
-    """`columns`: heading, and whether its cells are numbers. `notes`: rows that are not
-    there, who and why, one line for all with the same reason. `file`: where the rest is."""
+class Table:
+    """`columns`: heading, and whether its cells are numbers. `notes`: rows that the table leaves
+    out, who and why, a line for all that have the same reason. `file`: where all columns are."""
 
     caption: str
     columns: list[tuple[str, bool]]
@@ -25,12 +25,12 @@ class Display:
     file: str
 
 
-def comparison_table(findings: Findings) -> Display:
+def comparison_table(findings: Findings) -> Table:
     study = findings.machine.study
     rows = [row for row in findings.comparisons if row.ratio is not None]
     pairs = list(dict.fromkeys(f"{title(r.framework)} to {r.against}" for r in rows))
     several = len(pairs) > 1
-    return Display(
+    return Table(
         f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
         [
             ("workload", False), ("data", False), ("on", False), ("variant", False),
@@ -59,10 +59,10 @@ def comparison_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def contender_table(findings: Findings) -> Display:
+def contender_table(findings: Findings) -> Table:
     study = findings.machine.study
     rows = [row for row in findings.contenders if row.median_ms is not None]
-    return Display(
+    return Table(
         "Contenders: milliseconds per mini-batch, transfer and step",
         [
             ("workload", False), ("data", False), ("on", False), ("contender", False),
@@ -98,8 +98,8 @@ def contender_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def steady_table(findings: Findings) -> Display:
-    return Display(
+def steady_table(findings: Findings) -> Table:
+    return Table(
         "Steady state: processes by class, and their first steady mini-batch, counted from 0",
         [
             ("workload", False), ("on", False), ("contender", False), ("class", False),
@@ -120,9 +120,9 @@ def steady_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def device_table(findings: Findings) -> Display:
+def device_table(findings: Findings) -> Table:
     rows = [row for row in findings.devices if row.speedup is not None]
-    return Display(
+    return Table(
         "Devices and threads: how many times as fast as the baseline",
         [
             ("workload", False), ("data", False), ("contender", False), ("on", False),
@@ -146,11 +146,11 @@ def device_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def setting_table(findings: Findings) -> Display:
+def setting_table(findings: Findings) -> Table:
     """The ledger: a row for each trap, then those that the harness rules out for everybody."""
     found = entries(findings.compared_settings)
     frameworks = list(found[0].values) if found else []
-    return Display(
+    return Table(
         "The ledger: what may differ between frameworks, as read back from them or found by probe",
         [
             ("trap", False), *((title(name), False) for name in frameworks),
@@ -168,8 +168,8 @@ def setting_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def environment_table(findings: Findings) -> Display:
-    return Display(
+def environment_table(findings: Findings) -> Table:
+    return Table(
         "Machine, versions and code",
         [("key", False), ("value", False)],
         [

@@ -1,20 +1,26 @@
 """The report's first screen, for the terminal that made it."""
 
-from analysis.report.page import Chapter
+from analysis.report.layout import Chapter
+from analysis.report.sections.answer import claims, summary
+from analysis.report.sections.controls import control_summary
+from analysis.report.sections.pitfalls import trap_summary
+from analysis.report.sections.precision import advice
 
 
-def lines(chapter: Chapter, several: bool) -> list[str]:
-    """What to know first, whether the controls came out right, the answer and how to sharpen it;
-    below the machine's name if it is one of `several`."""
-    command = chapter.advice.command
+def lines(chapter: Chapter) -> list[str]:
+    """The warnings, whether the controls came out right, the answer, and how to make it more
+    precise; below the machine's name if there are several."""
+    findings, machine = chapter.findings, chapter.findings.machine
+    pitfalls = trap_summary(findings.traps)
+    more = advice(machine, findings.precision)
     return [
-        *["", f"{chapter.machine}:"] * several,
+        *["", f"{machine.name}:"] * (chapter.machines > 1),
         *spaced([f"{one.heading}: {one.text}" for one in chapter.warnings]),
-        *spaced([f"Controls: {chapter.controls}"]),
-        *spaced([chapter.trap_summary] * bool(chapter.trap_summary)),
-        *spaced(chapter.summary),
-        *spaced([f"- {claim}" for claim in chapter.claims]),
-        *spaced(chapter.advice.sentences + [f"  {command}"] * bool(command)),
+        *spaced([f"Controls: {control_summary(findings)}"]),
+        *spaced([pitfalls] * bool(pitfalls)),
+        *spaced(summary(machine, findings.comparisons)),
+        *spaced([f"- {claim}" for claim in claims(machine, findings.comparisons)]),
+        *spaced(more.sentences + [f"  {more.command}"] * bool(more.command)),
     ]
 
 

@@ -11,9 +11,10 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.controls import ControlLine
 from analysis.findings.findings import Findings
-from analysis.report.caveats import controls as caveat
-from analysis.report.caveats.registry import caveats, warnings
+from analysis.report.caveats.controls import wrong
+from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
+from analysis.report.layout import Caveat, Severity
 from analysis.report.page import write as write_report
 from analysis.report.sections.controls import control_method, control_summary, control_table
 from tests.analysis.synthetic import Recipe, write
@@ -33,8 +34,12 @@ def outcomes(findings: Findings, workload: str = "mlp") -> dict[str, str]:
     return {row.variant: row.outcome for row in findings.controls if row.workload == workload}
 
 
+def warnings(findings: Findings) -> list[Caveat]:
+    return [one for one in caveats(findings, 2) if one.severity is Severity.WARNING]
+
+
 def text(findings: Findings) -> str:
-    return " ".join(one.text for one in caveat.wrong(findings))
+    return " ".join(one.text for one in wrong(findings))
 
 
 def test_right_ones_come_out_right(right: Findings) -> None:
@@ -45,7 +50,7 @@ def test_right_ones_come_out_right(right: Findings) -> None:
         assert row.ratio_low and row.ratio_high and row.ratio_low < row.ratio < row.ratio_high
         assert row.outcome == "right"
         assert row.verdict == "slower" if row.spin else row.verdict in ("equivalent", "cannot tell")
-    assert text(right) == "" and warnings(caveats(right, 2)) == []
+    assert text(right) == "" and warnings(right) == []
     summary = control_summary(right)
     assert summary.startswith(
         "PyTorch tuned (CPU, 1 thread) once more, against itself and slowed by 5 %, 10 % and 25 %, "
@@ -64,7 +69,7 @@ def test_a_biased_twin_is_caught_and_heads_the_report(
     findings = found(replace(RECIPE, controls=[(0.0, bias), *RIGHT[1:]], workloads=("mlp",)))
     assert outcomes(findings)["tuned+twin"] == "wrong"
     assert [*outcomes(findings).values()].count("right") == 3
-    (warning,) = warnings(caveats(findings, 2))
+    (warning,) = warnings(findings)
     assert warning.heading == "Controls wrong"
     assert "mlp (PyTorch tuned, CPU, 1 thread) against itself took " in warning.text
     assert "instead of 1. So the harness or the machine sees differences that are" in warning.text

@@ -11,8 +11,8 @@ from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.checklist import TRAPS
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
-from analysis.report.caveats.caveat import warning
 from analysis.report.caveats.registry import caveats
+from analysis.report.layout import warning
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import ContenderRecord
 

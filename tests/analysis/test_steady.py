@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.report.caveats.caveat import Severity
 from analysis.report.caveats.registry import caveats
+from analysis.report.layout import Severity
 from analysis.report.sections.answer import summary
 from analysis.report.tables import contender_table, steady_table
 from analysis.steady_state.series import shared_by_others

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from analysis.data.loading import load
-from analysis.report.page import Chapter, write
+from analysis.report import terminal
+from analysis.report.layout import Chapter
+from analysis.report.page import write
+from analysis.report.sections.answer import claims
+from analysis.report.sections.precision import advice
 from analysis.report.terminal import lines
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
@@ -23,21 +27,28 @@ def chapter(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
 def test_what_weakens_it_stands_before_the_answer_and_the_answer_before_advice(
     chapter: Chapter,
 ) -> None:
-    told = lines(chapter, several=False)
-    starts = ["SMOKE RUN: ", "Controls: ", "Variant ", f"- {chapter.claims[0]}"]
-    starts += [chapter.advice.sentences[0], f"  {chapter.advice.command}"]
+    findings, machine = chapter.findings, chapter.findings.machine
+    sentences = claims(machine, findings.comparisons)
+    more = advice(machine, findings.precision)
+    told = lines(chapter)
+    starts = ["SMOKE RUN: ", "Controls: ", "Variant ", f"- {sentences[0]}"]
+    starts += [more.sentences[0], f"  {more.command}"]
     places = [next(i for i, line in enumerate(told) if line.startswith(s)) for s in starts]
     assert places == sorted(places)
-    assert [line for line in told if line.startswith("- ")] == [f"- {c}" for c in chapter.claims]
+    assert [line for line in told if line.startswith("- ")] == [f"- {c}" for c in sentences]
     assert told[0] == "" and told[-1] != ""
     assert "" not in [told[i] for i in range(1, len(told)) if told[i - 1] == ""]
 
 
 def test_one_of_several_machines_has_its_name_above(chapter: Chapter) -> None:
-    assert lines(chapter, several=True)[:2] == ["", f"{chapter.machine}:"]
-    assert lines(chapter, several=True)[2:] == lines(chapter, several=False)
+    several = lines(replace(chapter, machines=2))
+    assert several[:2] == ["", f"{chapter.name}:"]
+    assert several[2:] == lines(chapter)
 
 
-def test_a_trap_study_says_what_traps_cost(chapter: Chapter) -> None:
-    told = "The costliest trap is spelled out."
-    assert told in lines(replace(chapter, trap_summary=told), several=False)
+def test_a_pitfall_study_says_what_pitfalls_cost(
+    chapter: Chapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = "The costliest pitfall is spelled out."
+    monkeypatch.setattr(terminal, "trap_summary", lambda rows: sentence)
+    assert sentence in lines(chapter)

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure as Canvas
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
-from analysis.report.caveats.registry import caveats, warnings
-from analysis.report.figures import DRAWINGS
+from analysis.report.caveats.registry import caveats
+from analysis.report.figures.pitfalls import traps
 from analysis.report.figures.style import Theme
+from analysis.report.layout import Severity
 from analysis.report.page import write
 from analysis.report.sections.answer import claims
 from analysis.report.sections.certificates import certificate_table
@@ -110,7 +111,7 @@ def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
     assert statuses["trap-weights"] == "refused"
     assert not trapped.trajectories.faults
     said = caveats(trapped, 1)
-    assert warnings(said) == []
+    assert not [one for one in said if one.severity is Severity.WARNING]
     assert not [one.text for one in said if "efused" in one.text or "trap" in one.text]
     assert "refused" not in dict(method(trapped))["Same computation"]
     assert not [row for row in certificate_table(trapped).rows if "trap" in " ".join(row)]
@@ -139,7 +140,7 @@ def test_one_replicate_has_no_interval(found: Make) -> None:
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     assert row.ratio and row.ratio_low is None and row.verdict == "cannot tell"
     assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
-    drawn = DRAWINGS["traps"](findings, Theme.of(findings.matched), "traps")
+    drawn = traps(findings, Theme.of(findings.matched), "traps")
     assert drawn and "step 100" in drawn.alt
 
 

@@ -13,8 +13,8 @@ from analysis.data.loading import load
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import KEYS, flagged
-from analysis.report.caveats.caveat import Severity
 from analysis.report.caveats.registry import caveats
+from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
 from analysis.report.sections.interference import weather, weather_method, weather_table
 from tests.analysis.synthetic import Recipe, write

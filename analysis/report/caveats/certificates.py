@@ -8,7 +8,7 @@ from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import UNRECORDED
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, sentence, title
-from analysis.report.caveats.caveat import Caveat, note, warning
+from analysis.report.layout import Caveat, note, warning
 from workflows.records.schema import CertificateRow
 
 

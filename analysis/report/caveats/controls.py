@@ -6,7 +6,7 @@ from analysis.data.results import Machine
 from analysis.findings.controls import ControlLine, of_outcome
 from analysis.findings.findings import Findings
 from analysis.format import alike, listing, percent
-from analysis.report.caveats.caveat import Caveat, warning
+from analysis.report.layout import Caveat, warning
 from analysis.report.sections.controls import place, rough
 
 

@@ -5,7 +5,7 @@ from typing import cast
 
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, percent, three
-from analysis.report.caveats.caveat import Caveat, note, warning
+from analysis.report.layout import Caveat, note, warning
 from analysis.report.sections.interference import changes, lost_claims, spoken
 from analysis.steady_state.drift import drifts
 from frameworks.device import HOST

@@ -1,10 +1,10 @@
 """The list of all caveats, in the order of their weight."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from analysis.findings.findings import Findings
 from analysis.report.caveats import certificates, controls, noise, study, surroundings
-from analysis.report.caveats.caveat import Caveat, Severity, note
+from analysis.report.layout import Caveat, note
 
 # In the order of their weight. A new caveat costs a function and its name here.
 LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
@@ -47,13 +47,3 @@ def caveats(findings: Findings, machines: int) -> list[Caveat]:
     if machines == 1:
         found.append(note("One machine: nothing here says that the ratios hold on another."))
     return sorted(found, key=lambda caveat: -caveat.severity)
-
-
-def warnings(found: Iterable[Caveat]) -> list[Caveat]:
-    """What a reader must know before the answer."""
-    return [caveat for caveat in found if caveat.severity is Severity.WARNING]
-
-
-def notes(found: Iterable[Caveat]) -> list[str]:
-    """What stands under "What weakens it"."""
-    return [caveat.text for caveat in found if caveat.severity is Severity.NOTE]

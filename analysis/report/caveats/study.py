@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, title
-from analysis.report.caveats.caveat import Caveat, note, warning
+from analysis.report.layout import Caveat, note, warning
 
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
 from analysis.format import listing
-from analysis.report.caveats.caveat import Caveat, note
+from analysis.report.layout import Caveat, note
 from frameworks.device import DEVICES
 
 

@@ -8,12 +8,12 @@ from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
 
-def distributions(findings: Findings, look: Theme, name: str) -> Figure | None:
+def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None
     steady = findings.batches[~findings.batches["warmup"]]
-    labels = {named(*contender): look.colour(contender[0]) for contender in panels.contenders}
+    labels = {named(*contender): theme.colour(contender[0]) for contender in panels.contenders}
     with canvas(panels.height(0.75 + 0.36 * len(labels), 0.2)) as drawn:
         for axes, panel, seats in panels.draw(drawn, labels=True):
             here = steady[steady["workload"] == panel.workload]

@@ -17,7 +17,7 @@ FLOOR = 1e-17  # where no difference at all is drawn on a logarithmic axis
 Rows = list[tuple[BenchmarkId, CertificateRow]]
 
 
-def losses(findings: Findings, look: Theme, name: str) -> Figure | None:
+def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
     records = findings.machine.records.certificates
     found: dict[str, Rows] = {workload: [] for workload in findings.machine.workloads}
     for record in records:
@@ -39,7 +39,7 @@ def losses(findings: Findings, look: Theme, name: str) -> Figure | None:
             row, column = divmod(number, columns)
             upper, lower = grid[2 * row, column], grid[2 * row + 1, column]
             rows.sort(key=lambda item: findings.machine.order(item[0]))
-            draw(upper, lower, rows, look, tolerance)
+            draw(upper, lower, rows, theme, tolerance)
             upper.set_title(workload + (" (narrower copy)" if workload in narrowed else ""))
             if not column:
                 upper.set_ylabel("loss")
@@ -47,7 +47,7 @@ def losses(findings: Findings, look: Theme, name: str) -> Figure | None:
         for number in range(len(found), pairs * columns):
             for half in (0, 1):
                 grid[2 * (number // columns) + half, number % columns].remove()
-        legend(drawn, contenders, look)
+        legend(drawn, contenders, theme)
         return render(
             drawn,
             name,
@@ -61,11 +61,11 @@ def losses(findings: Findings, look: Theme, name: str) -> Figure | None:
         )
 
 
-def draw(upper: Axes, lower: Axes, rows: Rows, look: Theme, tolerance: float) -> None:
+def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme, tolerance: float) -> None:
     for width, (seat, row) in zip(np.linspace(3.4, 1.0, len(rows)), rows, strict=True):
         style: dict[str, Any] = {
-            "color": look.colour(seat.framework),
-            "linestyle": look.dashes(seat.variant),
+            "color": theme.colour(seat.framework),
+            "linestyle": theme.dashes(seat.variant),
         }
         upper.plot(range(1, len(row.losses) + 1), row.losses, linewidth=width, **style)
         distances = np.asarray(row.long.loss if row.long else [], dtype=float)

@@ -84,11 +84,11 @@ def milliseconds(axes: Axes, which: str) -> None:
     axis.set_tick_params(which="minor", length=0)
 
 
-def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], look: Theme) -> None:
+def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme) -> None:
     """One entry for each framework and variant, above everything, a column for each variant."""
     handles = [
-        Line2D([], [], color=look.colour(framework), label=name(framework, variant),
-               linestyle=look.dashes(variant), linewidth=1.8)
+        Line2D([], [], color=theme.colour(framework), label=name(framework, variant),
+               linestyle=theme.dashes(variant), linewidth=1.8)
         for framework, variant in contenders
     ]  # fmt: skip
     columns = min(len({variant for _, variant in contenders}), 3)

@@ -13,7 +13,7 @@ CROWDED = 10  # rows of bars above each other, from which there is no room for n
 COLOURS = {"data": "#999999", "transfer": "#E69F00", "step": "#56B4E9"}
 
 
-def parts(findings: Findings, look: Theme, name: str) -> Figure | None:
+def parts(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None

@@ -21,7 +21,7 @@ SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
 NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
 
 
-def traps(findings: Findings, look: Theme, name: str) -> Figure | None:
+def traps(findings: Findings, theme: Theme, name: str) -> Figure | None:
     rows = [row for row in findings.traps if row.ratio is not None]
     if not rows:
         return None
@@ -35,8 +35,8 @@ def traps(findings: Findings, look: Theme, name: str) -> Figure | None:
         differences(loss)
         for place, row in enumerate(labels):
             if isinstance(row, PitfallLine):
-                draw_time(time, row, place, look.colour(row.framework))
-                draw_loss(loss, row, place, look.colour(row.framework))
+                draw_time(time, row, place, theme.colour(row.framework))
+                draw_loss(loss, row, place, theme.colour(row.framework))
         texts = [row.trap if isinstance(row, PitfallLine) else row for row in labels]
         time.set_yticks(range(len(labels)), texts, fontsize=9)
         for row, text in zip(labels, time.get_yticklabels(), strict=True):

@@ -21,7 +21,7 @@ ELSE = ", its default where no other framework has the variant"
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
-def ratios(findings: Findings, look: Theme, name: str) -> Figure | None:
+def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
     rows = [row for row in findings.comparisons if row.ratio is not None]
     if not rows:
         return None
@@ -34,7 +34,7 @@ def ratios(findings: Findings, look: Theme, name: str) -> Figure | None:
         limits(axes, rows, study.margin)
         axes.axvline(1, color=INK, linewidth=1.1)
         axes.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
-        places = draw_rows(axes, rows, look)
+        places = draw_rows(axes, rows, theme)
         axes.set_ylim(places + 0.6, -0.5)
         axes.set_xlabel(f"time per mini-batch, {references} = 1 (left of it: faster)")
         bare(axes, "x")
@@ -51,7 +51,7 @@ def ratios(findings: Findings, look: Theme, name: str) -> Figure | None:
         )
 
 
-def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Theme) -> int:
+def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
     """Rows from the top, words on both sides of the axes so that they hide nothing, a heading
     above each workload; returns the last place."""
     place, workload = -1, None
@@ -72,10 +72,10 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], look: Theme) -> int:
         result = f"{alike(row.ratio, row.ratio_low)[0]} {row.verdict}"
         axes.annotate(result, (1, place), xycoords=across, xytext=(BESIDE, 0),
                       textcoords="offset points", va="center_baseline", fontsize=9)  # fmt: skip
-        colour, ratio = look.colour(row.framework), row.ratio or math.nan
+        colour, ratio = theme.colour(row.framework), row.ratio or math.nan
         if row.ratio_low is not None and row.ratio_high is not None:
             draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
-        axes.plot([ratio], [place], look.marker(row.variant), color=colour, markersize=6)
+        axes.plot([ratio], [place], theme.marker(row.variant), color=colour, markersize=6)
     axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
     axes.tick_params(axis="y", pad=BESIDE)
     for number, text in zip(labels, axes.get_yticklabels(), strict=True):

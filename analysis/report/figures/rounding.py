@@ -12,7 +12,7 @@ ROW = 0.2  # inches, of a tensor
 FLOOR = 1e-10  # exact agreement is drawn here
 
 
-def rounding(findings: Findings, look: Theme, name: str) -> Figure | None:
+def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels: dict[str, list[GradientLine]] = {}
     for line in filter(lambda line: line.tensor, findings.gradients):
         panels.setdefault(line.workload, []).append(line)
@@ -27,7 +27,7 @@ def rounding(findings: Findings, look: Theme, name: str) -> Figure | None:
     with canvas(height) as drawn:
         grid = drawn.subplots(len(panels), squeeze=False, sharex=True, height_ratios=tensors)
         for axes, (workload, lines) in zip(grid[:, 0], panels.items(), strict=True):
-            draw(axes, lines, list(contenders), look, allowed)
+            draw(axes, lines, list(contenders), theme, allowed)
             axes.set_title(workload)
         grid[-1, 0].set_xlabel("relative difference from the float64 gradient")
         handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -49,7 +49,7 @@ def draw(
     axes: Axes,
     lines: list[GradientLine],
     contenders: list[tuple[str, str]],
-    look: Theme,
+    theme: Theme,
     allowed: float,
 ) -> None:
     tensors = list(dict.fromkeys(line.tensor for line in lines))
@@ -59,8 +59,8 @@ def draw(
         axes.plot(
             [max(line.float32 or 0.0, FLOOR) for line in own],
             [tensors.index(line.tensor) + shift for line in own],
-            look.marker(variant),
-            color=look.colour(framework),
+            theme.marker(variant),
+            color=theme.colour(framework),
             markersize=4,
             label=contender(framework, variant),
         )

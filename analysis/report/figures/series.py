@@ -5,7 +5,7 @@ from analysis.report.figures.panels import Panels, legend, milliseconds
 from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
 
 
-def series(findings: Findings, look: Theme, name: str) -> Figure | None:
+def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None
@@ -20,9 +20,9 @@ def series(findings: Findings, look: Theme, name: str) -> Figure | None:
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")
             for seat in seats:
                 rows = here[here["contender"] == seat.contender]
-                colour = look.colour(seat.framework)
+                colour = theme.colour(seat.framework)
                 axes.plot(rows["step"], rows["ms"], color=colour, linewidth=1.1,
-                          linestyle=look.dashes(seat.variant))  # fmt: skip
+                          linestyle=theme.dashes(seat.variant))  # fmt: skip
                 warm = rows[rows["warmup"]]
                 axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.4,
                           markerfacecolor=PAPER, markeredgewidth=0.9)  # fmt: skip
@@ -34,7 +34,7 @@ def series(findings: Findings, look: Theme, name: str) -> Figure | None:
             bare(axes, "y")
             axes.set_xlabel("mini-batch of the process")
             axes.set_ylabel("ms")
-        legend(drawn, panels.contenders, look)
+        legend(drawn, panels.contenders, theme)
         return render(
             drawn,
             name,

@@ -1,4 +1,4 @@
-"""One look for all figures, on paper, on a screen, and in the dark."""
+"""One theme for all figures, on paper, on a screen, and in the dark."""
 
 import io
 import re

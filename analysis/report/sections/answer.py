@@ -1,25 +1,23 @@
-"""The answer in sentences, each from one row of the tables."""
+"""The answer, in sentences that each come from one row of a table, and how to read it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from analysis.data.results import Machine
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import SINGLE, components
+from analysis.findings.machine import summary as machine_summary
 from analysis.format import alike, count, crossed, device, listing, percent, sentence, title
-
-
-@dataclass(frozen=True)
-class Claim:
-    """`where`: `finding`: `verdict`. `note`"""
-
-    where: str
-    finding: str
-    verdict: str
-    note: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.finding}: {self.verdict}.{self.note and ' ' + self.note}"
+from analysis.report.layout import (
+    Bullets,
+    Chapter,
+    Claim,
+    Claims,
+    Paragraph,
+    Parts,
+    Rich,
+    Section,
+    StudySection,
+)
 
 
 def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
@@ -134,3 +132,50 @@ def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
     return f"{exact}; {others} {'has' if others == 1 else 'have'} a declared deviation " + (
         f"({listing(parts)})."
     )
+
+
+def answer(chapter: Chapter) -> Parts:
+    findings, machine = chapter.findings, chapter.findings.machine
+    first, *others = summary(machine, findings.comparisons)
+    data = "; ".join(f"{one.workload}: {one.source}" for one in machine.records.datasets)
+    where = f"Measured on `{machine.name}`: {machine_summary(machine)}. Data: {data}."
+    return [
+        Paragraph(first, style="lead"),
+        *map(Paragraph, others),
+        Claims(claims(machine, findings.comparisons)),
+        Paragraph(Rich(where), style="soft"),
+    ]
+
+
+def reading(chapters: Sequence[Chapter]) -> Parts:
+    study = chapters[0].findings.machine.study
+    return [
+        Bullets(
+            [
+                Rich(
+                    "A ratio is a framework's time per mini-batch over the reference's, in the "
+                    "same contest: 0.5 is twice as fast, 2 half as fast."
+                ),
+                Rich(
+                    f"The {percent(study.confidence)} interval says which true ratios fit what "
+                    "was seen. It rests on replicates, contests in fresh processes, not on the "
+                    "number of mini-batches."
+                ),
+                Rich(
+                    f"*Equivalent*: the whole interval lies within {percent(study.margin)} of "
+                    "equal, even if it leaves out 1. *Faster*, *slower*: else, if the difference "
+                    "stays significant after Holm's correction for all rows. *Cannot tell*: "
+                    "neither; the smallest difference the study would have seen (with 80 % power, "
+                    "after the same correction) stands beside it."
+                ),
+                Rich(
+                    "Compare within a variant. `default` is what a framework's tutorial has "
+                    "people write, `tuned` the fastest way known to run the same mathematics."
+                ),
+            ]
+        )
+    ]
+
+
+ANSWER = Section("The answer", answer)
+READING = StudySection("How to read this", reading, boxed=True)

@@ -1,4 +1,4 @@
-"""The certificates as the report shows them."""
+"""The certificates: what shows that all contenders compute the same."""
 
 from collections.abc import Iterable
 
@@ -12,13 +12,16 @@ from analysis.findings.fairness.certificate_steps import (
 )
 from analysis.findings.findings import Findings
 from analysis.format import crossed, listing, scientific, sentence, short, title
-from analysis.report.tables import Display, absent
+from analysis.report.figures.losses import losses
+from analysis.report.figures.rounding import rounding
+from analysis.report.layout import Chapter, Parts, Section
+from analysis.report.tables import Table, absent
 
 
-def certificate_table(findings: Findings) -> Display:
+def certificate_table(findings: Findings) -> Table:
     compared = findings.machine.matched_rows(findings.certificate)
     rows = [row for row in compared if row.loss is not None]
-    return Display(
+    return Table(
         "Certificates: largest relative difference from the reference",
         [
             ("workload", False), ("data", False), ("on", False), ("contender", False),
@@ -46,7 +49,7 @@ def certificate_table(findings: Findings) -> Display:
     )  # fmt: skip
 
 
-def optimiser_table(findings: Findings) -> Display | None:
+def optimiser_table(findings: Findings) -> Table | None:
     """A line for each framework, variant and workload, a column for each optimiser: the
     largest difference of any step and tensor over devices and threads."""
     machine = findings.machine
@@ -60,7 +63,7 @@ def optimiser_table(findings: Findings) -> Display | None:
     if len(kinds) < 2:
         return None
     steps = max(record.steps for record in machine.records.certificates)
-    return Display(
+    return Table(
         f"Every optimiser: largest relative difference of loss and weights in {steps:,} steps",
         [("workload", False), ("contender", False), *((kind, True) for kind in kinds)],
         [
@@ -79,7 +82,7 @@ def summed(found: list[Run]) -> str:
     return f"{size} {listing(sorted(statuses))}".strip()
 
 
-def deviation_table(findings: Findings) -> Display | None:
+def deviation_table(findings: Findings) -> Table | None:
     """How far a declared deviation takes loss and weights, after how many steps."""
     compared = findings.machine.matched_rows(findings.agreement)
     lines = [line for line in compared if line.status == "declared" and line.run == "long"]
@@ -90,7 +93,7 @@ def deviation_table(findings: Findings) -> Display | None:
     for line in lines:
         key = (line.workload, line.framework, line.variant, line.optimiser)
         found.setdefault(key, []).append(line)
-    return Display(
+    return Table(
         "Declared deviations: relative difference from the reference after so many steps",
         [
             ("workload", False), ("contender", False), ("optimiser", False), ("of", False),
@@ -118,7 +121,7 @@ def deviation_table(findings: Findings) -> Display | None:
     )  # fmt: skip
 
 
-def rounding_table(findings: Findings) -> Display | None:
+def rounding_table(findings: Findings) -> Table | None:
     """The tensor that each contender's float32 rounds worst."""
     worst: dict[BenchmarkId, GradientLine] = {}
     for line in findings.gradients:
@@ -130,7 +133,7 @@ def rounding_table(findings: Findings) -> Display | None:
     if not worst:
         return None
     allowed = max(line.allowed for line in worst.values())
-    return Display(
+    return Table(
         "Exactness of float32: the first step's gradients against the reference's in float64, "
         f"the worst tensor (allowed: {short(allowed)}, or a reduced precision that says so)",
         [
@@ -158,3 +161,18 @@ def told(*values: float | None) -> str:
     """The largest, in few digits; empty where there is none."""
     known: Iterable[float] = [value for value in values if value is not None]
     return scientific(max(known)) if known else ""
+
+
+def same_computation(chapter: Chapter) -> Parts:
+    findings = chapter.findings
+    return [
+        chapter.figure(losses),
+        certificate_table(findings),
+        optimiser_table(findings),
+        deviation_table(findings),
+        chapter.figure(rounding),
+        rounding_table(findings),
+    ]
+
+
+SECTION = Section("The same computation", same_computation)

@@ -15,7 +15,7 @@ from analysis.format import (
     sentence,
     title,
 )
-from analysis.report.tables import Display, absent, estimate
+from analysis.report.tables import Table, absent, estimate
 
 NONE = (
     "none in this study. No contender was held against itself, so nothing here shows what the "
@@ -109,11 +109,11 @@ def rough(share: float) -> str:
     return percent(float(f"{share:.2g}"))
 
 
-def control_table(findings: Findings) -> Display | None:
+def control_table(findings: Findings) -> Table | None:
     if not findings.controls:
         return None
     rows = [row for row in findings.controls if row.ratio is not None]
-    return Display(
+    return Table(
         "Controls: time over that of the same contender, and what it should be. The slowed ones' "
         "is over the same with pauses off the clock; their verdict is on the contender itself",
         [

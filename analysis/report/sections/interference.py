@@ -4,7 +4,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import OTHER, READ, SLOWED, STEAL, SWITCHES, TurnLine
 from analysis.format import count, crossed, listing, percent, title
-from analysis.report.tables import Display, estimate
+from analysis.report.tables import Table, estimate
 
 NAMES = {
     "steal_s": "steal time",
@@ -97,12 +97,12 @@ def spoken(pairs: list[Pair]) -> str:
     return "; ".join(f"{crossed(keys)} ({what})" for what, keys in groups.items())
 
 
-def weather_table(findings: Findings) -> Display | None:
+def weather_table(findings: Findings) -> Table | None:
     """Each estimate beside the one without the flagged turns; None where none is flagged."""
     if not any(turn.flags for turn in dealt(findings)) or not findings.weathered:
         return None
     interval = f"{percent(findings.machine.study.confidence)} interval"
-    return Display(
+    return Table(
         "Without the flagged turns",
         [
             ("workload", False), ("on", False), ("ratio of", False),

@@ -7,8 +7,10 @@ from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificate
 from analysis.findings.findings import Findings
 from analysis.findings.harness import harness_cost
 from analysis.format import count, listing, percent, scientific, short, title
+from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.sections.controls import control_method
 from analysis.report.sections.interference import weather_method
+from analysis.report.sections.workloads import workloads
 from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
 from analysis.steady_state.classify import TAIL
 from workflows.records.schema import CertificateRecord
@@ -240,3 +242,12 @@ def span(values: Iterable[int]) -> str:
     if not found:
         return "no"
     return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def how_it_was_measured(chapter: Chapter) -> Parts:
+    trained = workloads(chapter.findings.machine)
+    named = [(Rich(f"Workload `{name}`"), text) for name, text in trained]
+    return [Terms([*method(chapter.findings), *named])]
+
+
+SECTION = Section("How it was measured", how_it_was_measured)

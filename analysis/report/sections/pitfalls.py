@@ -17,8 +17,9 @@ from analysis.format import (
     sentence,
     title,
 )
-from analysis.report.sections.answer import Claim
-from analysis.report.tables import Display, absent, estimate
+from analysis.report.figures.pitfalls import traps
+from analysis.report.layout import Chapter, Claim, Claims, Folded, Paragraph, Parts, Rich, Section
+from analysis.report.tables import Table, absent, estimate
 
 
 def trap_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
@@ -78,10 +79,10 @@ def trap_summary(rows: Sequence[PitfallLine]) -> str:
     )
 
 
-def trap_table(findings: Findings) -> Display:
+def trap_table(findings: Findings) -> Table:
     study = findings.machine.study
     rows = [row for row in findings.traps if row.ratio is not None]
-    return Display(
+    return Table(
         "Traps: time over that of the same framework without, and relative difference of the loss",
         [
             ("framework", False), ("workload", False), ("data", False), ("on", False),
@@ -110,3 +111,26 @@ def trap_table(findings: Findings) -> Display:
         ),
         "traps.csv",
     )  # fmt: skip
+
+
+def pitfalls(chapter: Chapter) -> Parts:
+    findings = chapter.findings
+    if not findings.machine.records.traps:
+        return []
+    return [
+        Paragraph(trap_summary(findings.traps), style="lead"),
+        chapter.figure(traps),
+        Claims(trap_claims(findings.machine, findings.traps)),
+        Folded("All traps in a table", trap_table(findings), in_markdown=False),
+    ]
+
+
+SECTION = Section(
+    "What a trap costs",
+    pitfalls,
+    about=Rich(
+        "A trap is a default of the framework's own, or a common mistake. Each runs by itself, "
+        "beside the same framework without it, in the same contests; none is compared with "
+        "another framework. Verdicts as under Comparisons, with Holm's correction over all traps."
+    ),
+)

@@ -3,11 +3,11 @@
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
 from analysis.format import count, crossed, listing, percent, three, title
-from analysis.report.tables import Display, estimate
+from analysis.report.tables import Table, estimate
 
 
-def start_table(findings: Findings) -> Display:
-    return Display(
+def start_table(findings: Findings) -> Table:
+    return Table(
         "Cost of a start, in seconds: what is lost before steady state",
         [
             ("workload", False), ("on", False), ("contender", False), ("import", True),

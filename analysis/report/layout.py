@@ -1,0 +1,171 @@
+"""What a report is made of: sections, and the parts in them.
+
+A part says what stands in the report, not how: `templates/parts.html.j2` and `parts.md.j2` have a
+macro for each class of parts, under the class's name in lower case.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from analysis.findings.findings import Findings
+from analysis.report.figures.style import Figure, Theme
+from analysis.report.tables import Table
+
+
+class Severity(IntEnum):
+    """A warning stands on the first screen, a note under "What weakens it"."""
+
+    NOTE = 1
+    WARNING = 2
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """What a reader should know before believing the answer. The `heading` of a warning is one
+    or two words that also stand without colour; a note has none."""
+
+    severity: Severity
+    heading: str
+    text: str
+
+
+def warning(heading: str, text: str) -> Caveat:
+    return Caveat(Severity.WARNING, heading, text)
+
+
+def note(text: str) -> Caveat:
+    return Caveat(Severity.NOTE, "", text)
+
+
+class Rich(str):
+    """Text of the report's own, in which `code` and *emphasis* are marked as in Markdown."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that one row of a table supports: `where`: `finding`: `verdict`. `note`"""
+
+    where: str
+    finding: str
+    verdict: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.finding}: {self.verdict}.{self.note and ' ' + self.note}"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """`opening` is bold; `style`, in HTML, is "lead", "soft" or neither."""
+
+    text: str
+    opening: str = ""
+    style: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(frozen=True)
+class Claims:
+    claims: Sequence[Claim]
+
+    def __bool__(self) -> bool:
+        return bool(self.claims)
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: Sequence[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms, each with the text that explains it."""
+
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What to type, a command a line."""
+
+    lines: Sequence[str]
+
+    def __bool__(self) -> bool:
+        return any(self.lines)
+
+
+@dataclass(frozen=True)
+class File:
+    """A link to the file that has all rows of a table."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A long table, closed until a reader opens it. Markdown has it open unless
+    `in_markdown`."""
+
+    summary: str
+    table: Table
+    in_markdown: bool = True
+
+
+Part = Paragraph | Claims | Bullets | Terms | Commands | File | Table | Folded | Figure
+Parts = Sequence[Part | None]  # what is None or empty is left out
+Draw = Callable[[Findings, Theme, str], Figure | None]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One machine's part of the report, which is about so many `machines`."""
+
+    findings: Findings
+    theme: Theme
+    machines: int
+    caveats: Sequence[Caveat]
+
+    @property
+    def name(self) -> str:
+        return self.findings.machine.name
+
+    @property
+    def warnings(self) -> list[Caveat]:
+        return [caveat for caveat in self.caveats if caveat.severity is Severity.WARNING]
+
+    @property
+    def notes(self) -> list[Caveat]:
+        return [caveat for caveat in self.caveats if caveat.severity is Severity.NOTE]
+
+    def figure(self, draw: Draw) -> Figure | None:
+        """The drawing of `draw`, under its name; with the machine's if there are several."""
+        suffix = f"-{self.name}" if self.machines > 1 else ""
+        return draw(self.findings, self.theme, draw.__name__ + suffix)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section with the same parts for every machine. `about` is said once for all of them.
+
+    A section without a part is left out of the report.
+    """
+
+    title: str
+    parts: Callable[[Chapter], Parts]
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class StudySection:
+    """A section about the study, not about each machine. A `boxed` section stands beside the
+    text and is not in the table of contents."""
+
+    title: str
+    parts: Callable[[Sequence[Chapter]], Parts]
+    boxed: bool = False

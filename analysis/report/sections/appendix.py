@@ -1,0 +1,68 @@
+"""What a reader looks up: caveats, settings, what is missing, the machine, the commands."""
+
+from collections.abc import Sequence
+
+from analysis.findings.machine import summary as machine_summary
+from analysis.findings.missing import grouped
+from analysis.report.layout import (
+    Bullets,
+    Chapter,
+    Commands,
+    File,
+    Folded,
+    Paragraph,
+    Parts,
+    Section,
+    StudySection,
+)
+from analysis.report.tables import environment_table, setting_table
+
+
+def caveats(chapter: Chapter) -> Parts:
+    return [Bullets([caveat.text for caveat in chapter.notes])]
+
+
+def settings(chapter: Chapter) -> Parts:
+    return [setting_table(chapter.findings)]
+
+
+def missing(chapter: Chapter) -> Parts:
+    found = grouped(chapter.findings.missing)
+    nothing = "Nothing: every contender was measured in every replicate."
+    return [
+        Bullets([f"{who}: {why}" for who, why in found]),
+        Paragraph("" if found else nothing),
+        File("missing.csv"),
+    ]
+
+
+def machine(chapter: Chapter) -> Parts:
+    machine = chapter.findings.machine
+    codes = {(c.code.version, c.code.commit, c.code.dirty) for c in machine.records.contests}
+    code = "; ".join(
+        f"samestep {version}, commit {commit or 'unknown'}" + ", with changes" * dirty
+        for version, commit, dirty in sorted(codes)
+    )
+    return [
+        Paragraph(f"{machine_summary(machine)}. {code}."),
+        Folded("Everything recorded", environment_table(chapter.findings)),
+    ]
+
+
+def again(chapters: Sequence[Chapter]) -> Parts:
+    studies = [chapter.findings.machine.study for chapter in chapters]
+    report = f"reports/{studies[0].name}"
+    folders = " ".join(f"{report}/machines/{chapter.name}" for chapter in chapters)
+    return [
+        Paragraph("Measure it again:"),
+        Commands(list(dict.fromkeys(study.command for study in studies))),
+        Paragraph("Rebuild this report from the records, without any framework installed:"),
+        Commands([f"python -m analysis {folders} --out {report}"]),
+    ]
+
+
+CAVEATS = Section("What weakens it", caveats)
+SETTINGS = Section("Settings", settings)
+MISSING = Section("What is missing", missing)
+MACHINE = Section("Machine and versions", machine)
+AGAIN = StudySection("Again", again)
