@@ -1,17 +1,10 @@
-"""The catalogue of known mistakes, by theme. Importing a theme enters its mistakes."""
+"""The catalogue of mistakes that frameworks and their adapters really make.
 
-from frameworks.oracle.mistakes import (  # noqa: F401
-    data,
-    gradients,
-    kernels,
-    layers,
-    losses,
-    numbers,
-    precision,
-    state,
-    steps,
-    updates,
-)
+Each module adds the mistakes of its subject. A mistake that is not listed here has no name, but
+`workflows.certify.divergence` still says where it first shows.
+"""
+
+from frameworks.oracle.mistakes import network, optimisers, training  # noqa: F401
 from frameworks.oracle.mistakes.mistake import CATALOGUE, Mistake
 
 __all__ = ["CATALOGUE", "Mistake"]

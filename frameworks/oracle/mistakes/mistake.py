@@ -1,4 +1,4 @@
-"""A mistake: how a training step is wrong, in words and in a trainer that makes it."""
+"""A mistake: how a training step is wrong, in words and as a trainer that makes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any
 from frameworks.oracle.trainer import TruthTrainer
 from frameworks.workloads import Weights, Workload, WorkloadError
 
-# A trainer that goes wrong, or another workload that the right one is given.
+# A trainer that goes wrong, or a function that gives the right trainer another workload.
 How = type[TruthTrainer] | Callable[[Workload], Workload]
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """`says` completes "it trains exactly like one that ..."; `mend` is what to look at."""
+    """`says` completes "it trains exactly like one that ..."; `mend` says what to look at."""
 
     name: str
     says: str
@@ -21,7 +21,7 @@ class Mistake:
     how: How
 
     def trainer(self, workload: Workload, weights: Weights) -> TruthTrainer | None:
-        """A trainer that makes it; None where this workload leaves no room for it."""
+        """A trainer that makes the mistake; None if the mistake does not fit this workload."""
         if isinstance(self.how, type):
             trainer: TruthTrainer = self.how(workload, weights)
             return trainer
@@ -38,11 +38,11 @@ CATALOGUE: dict[str, Mistake] = {}
 
 
 def mistake(name: str, says: str, mend: str) -> Callable[[Any], Any]:
-    """Enter what is decorated into the catalogue."""
+    """Add the decorated class or function to the catalogue."""
 
-    def enter(how: How) -> How:
+    def add(how: How) -> How:
         assert name not in CATALOGUE, name
         CATALOGUE[name] = Mistake(name, says, mend, how)
         return how
 
-    return enter
+    return add
