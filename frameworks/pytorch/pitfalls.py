@@ -11,7 +11,7 @@ from frameworks.contract import Conditions, Unavailable
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.trainer import Batch, PyTorchTrainer
 from frameworks.workloads import Weights, Workload
-from frameworks.workloads.pooling import pooled_first
+from frameworks.workloads.workload import pooled_first
 
 SEED = 20161
 

@@ -12,7 +12,7 @@ from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.trainer import Batch, TensorFlowTrainer, train_step
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.optimisers import Adam
-from frameworks.workloads.pooling import pooled_first
+from frameworks.workloads.workload import pooled_first
 
 SEED = 20161
 

@@ -2,8 +2,8 @@
 
 from frameworks.workloads.catalogue import CATALOGUE, load
 from frameworks.workloads.layers import WorkloadError
-from frameworks.workloads.narrowing import narrowed
 from frameworks.workloads.parsing import from_dict, to_dict
+from frameworks.workloads.smaller import narrowed
 from frameworks.workloads.weights import Weights, initial_weights
 from frameworks.workloads.workload import Dataset, Stage, Workload
 

@@ -9,9 +9,16 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Optimiser:
+    """`exact_rate` is the learning rate for certificates.
+
+    It is a power of two, which no framework can round, and so small that hundreds of steps do
+    not magnify rounding.
+    """
+
     learning_rate: float = 0.001
     kind: ClassVar[str]
     slots: ClassVar[int]  # state tensors per weight
+    exact_rate: ClassVar[float]
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,7 @@ class SGD(Optimiser):
 
     kind: ClassVar[str] = "sgd"
     slots: ClassVar[int] = 0
+    exact_rate: ClassVar[float] = 2.0**-7
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,7 @@ class Momentum(Optimiser):
     momentum: float = 0.9
     kind: ClassVar[str] = "momentum"
     slots: ClassVar[int] = 1
+    exact_rate: ClassVar[float] = 2.0**-7
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class RMSprop(Optimiser):
     epsilon: float = 1e-8
     kind: ClassVar[str] = "rmsprop"
     slots: ClassVar[int] = 1
+    exact_rate: ClassVar[float] = 2.0**-13  # the first steps are 3 times as long as the rate
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,7 @@ class Adam(Optimiser):
     epsilon: float = 1e-8
     kind: ClassVar[str] = "adam"
     slots: ClassVar[int] = 2
+    exact_rate: ClassVar[float] = 2.0**-10
 
 
 OPTIMISERS: dict[str, type[Optimiser]] = {o.kind: o for o in (SGD, Momentum, RMSprop, Adam)}

@@ -1,14 +1,14 @@
 """A workload: a frozen description of one training step, from which the rest follows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from frameworks.workloads.layers import Layer, Shape, WorkloadError
+from frameworks.workloads.layers import Layer, MaxPool, ReLU, Shape, WorkloadError
 from frameworks.workloads.optimisers import Optimiser
 
 LOSSES = ("mean_squared_error", "sparse_cross_entropy")
@@ -141,3 +141,15 @@ def walk(layers: tuple[Layer, ...], shape: Shape) -> Iterator[Stage]:
             raise WorkloadError(f"layer {name}: {error}") from None
         yield Stage(name, layer, shape, output)
         shape = output
+
+
+def pooled_first(workload: Workload) -> Workload:
+    """The same network with each ReLU behind the max-pooling that it stood before.
+
+    The values stay the same, the cost changes, and parameters keep their names.
+    """
+    layers = list(workload.layers)
+    for index in range(1, len(layers)):
+        if isinstance(layers[index - 1], ReLU) and isinstance(layers[index], MaxPool):
+            layers[index - 1 : index + 1] = [layers[index], layers[index - 1]]
+    return replace(workload, layers=tuple(layers))

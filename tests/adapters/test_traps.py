@@ -10,7 +10,7 @@ from frameworks.registry import framework
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Conv2D, Dense, Flatten, MaxPool, ReLU
 from frameworks.workloads.optimisers import SGD, Adam
-from frameworks.workloads.pooling import pooled_first
+from frameworks.workloads.workload import pooled_first
 from tests.adapters.training import AGREE, NETWORKS, Contender, batches, train
 
 CNN = replace(NETWORKS["valid"], optimiser=Adam())

@@ -1,5 +1,5 @@
-"""Diagnoses of adapters that do not come from the catalogue: PyTorch's and TensorFlow's, altered
-by hand, somebody else's in a process of its own, and mistakes that nobody has listed."""
+"""Diagnoses of trainers that do not come from the catalogue: PyTorch's and TensorFlow's, altered
+by hand, another package's in a process of its own, and mistakes that are not listed."""
 
 import sys
 from typing import ClassVar
@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.oracle import TruthTrainer
 from frameworks.oracle.mistakes import CATALOGUE
-from frameworks.oracle.mistakes.precision import products
+from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import initial_weights
 from frameworks.workloads.layers import Dense, ReLU
@@ -21,13 +21,13 @@ from workflows.worker.process import WorkerProcess
 
 
 @pytest.fixture
-def told(tmp_path):
-    """What is said of trainers of this making, on a workload of that name."""
+def diagnosed(tmp_path):
+    """The diagnosis of trainers made by a function, on the workload of a stage."""
 
-    def diagnosed(make, stage):
+    def diagnose(make, stage):
         return examine(InProcess(make), STAGE[stage], "default", tmp_path).text
 
-    return diagnosed
+    return diagnose
 
 
 def altered(alter, framework="pytorch"):
@@ -43,11 +43,11 @@ def altered(alter, framework="pytorch"):
 
 @pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "mnist-cnn"])
 @pytest.mark.parametrize("contender", CONTENDERS, ids="-".join)
-def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, told):
+def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, diagnosed):
     def make(workload, weights):
         return contender.trainer(workload, "float64", weights)
 
-    answer = told(make, stage)
+    answer = diagnosed(make, stage)
     if not contender.deviates(STAGE[stage]):
         assert answer == ALL_WELL
     else:
@@ -110,45 +110,56 @@ def drop_last(trainer):
         ("l2-0.01", "adam", group(weight_decay=0.01)),
         ("amsgrad", "mlp", group(amsgrad=True)),
         ("nesterov", "momentum", group(nesterov=True)),
-        ("dampened-but-first", "momentum", group(dampening=0.9)),
+        ("dampened", "momentum", group(dampening=0.9)),
         ("rmsprop-centred", "rmsprop", group(centered=True)),
         ("gradients-not-zeroed", "overlapping", forget_zero_grad),
-        ("sum-over-all", "sgd", sum_up),
-        ("labels-smoothed", "momentum", smooth),
+        ("sum-for-mean", "sgd", sum_up),
         ("double-softmax", "mnist-cnn", softmax),
-        ("first-layer-not-trained", "mnist-cnn", freeze),
         ("same-padding-at-the-top", "even", pad_alike),
-        ("last-sample-dropped", "mlp", drop_last),
-        ("clipped-by-norm-of-pytorch", "sgd", clip),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_pytorch_altered_by_hand(name, stage, alter, told):
-    assert f"one that {CATALOGUE[name].says}: " in told(altered(alter), stage)
+def test_pytorch_altered_by_hand(name, stage, alter, diagnosed):
+    assert f"one that {CATALOGUE[name].says}: " in diagnosed(altered(alter), stage)
 
 
-def test_keras_untold_that_these_are_logits(told, monkeypatch):
+@pytest.mark.parametrize(
+    ("stage", "alter", "words"),
+    [
+        ("momentum", smooth, "look at the forward pass and the loss"),
+        ("mlp", drop_last, "look at the forward pass and the loss"),
+        ("mnist-cnn", freeze, "conv2d1.kernel is zero, conv2d1.bias is zero; look at the backward"),
+        ("sgd", clip, "the first loss is right, and of the first gradient, every tensor is 0."),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_pytorch_altered_in_a_way_without_a_name_is_located(stage, alter, words, diagnosed):
+    answer = diagnosed(altered(alter), stage)
+    assert answer.startswith("in a miniature of it, ") and words in answer
+
+
+def test_keras_without_from_logits(diagnosed, monkeypatch):
     tf = pytest.importorskip("tensorflow")
     from frameworks.tensorflow import keras_model
 
     keras = tf.keras.losses.SparseCategoricalCrossentropy(dtype="float64")
     monkeypatch.setattr(keras_model, "loss", lambda workload, precision: keras)
-    answer = told(altered(lambda trainer: None, "tensorflow"), "momentum")
+    answer = diagnosed(altered(lambda trainer: None, "tensorflow"), "momentum")
     assert CATALOGUE["logits-as-probabilities"].says in answer
 
 
-def test_float32_where_float64_was_asked_for(told):
+def test_float32_where_float64_was_asked_for(diagnosed):
     def make(workload, weights):
         return Contender("pytorch", "default").trainer(workload, "float32", weights)
 
-    answer = told(make, "mnist-cnn")
+    answer = diagnosed(make, "mnist-cnn")
     assert "the first loss is 1.7" in answer and "weights() gives float32" in answer
 
 
 @pytest.mark.parametrize(
     ("bits", "title"), [(23, "float32"), (10, "TF32 or float16"), (7, "bfloat16")]
 )
-def test_precision_is_told_by_the_size_of_its_errors(bits, title, told):
+def test_the_size_of_errors_names_the_precision(bits, title, diagnosed):
     def forwards(layer, x, *parameters):  # the catalogue's round on the way back too
         y, _ = products("dense", bits)(layer, x, *parameters)
         return y, OPERATIONS["dense"](layer, x, *parameters)[1]
@@ -156,7 +167,7 @@ def test_precision_is_told_by_the_size_of_its_errors(bits, title, told):
     class Reduced(TruthTrainer):
         operations: ClassVar = {**OPERATIONS, "dense": forwards}
 
-    assert f"are those of {title} arithmetic" in told(Reduced, "sgd")
+    assert f"are those of {title} arithmetic" in diagnosed(Reduced, "sgd")
 
 
 class Transposed(TruthTrainer):
@@ -217,6 +228,68 @@ class Misread(TruthTrainer):
         return 2 * self.last if self.states["dense1.bias"].t > 2 else self.last
 
 
+class Skipping(TruthTrainer):
+    def apply(self, gradients):
+        self.count = getattr(self, "count", 0) + 1
+        if self.count % 3:
+            super().apply(gradients)
+
+
+class Late(TruthTrainer):
+    """Applies the gradient of the step before."""
+
+    def apply(self, gradients):
+        super().apply(getattr(self, "waiting", {}))
+        self.waiting = gradients
+
+
+class Twice(TruthTrainer):
+    def apply(self, gradients):
+        super().apply(gradients)
+        super().apply(gradients)
+
+
+class KernelsDecayed(TruthTrainer):
+    def apply(self, gradients):
+        kernels = {n: g + 0.02 * self.parameters[n] for n, g in gradients.items() if g.ndim > 1}
+        super().apply(gradients | kernels)
+
+
+class LastLayerFrozen(TruthTrainer):
+    def apply(self, gradients):
+        super().apply({n: g for n, g in gradients.items() if not n.startswith("dense3")})
+
+
+class WeightsKept(TruthTrainer):
+    """restart() does not load the weights."""
+
+    def load(self, weights):
+        if not hasattr(self, "parameters"):
+            super().load(weights)
+
+
+class ReadOnce(TruthTrainer):
+    """weights() always gives the initial ones."""
+
+    def load(self, weights):
+        super().load(weights)
+        self.given = super().weights()
+
+    def weights(self):
+        return self.given
+
+
+class LossAfterUpdate(TruthTrainer):
+    def step(self, batch):
+        super().step(batch)
+        self.last, _ = self.differentiate(*batch)
+
+
+class Mirrored(TruthTrainer):
+    def put(self, inputs, targets):
+        return super().put(inputs[:, ::-1], targets)
+
+
 @pytest.mark.parametrize(
     ("trainer", "words"),
     [
@@ -230,23 +303,33 @@ class Misread(TruthTrainer):
         (Burst, "dense1.bias: not a finite number at step 4"),
         (Warped, "all agrees until restart(), and departs at step 1 after restart()"),
         (Misread, "and loss() does not, first at step 3 (2 times the right one)"),
+        (Skipping, "weights move only at 1, 2, 4, 5 and 4 more of 12 steps"),
+        (Late, "weights move only at 2, 3, 4, 5 and 7 more of 12 steps"),
+        (Twice, "of the first gradient, every tensor is 2 times the right one"),
+        (KernelsDecayed, "dense1.kernel is the right one plus 0.02 times the weights (weight"),
+        (LastLayerFrozen, "dense3.kernel is zero, dense3.bias is zero; look at the backward pass"),
+        (WeightsKept, "all agrees until restart(), and departs at step 1 after restart()"),
+        (ReadOnce, "the first loss is right, and of the first gradient, every tensor is zero"),
+        (LossAfterUpdate, "and of the first gradient, all is right; look at the forward pass"),
+        (Mirrored, "look at the forward pass and the loss"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_what_no_mistake_reproduces_is_located(trainer, words, told, tmp_path):
+def test_what_no_mistake_reproduces_is_located(trainer, words, diagnosed, tmp_path):
     square = small(Dense(7), ReLU(), Dense(7), ReLU(), Dense(3), shape=(12,), classes=None)
     answer = examine(InProcess(trainer), square, "default", tmp_path).text
     assert answer.startswith("in a miniature of it, ") and words in answer
 
 
-def test_without_plain_sgd_there_is_no_gradient_to_speak_of(told):
+def test_without_plain_sgd_there_is_no_gradient_to_speak_of(diagnosed):
     class Adaptive(Warm):
         def __init__(self, workload, weights):
             if workload.optimiser.kind == "sgd":
                 raise NotImplementedError("no optimiser of kind 'sgd'")
             super().__init__(workload, weights)
 
-    assert "the first loss is right and the update is not, first at step 5" in told(Adaptive, "mlp")
+    answer = diagnosed(Adaptive, "mlp")
+    assert "the first loss is right and the update is not, first at step 5" in answer
 
 
 class Unable(TruthTrainer):
@@ -259,9 +342,9 @@ class Renaming(TruthTrainer):
         return {name.upper(): w for name, w in super().weights().items()}
 
 
-def test_an_adapter_that_cannot_is_quoted(told):
-    assert "fails: NotImplementedError: no layer of kind 'dense'" in told(Unable, "sgd")
-    assert "weights() has DENSE1.BIAS" in told(Renaming, "sgd")
+def test_an_adapter_that_cannot_is_quoted(diagnosed):
+    assert "fails: NotImplementedError: no layer of kind 'dense'" in diagnosed(Unable, "sgd")
+    assert "weights() has DENSE1.BIAS" in diagnosed(Renaming, "sgd")
 
 
 @pytest.mark.parametrize(

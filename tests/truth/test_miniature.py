@@ -7,7 +7,7 @@ import pytest
 
 from frameworks.workloads import initial_weights, load
 from frameworks.workloads.layers import Conv2D
-from frameworks.workloads.miniature import batches, miniature
+from frameworks.workloads.smaller import batches, miniature
 from tests.adapters.training import NETWORKS
 from tests.truth.rehearsing import STAGE
 

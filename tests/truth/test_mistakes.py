@@ -1,4 +1,4 @@
-"""Every mistake of the catalogue, made on purpose, is found and told from all others."""
+"""Every mistake of the catalogue, made on purpose, is named, and no other mistake is."""
 
 from functools import cache
 from itertools import islice
@@ -8,7 +8,7 @@ import pytest
 
 from frameworks.oracle import TruthTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
-from frameworks.workloads.miniature import miniature
+from frameworks.workloads.smaller import miniature
 from tests.truth.rehearsing import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
@@ -18,7 +18,7 @@ TRAINER = Mistake.trainer
 
 
 class Run:
-    """A mistake's moments on a stage, computed as far as anybody looks, and once."""
+    """A mistake's moments on a stage, computed once and only as far as they are needed."""
 
     def __init__(self, name: str, script: Script) -> None:
         trainer = TRAINER(CATALOGUE[name], script.workload, script.weights)
@@ -55,10 +55,10 @@ def run(name: str, stage: str) -> Run:
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """The diagnosis of a run on a stage, each mistake's run being made once for all tests."""
+def diagnosed(monkeypatch):
+    """The diagnosis of a run on a stage. Each mistake's run is made once for all tests."""
 
-    def diagnosed(seen, stage):
+    def diagnose(seen, stage):
         def remembered(mistake, *given):
             made = run(mistake.name, stage)
             return made if made.fits else None
@@ -68,16 +68,16 @@ def told(monkeypatch):
         monkeypatch.setattr(diagnosis, "perform", lambda make, script: truth(stage))
         return explain(script(stage), RecordedRun(seen, {})).text
 
-    return diagnosed
+    return diagnose
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_each_is_named_and_no_other(name, told):
+def test_each_is_named_and_no_other(name, diagnosed):
     mistake = CATALOGUE[name]
     answers = {}
     for stage in STAGE:
         if seen := run(name, stage).whole():
-            answers[stage] = told(seen, stage)
+            answers[stage] = diagnosed(seen, stage)
             if answers[stage].endswith(f" exactly like one that {mistake.says}: {mistake.mend}"):
                 return
     pytest.fail(f"{name} is not named, or not alone: {answers}")
@@ -88,7 +88,7 @@ def test_the_truth_makes_none(stage):
     assert explain(script(stage), perform(TruthTrainer, script(stage))).text == ALL_WELL
 
 
-def test_each_is_said_in_words_of_its_own():
+def test_each_has_words_of_its_own():
     assert len({mistake.says for mistake in CATALOGUE.values()}) == len(CATALOGUE) >= 40
     for mistake in CATALOGUE.values():
         assert mistake.says[-1] != "." and mistake.mend.endswith("."), mistake.name

@@ -7,8 +7,8 @@ import pytest
 
 from frameworks.contract import Deviation
 from frameworks.workloads.distance import relative
-from workflows.certify.judge import Uncanonical, compare, judge, judge_other
-from workflows.certify.tracing import Trace
+from workflows.certify.judge import Uncanonical, compare, judge, judge_optimiser
+from workflows.certify.runs import Result
 from workflows.planning.configuration import CertificateEntry
 from workflows.records.schema import CertificateRow, Measured
 
@@ -89,11 +89,11 @@ def test_a_declared_optimiser_covers_nothing_else(parts):
 
 
 def test_another_optimiser_is_judged_by_itself():
-    assert judge_other(EXACT, 1e-12, []).status == "agrees"
-    assert judge_other(NEAR, 1e-12, []).status == "refused"
-    assert judge_other(NEAR, 1e-12, [DEVIATION]).status == "declared"
-    assert judge_other(FAR, 1e-12, [DEVIATION]).status == "refused"
-    assert judge_other(measured(1e-4, start=1e-6), 1e-12, [DEVIATION]).status == "refused"
+    assert judge_optimiser(EXACT, 1e-12, []).status == "agrees"
+    assert judge_optimiser(NEAR, 1e-12, []).status == "refused"
+    assert judge_optimiser(NEAR, 1e-12, [DEVIATION]).status == "declared"
+    assert judge_optimiser(FAR, 1e-12, [DEVIATION]).status == "refused"
+    assert judge_optimiser(measured(1e-4, start=1e-6), 1e-12, [DEVIATION]).status == "refused"
 
 
 def test_a_loss_that_is_no_number_is_said_so():
@@ -113,7 +113,7 @@ def test_a_loss_that_is_no_number_is_said_so():
 )
 def test_weights_of_another_name_or_shape_are_said_so(weights, message):
     with pytest.raises(Uncanonical, match=re.escape(message)):
-        compare(Trace([1.0], {0: weights}, []), Trace([1.0], {0: {"w": np.ones((2, 3))}}, []))
+        compare(Result([1.0], {0: weights}, []), Result([1.0], {0: {"w": np.ones((2, 3))}}, []))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,6 @@ def test_distances_are_relative():
     assert relative([3.0, 4.0], [0.0, 0.0]) == float("inf")
     assert relative(0.0, 0.0) == 0.0
     mine, true = ({5: {"w": np.array(w)}} for w in ([3.0, 4.5], [3.0, 4.0]))
-    assert compare(Trace([1.0], mine, []), Trace([1.0], true, [])).weights[5]["w"] == pytest.approx(
-        0.1
-    )
+    assert compare(Result([1.0], mine, []), Result([1.0], true, [])).weights[5][
+        "w"
+    ] == pytest.approx(0.1)

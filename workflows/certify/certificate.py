@@ -1,4 +1,4 @@
-"""The examination of one contender: everything a certificate compares."""
+"""The examination of one contender: everything that its certificate compares."""
 
 import tempfile
 from collections.abc import Callable
@@ -16,40 +16,46 @@ from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
 from workflows.certify.judge import (
     Uncanonical,
-    apart,
-    as_timed,
     compare,
     declared,
+    distances,
     judge,
-    judge_other,
-    judge_single,
+    judge_float32,
+    judge_optimiser,
     require_shapes,
-    rounded,
+    wrong_as_timed,
+    wrong_rounding,
 )
-from workflows.certify.runs import PROVEN, others, timed_part
-from workflows.certify.tracing import Reference, Trace, Tracing, arrays
+from workflows.certify.runs import (
+    Reference,
+    Result,
+    Runner,
+    arrays,
+    exact,
+    float32_run,
+    other_optimisers,
+)
 from workflows.planning.plan import PlannedContender
 from workflows.records.schema import CertificateRow, OptimiserRow
 from workflows.worker.process import WorkerDied, WorkerProcess
 
-OTHER_BATCHES = (1, 2)  # looked at where the first mini-batch's float32 gradients are far off
-FAILED = "failed.txt"  # in the place of the reference's traces: why there are none
+OTHER_BATCHES = (1, 2)  # used if the first mini-batch's float32 gradients are too far off
 
 
 class Examination:
-    """Holds one contender against the reference's traces."""
+    """Compares one contender with the results of the reference."""
 
     def __init__(
         self,
-        tracing: Tracing,
+        runner: Runner,
         contender: PlannedContender,
         reference: Reference,
         say: Callable[[str], None],
     ) -> None:
-        self.tracing, self.contender, self.reference, self.say = tracing, contender, reference, say
-        self.asked = tracing.study.certificate
+        self.runner, self.contender, self.reference, self.say = runner, contender, reference, say
+        self.limits = runner.study.certificate
         self.pitfall = is_pitfall(contender)  # its certificate only says how far it deviates
-        self.deviations = declared(contender, tracing.workload.optimiser.kind)
+        self.deviations = declared(contender, runner.workload.optimiser.kind)
         self.result = CertificateRow(
             **contender.parts(),
             status="missing",
@@ -59,179 +65,194 @@ class Examination:
         )
 
     def row(self) -> CertificateRow:
-        """The certificate; what goes wrong on the way is a row with its reason."""
+        """The certificate. A failure on the way becomes a row with its reason."""
         result = self.result
         if self.contender.missing:
             return result
-        if (self.reference.folder / FAILED).exists():
-            result.status, result.reason = "failed", (self.reference.folder / FAILED).read_text()
+        if self.reference.failure:
+            result.status, result.reason = "failed", self.reference.failure
             return result
         try:
             with tempfile.TemporaryDirectory() as scratch:
-                self.compare(Path(scratch))
+                self.examine(Path(scratch))
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
         except Unavailable as reason:
             result.status, result.reason = "missing", str(reason)
         except Uncanonical as error:
             result.status, result.reason = "refused", str(error)
-        except Exception as error:  # somebody else's answers, of whatever kind
+        except Exception as error:  # an adapter may answer anything
             result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
         return result
 
-    def compare(self, scratch: Path) -> None:
-        file = scratch / "trace.npz"
+    def examine(self, scratch: Path) -> None:
+        file = scratch / "result.npz"
         if "float64" not in framework(self.contender.framework).precisions and not self.pitfall:
-            return self.single(file)
-        with self.tracing.process(self.contender) as worker:
-            self.own_optimiser(worker, file)
+            return self.examine_float32(file)
+        with self.runner.process(self.contender) as worker:
+            self.train_workload(worker, file)
             if not self.pitfall:
-                self.gradients(worker, file)
+                self.compare_gradients(worker, file)
         if not self.pitfall:
-            if self.contender.threads == self.tracing.fewest(self.contender):
-                self.other_optimisers(scratch)
-            with self.tracing.process(self.contender, "float32") as worker:
-                self.as_timed(worker, file)
-        judge(self.result, self.asked, self.deviations)
+            if self.contender.threads == self.runner.fewest_threads(self.contender):
+                self.try_other_optimisers(scratch)
+            with self.runner.process(self.contender, "float32") as worker:
+                self.train_as_timed(worker, file)
+        judge(self.result, self.limits, self.deviations)
         if not self.pitfall:
-            self.record_run(scratch)
+            self.compare_miniature(scratch)
         return None
 
-    def single(self, file: Path) -> None:
-        """Without float64: what float32 shows, against the reference's float64."""
+    def examine_float32(self, file: Path) -> None:
+        """Without float64: compare float32 with the reference's float64."""
         self.result.precision = "float32"
-        self.result.losses = self.reference.trace("long").losses
-        with self.tracing.process(self.contender, "float32") as worker:
-            trace = self.as_timed(worker, file)
-        self.result.losses = trace.losses
-        require_shapes(trace.weights[len(trace.losses)], self.reference.trace("long").weights[0])
-        again = zip(trace.again, trace.losses, strict=False)
-        self.result.restarted = [relative(a, b) for a, b in again]
-        if trace.strange:
-            raise Uncanonical(f"{trace.strange} does not start as given")
-        judge_single(self.result, self.asked)
+        self.result.losses = self.reference.result("long").losses
+        with self.runner.process(self.contender, "float32") as worker:
+            own = self.train_as_timed(worker, file)
+        self.result.losses = own.losses
+        require_shapes(own.weights[len(own.losses)], self.reference.result("long").weights[0])
+        self.result.restarted = restarted(own)
+        if own.strange:
+            raise Uncanonical(f"{own.strange} does not start as given")
+        judge_float32(self.result, self.limits)
 
-    def own_optimiser(self, worker: WorkerProcess, file: Path) -> None:
-        """The workload itself, long and at full size, with plain SGD where it deviates."""
+    def train_workload(self, worker: WorkerProcess, file: Path) -> None:
+        """Train the workload long and at full size, and with plain SGD if a deviation of its
+        optimiser is declared."""
         names = ["long"] if self.pitfall else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
         for name in names:
-            if name in self.tracing.parts:
-                trace = self.trace(worker, name, file)
-                setattr(self.result, name, compare(trace, self.reference.trace(name)))
-                if trace.strange and name == "full":
-                    raise Uncanonical(f"at full size {trace.strange} does not start as given")
-                if trace.changed:
+            if name in self.runner.runs:
+                own = self.train(worker, name, file)
+                setattr(self.result, name, compare(own, self.reference.result(name)))
+                if own.strange and name == "full":
+                    raise Uncanonical(f"at full size {own.strange} does not start as given")
+                if own.changed:
                     raise Uncanonical(
-                        f"weights() gave {trace.changed} as an array that training goes on "
+                        f"weights() gave {own.changed} as an array that training goes on "
                         "changing: give copies"
                     )
                 if name == "long":
-                    self.result.losses = trace.losses
-                    again = zip(trace.again, trace.losses, strict=False)
-                    self.result.restarted = [relative(a, b) for a, b in again]
+                    self.result.losses = own.losses
+                    self.result.restarted = restarted(own)
 
-    def gradients(self, worker: WorkerProcess, file: Path) -> None:
+    def compare_gradients(self, worker: WorkerProcess, file: Path) -> None:
         self.say("gradients")
-        strange = self.tracing.gradients(worker, self.contender, file)["strange"]
+        strange = self.runner.gradients(worker, self.contender, file)["strange"]
         as_given = self.result.long and not max(self.result.long.weights[0].values())
         if strange and as_given:
             raise Uncanonical(
                 f"{strange} of a new trainer is not as given, now that another was trained in the "
                 "same process: do trainers share state?"
             )
-        self.result.gradients = apart(arrays(file), self.reference.gradients())
+        self.result.gradients = distances(arrays(file), self.reference.gradients())
 
-    def other_optimisers(self, scratch: Path) -> None:
-        """An optimiser that a contender has not, or has wrong, is no reason to refuse a
-        workload without it. A matter of formulas, so on the fewest threads alone."""
-        for kind in others(self.tracing.parts):
+    def try_other_optimisers(self, scratch: Path) -> None:
+        """Train with the optimisers that the workload does not use.
+
+        If one is missing or wrong, the workload is still certified. Formulas do not depend on
+        threads, so the caller tries them with the fewest threads only.
+        """
+        for kind in other_optimisers(self.runner.runs):
             deviations = declared(self.contender, kind)
             try:
-                with self.tracing.process(self.contender) as worker:
-                    trace = self.trace(worker, kind, scratch / "trace.npz")
+                with self.runner.process(self.contender) as worker:
+                    own = self.train(worker, kind, scratch / "result.npz")
                 if not self.reference.has(kind):
                     raise Uncanonical("the reference failed with it")
-                run = compare(trace, self.reference.trace(kind))
+                run = compare(own, self.reference.result(kind))
             except (WorkerDied, Unavailable, Uncanonical) as error:
                 row = OptimiserRow(status="failed", reason=str(error))
             else:
-                row = judge_other(run, self.asked.tolerance, deviations)
-                optimiser = parse_optimiser({kind: PROVEN[kind]})
-                self.explain(row, deviations, scratch, optimiser=optimiser)
+                row = judge_optimiser(run, self.limits.tolerance, deviations)
+                optimiser = parse_optimiser(exact(kind))
+                workload = replace(self.runner.workload, optimiser=optimiser)
+                self.explain_optimiser(row, deviations, workload, scratch)
             self.result.optimisers[kind] = row
 
-    def explain(
-        self, row: OptimiserRow, deviations: list[Deviation], scratch: Path, **changed: object
+    def explain_optimiser(
+        self, row: OptimiserRow, deviations: list[Deviation], workload: Workload, scratch: Path
     ) -> None:
-        """Why another optimiser was refused, or whether it is what was declared."""
+        """Say why the optimiser was refused; refuse it if it is not what was declared."""
         if row.status == "agrees":
             return
-        found = self.miniature(replace(self.tracing.workload, **changed), scratch)  # type: ignore[arg-type]
+        found = self.miniature(workload, scratch)
         if row.status == "refused":
             row.reason = f"{row.reason}; {found.text}"
         elif undeclared(found, deviations):
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
-    def as_timed(self, worker: WorkerProcess, file: Path) -> Trace:
-        """In the precision that is timed: how exact its gradients and losses are, its fence."""
+    def train_as_timed(self, worker: WorkerProcess, file: Path) -> Result:
+        """Train in the precision that is timed: how exact are gradients and losses, and does
+        the fence wait?"""
         self.say("float32")
-        answer = self.tracing.gradients(worker, self.contender, file, settings=True)
-        self.result.rounding = apart(arrays(file), self.reference.gradients())
+        answer = self.runner.gradients(worker, self.contender, file, settings=True)
+        self.result.rounding = distances(arrays(file), self.reference.gradients())
         self.result.reduced = reduced(answer["settings"], self.contender.device)
-        part = timed_part(self.tracing.parts)
-        trace = Trace.read(self.tracing.trace(worker, self.contender, part, file), file)
-        losses = zip(trace.losses, self.result.losses, strict=False)
+        run = float32_run(self.runner.runs)
+        own = Result.read(self.runner.train(worker, self.contender, run, file), file)
+        losses = zip(own.losses, self.result.losses, strict=False)
         self.result.float32 = [relative(a, b) for a, b in losses]
-        self.result.unfenced = self.tracing.unfenced(worker, self.contender)
-        if rounded(self.result, self.asked.rounding):
-            self.result.rounding = self.usual_rounding(worker, file)
-        return trace
+        self.result.unfenced = self.runner.unfenced(worker, self.contender)
+        if wrong_rounding(self.result, self.limits.rounding):
+            self.result.rounding = self.median_rounding(worker, file)
+        return own
 
-    def usual_rounding(self, worker: WorkerProcess, file: Path) -> dict[str, float]:
-        """The median over three mini-batches: in one, a single sample whose ReLU or max-pooling
-        is undecided moves whole gradients, in whatever precision that is not exact. Comes last,
-        as the reference may share the process."""
-        own, found, reference = [], [self.result.rounding], self.tracing.plan.reference
+    def median_rounding(self, worker: WorkerProcess, file: Path) -> dict[str, float]:
+        """The median over three mini-batches.
+
+        In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole
+        gradients in any precision that is not exact. This comes last because the reference may
+        share the process.
+        """
+        own, found, reference = [], [self.result.rounding], self.runner.plan.reference
         for batch in OTHER_BATCHES:
-            self.tracing.gradients(worker, self.contender, file, batch=batch)
+            self.runner.gradients(worker, self.contender, file, batch=batch)
             own.append(arrays(file))
-        with self.tracing.process(reference) as another:
+        with self.runner.process(reference) as another:
             for batch, gradients in zip(OTHER_BATCHES, own, strict=True):
-                self.tracing.gradients(another, reference, file, batch=batch)
-                found.append(apart(gradients, arrays(file)))
+                self.runner.gradients(another, reference, file, batch=batch)
+                found.append(distances(gradients, arrays(file)))
         return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
-    def record_run(self, scratch: Path) -> None:
-        """A miniature against plain NumPy: it has other targets, does not hang on the
-        reference, and knows which mistake would look like this."""
+    def compare_miniature(self, scratch: Path) -> None:
+        """Compare a miniature with plain NumPy.
+
+        It has other targets, does not depend on the reference, and names the mistake that would
+        give the same numbers.
+        """
         result, refused = self.result, self.result.status == "refused"
-        if refused and result.reason == as_timed(result, self.asked):
-            return  # what float32 alone shows, no miniature in float64 explains
-        found = self.miniature(self.tracing.workload, scratch)
+        if refused and result.reason == wrong_as_timed(result, self.limits):
+            return  # a miniature in float64 cannot explain what only float32 shows
+        found = self.miniature(self.runner.workload, scratch)
         if refused:
             result.cause = found.text
         elif result.status == "declared" and undeclared(found, self.deviations):
             result.status, result.reason = "refused", f"not what is declared: {found.text}"
-        elif result.status == "agrees" and (found.mistakes or found.first_loss_wrong):
+        elif result.status == "agrees" and (found.mistakes or found.wrong):
             result.status, result.reason = "refused", found.text
 
     def miniature(self, workload: Workload, scratch: Path) -> Diagnosis:
         self.say("miniature")
         try:
-            with self.tracing.process(self.contender) as worker:
+            with self.runner.process(self.contender) as worker:
                 return examine(worker, workload, self.contender.variant, scratch)
         except (WorkerDied, Unavailable) as failure:
             return Diagnosis(f"no miniature of it was trained: {failure}", trained=False)
 
-    def trace(self, worker: WorkerProcess, name: str, file: Path) -> Trace:
+    def train(self, worker: WorkerProcess, name: str, file: Path) -> Result:
         self.say(f"{name} run")
-        answer = self.tracing.trace(worker, self.contender, self.tracing.parts[name], file)
-        return Trace.read(answer, file)
+        run = self.runner.runs[name]
+        return Result.read(self.runner.train(worker, self.contender, run, file), file)
+
+
+def restarted(result: Result) -> list[float]:
+    """How far the losses after a restart are from those of the same steps before."""
+    return [relative(a, b) for a, b in zip(result.again, result.losses, strict=False)]
 
 
 def undeclared(found: Diagnosis, deviations: list[Deviation]) -> bool:
-    """Whether a miniature trains otherwise than what was declared says."""
+    """Whether the declarations name mistakes and the miniature makes none of them."""
     mistakes = {deviation.mistake for deviation in deviations} - {""}
     return bool(mistakes) and found.trained and not mistakes & {*found.mistakes}
 

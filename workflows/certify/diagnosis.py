@@ -1,8 +1,9 @@
-"""Diagnosis by reproduction: which known mistake does a refused contender make?
+"""Diagnosis by reproduction: which known mistake does a contender make?
 
-Its adapter trains a miniature of the workload; here the same miniature is trained in NumPy,
-once right and once with each mistake of the catalogue. The mistake whose run has the adapter's
-losses and weights, where the right one has not, is the cause.
+The contender's adapter trains a miniature of the workload. The oracle trains the same miniature,
+once right and once with each mistake of the catalogue. A mistake is the cause if its losses and
+weights are those of the contender, and the right ones are not. If no mistake reproduces the
+contender, the diagnosis says where its run first differs from the right one.
 """
 
 from collections.abc import Sequence
@@ -15,15 +16,15 @@ from frameworks.contract import Unavailable
 from frameworks.oracle import TruthTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Workload, WorkloadError, to_dict
-from frameworks.workloads.miniature import miniature
-from workflows.certify.divergence import AGREES, apart, departure
+from frameworks.workloads.smaller import miniature
+from workflows.certify.divergence import AGREES, distance, divergence
 from workflows.certify.judge import Uncanonical, require_shapes
 from workflows.worker.process import WorkerDied, WorkerProcess
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
-REPRODUCES = 1e-9  # relative, at every step
-CLOSER = 1e-2  # than the truth, at least
-ROUNDING = 1e-13  # closer than this nothing can be told apart
+REPRODUCES = 1e-9  # relative, at every step; more than rounding makes of a right run
+CLOSER = 1e-2  # how much closer than the right run, at least
+ROUNDING = 1e-13  # runs that are closer than this cannot be told apart
 NAMED = 3
 TIMEOUT_S = 120
 
@@ -34,26 +35,25 @@ ALL_WELL = (
 
 
 class Diagnosis(NamedTuple):
-    """What a miniature showed, in one line (`ALL_WELL` if nothing); the mistakes that reproduce
-    it; and whether its first loss, which nothing has magnified yet, is not the right one."""
+    """What a miniature showed, in one line (`ALL_WELL` if it showed nothing)."""
 
     text: str
-    mistakes: tuple[str, ...] = ()
-    first_loss_wrong: bool = False
-    trained: bool = True  # else `text` says why there is nothing to hold against anything
+    mistakes: tuple[str, ...] = ()  # names of the mistakes that reproduce it
+    wrong: bool = False  # it differs from the right run by more than rounding can
+    trained: bool = True  # if not, `text` says why no miniature was trained
 
 
 def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> Diagnosis:
-    """Have a miniature of the workload trained, and hold it against the truth.
+    """Have a miniature of the workload trained, and compare it with the oracle's.
 
-    What the adapter raises, or a worker that ends, becomes part of the answer. Files are left
-    in `scratch`, a folder.
+    An exception of the adapter or the end of its process becomes part of the answer. Files are
+    left in the folder `scratch`.
     """
     try:
         script = Script.draw(miniature(workload))
     except WorkloadError as error:
         return Diagnosis(f"no miniature of it can be made ({error})", trained=False)
-    given, out = (scratch.resolve() / name for name in ("script.npz", "rehearsal.npz"))
+    given, out = (scratch.resolve() / name for name in ("script.npz", "recorded.npz"))
     script.save(given)
     try:
         worker.ask(
@@ -75,47 +75,49 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
 
 
 def explain(script: Script, seen: RecordedRun) -> Diagnosis:
-    """The same, of a rehearsal already held."""
+    """The diagnosis of a recorded run."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
-        true = perform(TruthTrainer, script)
-        if farthest(seen.moments, true.moments) <= AGREES:
+        right = perform(TruthTrainer, script)
+        error = farthest(seen.moments, right.moments)
+        if error <= AGREES:
             return Diagnosis(ALL_WELL)
-        wrong = apart(seen.moments[1].loss, true.moments[1].loss) > REPRODUCES
-        causes = mistakes(script, seen.moments, true.moments)
+        causes = mistakes(script, seen.moments, right.moments)
         if causes:
             says = ", or like one that ".join(mistake.says for mistake in causes)
             mends = " ".join(dict.fromkeys(mistake.mend for mistake in causes))
             text = f"a miniature of it trains exactly like one that {says}: {mends}"
-            return Diagnosis(text, tuple(mistake.name for mistake in causes), wrong)
-        text = f"in a miniature of it, {departure(seen, true)}"
-        return Diagnosis(text, first_loss_wrong=wrong)
+        else:
+            text = f"in a miniature of it, {divergence(seen, right)}"
+        return Diagnosis(text, tuple(mistake.name for mistake in causes), error > REPRODUCES)
 
 
-def mistakes(script: Script, seen: list[Moment], true: list[Moment]) -> list[Mistake]:
-    """Those that reproduce what was seen, the closest first."""
-    before_restart = farthest(seen[: STEPS + 1], true[: STEPS + 1])
-    if before_restart > AGREES:  # a restart is of interest only where all was well before it
-        seen, true = seen[: STEPS + 1], true[: STEPS + 1]
-    limit = max(min(REPRODUCES, CLOSER * farthest(seen, true)), ROUNDING)
+def mistakes(script: Script, seen: list[Moment], right: list[Moment]) -> list[Mistake]:
+    """The mistakes that reproduce the run, the closest first."""
+    before_restart = farthest(seen[: STEPS + 1], right[: STEPS + 1])
+    if before_restart > AGREES:  # a restart matters only if all was well before it
+        seen, right = seen[: STEPS + 1], right[: STEPS + 1]
+    limit = max(min(REPRODUCES, CLOSER * farthest(seen, right)), ROUNDING)
     found = {}
     for mistake in CATALOGUE.values():
-        distance = reproduction(mistake, script, seen, limit)
-        if distance <= limit:
-            found[mistake.name] = distance
+        error = reproduction(mistake, script, seen, limit)
+        if error <= limit:
+            found[mistake.name] = error
     close = max(10 * min(found.values(), default=0), ROUNDING)
     names = sorted((name for name in found if found[name] <= close), key=lambda name: found[name])
     return [CATALOGUE[name] for name in names[:NAMED]]
 
 
 def reproduction(mistake: Mistake, script: Script, seen: list[Moment], limit: float) -> float:
-    """How far at most what was seen is from the mistake's run; infinite from where it is
-    farther than `limit`, and where the mistake does not fit the workload."""
+    """The largest distance of the run from the mistake's own run.
+
+    Infinite as soon as it exceeds `limit`, and if the mistake does not fit the workload.
+    """
     trainer, worst = mistake.trainer(script.workload, script.weights), 0.0
     if not trainer:
         return float("inf")
     try:
-        for theirs, mine in zip(seen, moments(trainer, script), strict=False):
-            worst = max(worst, distance(theirs, mine))
+        for moment, mistaken in zip(seen, moments(trainer, script), strict=False):
+            worst = max(worst, between(moment, mistaken))
             if worst > limit:
                 return float("inf")
     except ValueError:  # shapes that do not fit
@@ -124,9 +126,11 @@ def reproduction(mistake: Mistake, script: Script, seen: list[Moment], limit: fl
 
 
 def farthest(some: Sequence[Moment], others: Sequence[Moment]) -> float:
-    return max(distance(a, b) for a, b in zip(some, others, strict=True))
+    """The largest distance between two runs at any moment."""
+    return max(between(one, other) for one, other in zip(some, others, strict=True))
 
 
-def distance(moment: Moment, reference: Moment) -> float:
-    tensors = (apart(moment.weights[n], w) for n, w in reference.weights.items())
-    return max(apart(moment.loss, reference.loss), *tensors)
+def between(moment: Moment, right: Moment) -> float:
+    """The largest distance of the loss and of any tensor."""
+    tensors = (distance(moment.weights[n], w) for n, w in right.weights.items())
+    return max(distance(moment.loss, right.loss), *tensors)

@@ -1,5 +1,4 @@
-"""Where a rehearsal first departs from the truth, in words: for causes that no known mistake
-reproduces."""
+"""Says where a recorded run first differs from the right one, for causes without a name."""
 
 from collections.abc import Iterator
 from itertools import permutations
@@ -7,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.oracle.mistakes.precision import FORMATS
+from frameworks.oracle.mistakes.network import FORMATS
 from frameworks.workloads import Weights
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun
 
@@ -15,149 +14,160 @@ AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradient
 ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
 
 
-def apart(value: Any, reference: Any) -> float:
-    """L2 distance over the reference's norm, of the entries that are finite in both; infinite
-    where one alone is finite, or shapes differ."""
-    value, reference = np.asarray(value, np.float64), np.asarray(reference, np.float64)
+def distance(value: Any, right: Any) -> float:
+    """L2 distance over the right value's norm, of the entries that are finite in both.
+
+    Infinite if shapes differ, or if an entry is finite in only one of the two.
+    """
+    value, right = np.asarray(value, np.float64), np.asarray(right, np.float64)
     finite = np.isfinite(value)
-    if value.shape != reference.shape or (finite != np.isfinite(reference)).any():
+    if value.shape != right.shape or (finite != np.isfinite(right)).any():
         return float("inf")
-    distance = float(np.linalg.norm(value[finite] - reference[finite]))
-    norm = float(np.linalg.norm(reference[finite]))
-    return distance / norm if norm else 0.0 if not distance else float("inf")
+    difference = float(np.linalg.norm(value[finite] - right[finite]))
+    norm = float(np.linalg.norm(right[finite]))
+    return difference / norm if norm else 0.0 if not difference else float("inf")
 
 
-def departure(seen: RecordedRun, true: RecordedRun) -> str:
-    """The first thing that is wrong, in the order in which a step is made."""
-    return next(departures(seen, true))
+def divergence(seen: RecordedRun, right: RecordedRun) -> str:
+    """The first thing that is wrong, in the order in which a step is computed."""
+    return next(divergences(seen, right))
 
 
-def departures(seen: RecordedRun, true: RecordedRun) -> Iterator[str]:
-    start, right = seen.moments[0].weights, true.moments[0].weights
-    wrong = differing(start, right)
+def divergences(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
+    start, given = seen.moments[0].weights, right.moments[0].weights
+    wrong = differing(start, given)
     if wrong:
-        found = {name: arrangement(start[name], right[name]) for name in wrong}
-        yield f"the weights before the first step are not those given: {each(found, len(right))}"
+        found = {name: rearrangement(start[name], given[name]) for name in wrong}
+        yield (
+            f"the weights before the first step are not those given: {by_tensor(found, len(given))}"
+        )
     for step, moment in enumerate(seen.moments):
         bad = ["loss", *(n for n, w in moment.weights.items() if not np.isfinite(w).all())]
         if np.isfinite(moment.loss):
             bad = bad[1:]
         if bad:
             yield f"{listed(bad)}: not a finite number {when(step)}"
-    pairs = zip(seen.moments, true.moments, strict=True)
-    same_losses = all(apart(mine.loss, right.loss) <= AGREES for mine, right in pairs)
-    if not same_losses and (still := idle(seen.moments, true.moments)):
+    pairs = zip(seen.moments, right.moments, strict=True)
+    same_losses = all(distance(one.loss, other.loss) <= AGREES for one, other in pairs)
+    if not same_losses and (still := idle_steps(seen.moments, right.moments)):
         moving = [n for n in range(1, STEPS + 1) if n not in still]
         rest = f"only at {listed([str(n) for n in moving])}" if moving else "at none"
         yield f"weights move {rest} of {STEPS} steps: look for updates that are skipped or gathered"
-    yield from first_step(seen, true)
-    yield from later(seen.moments, true.moments, "gradient" if seen.gradients else "loss")
+    yield from first_step(seen, right)
+    yield from later_steps(seen.moments, right.moments, "gradient" if seen.gradients else "loss")
 
 
-def idle(seen: list[Moment], true: list[Moment]) -> list[int]:
-    """Steps after which all weights are as they were, where the right ones are not."""
+def idle_steps(seen: list[Moment], right: list[Moment]) -> list[int]:
+    """Steps that change no weight although the right step does."""
 
     def moves(moments: list[Moment], n: int) -> bool:
         pairs = zip(moments[n].weights.values(), moments[n - 1].weights.values(), strict=True)
         return any(not np.array_equal(now, before) for now, before in pairs)
 
-    return [n for n in range(1, STEPS + 1) if moves(true, n) and not moves(seen, n)]
+    return [n for n in range(1, STEPS + 1) if moves(right, n) and not moves(seen, n)]
 
 
-def first_step(seen: RecordedRun, true: RecordedRun) -> Iterator[str]:
-    loss, right = seen.moments[1].loss, true.moments[1].loss
-    wrong = differing(seen.gradients, true.gradients)
-    start = true.moments[0].weights
-    factors = {n: times(seen.gradients[n], true.gradients[n], start[n]) for n in wrong}
-    hint = "" if any("times" in text for text in factors.values()) else precision(seen, true)
-    parts = each(factors, len(true.gradients))
-    if apart(loss, right) > AGREES:
+def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
+    loss, right_loss = seen.moments[1].loss, right.moments[1].loss
+    wrong = differing(seen.gradients, right.gradients)
+    start = right.moments[0].weights
+    found = {n: relation(seen.gradients[n], right.gradients[n], start[n]) for n in wrong}
+    hint = "" if any("times" in text for text in found.values()) else reduced_precision(seen, right)
+    gradient = by_tensor(found, len(right.gradients))
+    if distance(loss, right_loss) > AGREES:
         yield (
-            f"the first loss is {loss:.12g} where {right:.12g} is right ({times(loss, right)}), "
-            f"and of the first gradient, {parts or 'all is right'}; look at the forward pass and "
-            f"the loss{hint}"
+            f"the first loss is {loss:.12g} where {right_loss:.12g} is right "
+            f"({relation(loss, right_loss)}), and of the first gradient, "
+            f"{gradient or 'all is right'}; look at the forward pass and the loss{hint}"
         )
     if wrong:
         yield (
-            f"the first loss is right, and of the first gradient, {parts}; look at the backward "
+            f"the first loss is right, and of the first gradient, {gradient}; look at the backward "
             f"pass, and at what changes gradients before the update{hint}"
         )
 
 
-def later(seen: list[Moment], true: list[Moment], known: str) -> Iterator[str]:
-    """`known` is what is right of the first step."""
-    steps = range(1, len(true))
-    losses = [n for n in steps if apart(seen[n].loss, true[n].loss) > AGREES]
-    moved = [n for n in steps if differing(seen[n].weights, true[n].weights)]
+def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator[str]:
+    """What differs after the first step; `known` names the part of that step which is right."""
+    steps = range(1, len(right))
+    losses = [n for n in steps if distance(seen[n].loss, right[n].loss) > AGREES]
+    moved = [n for n in steps if differing(seen[n].weights, right[n].weights)]
     if not moved:
         n = losses[0]
-        factor = times(seen[n].loss, true[n].loss)
-        yield f"the weights agree at every step, and loss() does not, first {when(n)} ({factor})"
+        yield (
+            f"the weights agree at every step, and loss() does not, first {when(n)} "
+            f"({relation(seen[n].loss, right[n].loss)})"
+        )
     n = moved[0]
     if not losses:
         yield f"every loss agrees, and weights() does not, first {when(n)}"
     if n > STEPS:
         yield f"all agrees until restart(), and departs {when(n)}: look at what restart() leaves"
     found = {}
-    for name in differing(seen[n].weights, true[n].weights):
-        mine, right = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, true))
-        found[name] = times(mine, right, true[n - 1].weights[name])
+    for name in differing(seen[n].weights, right[n].weights):
+        change, right_change = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, right))
+        found[name] = relation(change, right_change, right[n - 1].weights[name])
+    changes = by_tensor(found, len(right[n].weights))
     yield (
         f"the first {known} is right and the update is not, first {when(n)}, where of the change "
-        f"{each(found, len(true[n].weights))}; look at the optimiser, its numbers and its state"
+        f"{changes}; look at the optimiser, its numbers and its state"
     )
 
 
 def differing(some: Weights, others: Weights) -> list[str]:
-    return [n for n, w in others.items() if n in some and apart(some[n], w) > AGREES]
+    return [n for n, w in others.items() if n in some and distance(some[n], w) > AGREES]
 
 
-def arrangement(value: np.ndarray, given: np.ndarray) -> str:
-    """What has become of a tensor: zero, transposed, reshaped, flipped, scaled, or another."""
+def rearrangement(value: np.ndarray, given: np.ndarray) -> str:
+    """What a tensor has become: zero, transposed, reshaped, flipped, scaled, or another."""
     if not value.any():
         return "zero"
-    for axes in permutations(range(given.ndim)):
+    unchanged = tuple(range(given.ndim))
+    for axes in permutations(unchanged):
         moved = given.transpose(axes)
-        if apart(value, moved) < ALIKE and axes != tuple(range(given.ndim)):
+        if distance(value, moved) < ALIKE and axes != unchanged:
             return f"transposed {axes}"
-        if apart(value, moved.reshape(given.shape)) < ALIKE and moved.shape != given.shape:
+        if distance(value, moved.reshape(given.shape)) < ALIKE and moved.shape != given.shape:
             return f"transposed {axes} and reshaped"
-        if apart(value, given.reshape(moved.shape).transpose(np.argsort(axes))) < ALIKE:
-            return "rounded" if axes == tuple(range(given.ndim)) else "reshaped, not transposed"
-    for axis in range(given.ndim):
-        if apart(value, np.flip(given, axis)) < ALIKE:
+        if distance(value, given.reshape(moved.shape).transpose(np.argsort(axes))) < ALIKE:
+            return "rounded" if axes == unchanged else "reshaped, not transposed"
+    for axis in unchanged:
+        if distance(value, np.flip(given, axis)) < ALIKE:
             return f"flipped along axis {axis}"
-    if apart(np.sort(value.ravel()), np.sort(given.ravel())) < ALIKE:
+    if distance(np.sort(value.ravel()), np.sort(given.ravel())) < ALIKE:
         return "of the same values in other places"
-    factor = times(value, given)
-    return factor if "times" in factor else "of other values"
+    found = relation(value, given)
+    return found if "times" in found else "of other values"
 
 
-def times(value: Any, right: Any, weights: Any = None) -> str:
-    """`2.5 times the right one`, if it is by a constant factor, or what is added if that is a
-    multiple of the weights, as weight decay does; else how far off."""
+def relation(value: Any, right: Any, weights: Any = None) -> str:
+    """How a value is related to the right one.
+
+    `2.5 times the right one` if the factor is constant. `the right one plus 0.01 times the
+    weights` if that is the difference. Otherwise how far the value is off.
+    """
     value, right = np.asarray(value, np.float64), np.asarray(right, np.float64)
     norm = float(np.sum(right**2))
     factor = float(np.sum(value * right)) / norm if norm else 0.0
     if not value.any():
         return "zero"
-    if apart(value, factor * right) < ALIKE and abs(factor - 1) > ALIKE:
+    if distance(value, factor * right) < ALIKE and abs(factor - 1) > ALIKE:
         return f"{factor:.6g} times the right one"
     if weights is not None and np.any(weights):
         added = float(np.sum((value - right) * weights) / np.sum(np.square(weights)))
-        if apart(value - right, added * np.asarray(weights, np.float64)) < ALIKE:
+        if distance(value - right, added * np.asarray(weights, np.float64)) < ALIKE:
             return f"the right one plus {added:.3g} times the weights (weight decay?)"
-    return f"off by {apart(value, right):.1e}"
+    return f"off by {distance(value, right):.1e}"
 
 
-def precision(seen: RecordedRun, true: RecordedRun) -> str:
-    """Which reduced precision has errors of the size of the first gradient's, if any."""
+def reduced_precision(seen: RecordedRun, right: RecordedRun) -> str:
+    """The reduced precision whose errors are as large as those of the first gradient, if any."""
     kinds = {w.dtype.name for w in seen.moments[0].weights.values()} - {"float64"}
     if kinds:
         return f" (weights() gives {listed(sorted(kinds))}: look for what is not float64)"
-    pairs = [(seen.gradients.get(n, g), g) for n, g in true.gradients.items()]
-    error = float(np.median([apart(*pair) for pair in pairs]))
-    if not 0 < error < 1 or len({times(*pair) for pair in pairs}) == 1:
+    pairs = [(seen.gradients.get(n, g), g) for n, g in right.gradients.items()]
+    error = float(np.median([distance(*pair) for pair in pairs]))
+    if not 0 < error < 1 or len({relation(*pair) for pair in pairs}) == 1:
         return ""
     digits = -np.log2(error)
     title, bits = min(FORMATS.items(), key=lambda item: abs(item[1] + 1 - digits))
@@ -172,12 +182,12 @@ def when(step: int) -> str:
     return f"at step {step}" if step else "before the first step"
 
 
-def each(found: dict[str, str], count: int) -> str:
-    """What was found of each tensor, said once where it is the same of all `count`."""
+def by_tensor(found: dict[str, str], count: int) -> str:
+    """What holds of each tensor, written once if it holds of all `count`."""
     if len(found) == count > 1 and len(set(found.values())) == 1:
         return f"every tensor is {found.popitem()[1]}"
-    telling = sorted(found.items(), key=lambda item: (item[1] != "zero", "times" not in item[1]))
-    return listed([f"{name} is {text}" for name, text in telling])
+    clearest = sorted(found.items(), key=lambda item: (item[1] != "zero", "times" not in item[1]))
+    return listed([f"{name} is {text}" for name, text in clearest])
 
 
 def listed(parts: list[str], most: int = 4) -> str:

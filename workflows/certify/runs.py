@@ -1,70 +1,241 @@
-"""The parts of a certificate: what is trained, for how long, and where weights are kept."""
+"""The runs of a certificate: what is trained, for how long, and who trains it.
 
+Nothing here is timed. Each contender runs in a process of its own, under its own conditions.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
-from frameworks.workloads import Workload, narrowed
+import numpy as np
+
+from frameworks.contract import Unavailable
+from frameworks.registry import own_environment
+from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.planning.configuration import CertificateEntry
+from workflows.planning.plan import Plan, PlannedContender
+from workflows.records.folders import Folders
+from workflows.worker import training
+from workflows.worker.process import WorkerDied, WorkerProcess
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
-RESTARTED = 10  # steps repeated after a restart, and taken in float32
-# Learning rates that are powers of two, which no framework can round, and small enough that
-# hundreds of steps do not blow rounding up: RMSprop's first ones are 3 times its rate long.
-PROVEN = {
-    "sgd": {"learning_rate": 2.0**-7},
-    "momentum": {"learning_rate": 2.0**-7},
-    "rmsprop": {"learning_rate": 2.0**-13},
-    "adam": {"learning_rate": 2.0**-10},
-}
-PLAIN_SGD = {"sgd": PROVEN["sgd"]}
-# So large that the step is all there is to see in the weights: their difference, divided by
-# it, is the gradient to the last digit or two, in float32 too.
+RESTARTED = 10  # steps repeated after a restart, and steps in float32
+# The step is so large that it is all there is to see in the weights. Their difference, divided
+# by the learning rate, is the gradient to the last digit or two, in float32 too.
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
+LEAST_S = 600  # time limit of a run, beside its steps
+SLOWEST = 1e8  # FLOP/s
+FAILED = "failed.txt"  # why there are no results of the reference, in their place
 
 
 @dataclass(frozen=True)
-class Part:
-    """One run of training. `narrow`: on the narrow copy of the workload. `optimiser`: in
-    place of the workload's own. `restart`: steps to repeat after a restart."""
+class Run:
+    """One run of training."""
 
-    narrow: bool
+    narrow: bool  # on the narrow copy of the workload
     steps: int
     weights_at: tuple[int, ...]
-    optimiser: dict[str, Any] | None = None
-    restart: int = 0
+    optimiser: dict[str, Any] | None = None  # in place of the workload's own
+    restart: int = 0  # steps to repeat after a restart
 
 
-def parts(workload: Workload, asked: CertificateEntry) -> dict[str, Part]:
-    """By name: `long`, and `full` where `long` is of a narrower copy; `substituted` and
-    `substituted_full`, the same with plain SGD; and `long` with each of the other optimisers
-    asked for, by the optimiser's kind."""
+def runs(workload: Workload, settings: CertificateEntry) -> dict[str, Run]:
+    """The runs of a certificate, by name.
+
+    `long` trains the narrow copy, and `full` the workload itself if the copy is another.
+    `substituted` and `substituted_full` do the same with plain SGD. Each further run is `long`
+    with another optimiser, and has that optimiser's kind as its name.
+    """
     narrow = narrowed(workload) != workload
-    at = weights_at(asked.steps)
+    at = weights_at(settings.steps)
     found = {
-        "long": Part(narrow, asked.steps, at, restart=min(RESTARTED, asked.steps)),
-        "substituted": Part(narrow, asked.steps, at, PLAIN_SGD),
+        "long": Run(narrow, settings.steps, at, restart=min(RESTARTED, settings.steps)),
+        "substituted": Run(narrow, settings.steps, at, exact("sgd")),
     }
     if narrow:
-        found["full"] = Part(False, asked.full_steps, (asked.full_steps,))
-        found["substituted_full"] = Part(False, asked.full_steps, (asked.full_steps,), PLAIN_SGD)
-    own = workload.optimiser.kind
-    for kind in asked.optimisers:
-        if kind != own:
-            found[kind] = Part(narrow, asked.steps, at, {kind: PROVEN[kind]})
+        steps = settings.full_steps
+        found["full"] = Run(False, steps, (steps,))
+        found["substituted_full"] = Run(False, steps, (steps,), exact("sgd"))
+    for kind in settings.optimisers:
+        if kind != workload.optimiser.kind:
+            found[kind] = Run(narrow, settings.steps, at, exact(kind))
     return found
 
 
-def timed_part(parts: dict[str, Part]) -> Part:
+def exact(kind: str) -> dict[str, dict[str, float]]:
+    """An optimiser with a learning rate that no framework can round."""
+    return {kind: {"learning_rate": OPTIMISERS[kind].exact_rate}}
+
+
+def float32_run(runs: dict[str, Run]) -> Run:
     """The first steps of the long run, for float32."""
-    steps = parts["long"].restart
-    return Part(parts["long"].narrow, steps, (steps,), restart=steps)
+    steps = runs["long"].restart
+    return Run(runs["long"].narrow, steps, (steps,), restart=steps)
 
 
 def weights_at(steps: int) -> tuple[int, ...]:
     return (*(step for step in WEIGHTS_AT if step < steps), steps)
 
 
-def others(parts: dict[str, Part]) -> list[str]:
-    """The parts that are about other optimisers than the workload's."""
-    return [name for name in parts if name in OPTIMISERS]
+def other_optimisers(runs: dict[str, Run]) -> list[str]:
+    """The names of the runs with another optimiser than the workload's."""
+    return [name for name in runs if name in OPTIMISERS]
+
+
+class Result(NamedTuple):
+    """What a run has computed."""
+
+    losses: list[float]
+    weights: dict[int, Weights]  # by the step after which they were taken
+    again: list[float]  # losses of the steps after a restart
+    strange: str = ""  # a tensor that was not as given before the first step
+    changed: str = ""  # a tensor whose array changed after weights() had returned it
+
+    @classmethod
+    def read(cls, answer: dict[str, Any], file: Path) -> "Result":
+        with np.load(file) as arrays:
+            weights = training.read(arrays)
+        return cls(weights=weights, **answer)
+
+
+class Runner:
+    """Has contenders train the runs of a certificate; a context manager that ends their
+    processes."""
+
+    def __init__(self, plan: Plan, workload: str, folders: Folders) -> None:
+        self.plan, self.study = plan, plan.study
+        self.workload = self.study.workload(workload)
+        self.kind = self.workload.optimiser.kind
+        self.narrow = narrowed(self.workload) != self.workload
+        self.runs = runs(self.workload, self.study.certificate)
+        self.folder = (folders.data / workload).resolve()  # workers run in another folder
+        self.logs = folders.logs / f"{workload}-certificate"
+        self.workers: dict[tuple[object, ...], WorkerProcess] = {}
+        self.open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.open.close()
+
+    def fewest_threads(self, contender: PlannedContender) -> int:
+        """The least number of threads that this framework, variant and device can run with."""
+        key = (contender.framework, contender.variant, contender.device)
+        return min(
+            c.threads for c in self.plan.runnable if (c.framework, c.variant, c.device) == key
+        )
+
+    @contextmanager
+    def process(
+        self, contender: PlannedContender, precision: str = "float64"
+    ) -> Iterator[WorkerProcess]:
+        """A process under the contender's conditions.
+
+        Variants that need the same environment share one until it fails.
+        """
+        key = (contender.framework, contender.device, contender.threads,
+               *own_environment(contender).values())  # fmt: skip
+        if key not in self.workers:
+            log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
+            self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)
+            self.open.enter_context(self.workers[key])
+        worker = self.workers[key]
+        try:
+            worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
+            if missing := worker.receive().get("missing"):
+                raise Unavailable(missing)
+            yield worker
+            if worker.process.poll() is not None:  # it ended, and the caller made that an answer
+                self.workers.pop(key).close()
+        except WorkerDied:
+            self.workers.pop(key, worker).close()
+            raise
+
+    def train(
+        self, worker: WorkerProcess, contender: PlannedContender, run: Run, out: Path
+    ) -> dict[str, Any]:
+        """Train one run; its losses are the answer, its weights go to `out` (.npz)."""
+        self.load(worker, run.narrow)
+        flops = (narrowed(self.workload) if run.narrow else self.workload).flops_per_step
+        return worker.ask(
+            "trace",
+            timeout_s=LEAST_S + run.steps * flops / SLOWEST,
+            variant=contender.variant,
+            steps=run.steps,
+            at=run.weights_at,
+            restart=run.restart,
+            optimiser=run.optimiser,
+            out=str(out.resolve()),
+        )
+
+    def gradients(
+        self,
+        worker: WorkerProcess,
+        contender: PlannedContender,
+        out: Path,
+        settings: bool = False,
+        batch: int = 0,
+    ) -> dict[str, Any]:
+        """The gradients of a first step on this mini-batch, at full size, go to `out` (.npz).
+
+        The answer says whether the weights were as given and, if asked, which settings were in
+        effect.
+        """
+        self.load(worker, narrow=False)
+        return worker.ask(
+            "gradients",
+            variant=contender.variant,
+            optimiser=GRADIENT_SGD,
+            settings=settings,
+            batch=batch,
+            out=str(out.resolve()),
+        )
+
+    def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
+        self.load(worker, narrow=False)
+        return float(worker.ask("fence", variant=contender.variant)["unfenced"])
+
+    def load(self, worker: WorkerProcess, narrow: bool) -> None:
+        worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
+
+
+class Reference:
+    """The results that the reference has left in a folder.
+
+    They are read one at a time, because they are large at full size.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def file(self, name: str) -> Path:
+        return self.folder / f"{name}.npz"
+
+    def keep(self, name: str, answer: dict[str, Any]) -> None:
+        (self.folder / f"{name}.json").write_text(json.dumps(answer))
+
+    def has(self, name: str) -> bool:
+        return (self.folder / f"{name}.json").exists()
+
+    def result(self, name: str) -> Result:
+        answer = json.loads((self.folder / f"{name}.json").read_text())
+        return Result.read(answer, self.file(name))
+
+    def gradients(self) -> Weights:
+        return arrays(self.file("gradients"))
+
+    @property
+    def failure(self) -> str:
+        """Why there are no results, "" if there are."""
+        place = self.folder / FAILED
+        return place.read_text() if place.exists() else ""
+
+
+def arrays(file: Path) -> Weights:
+    with np.load(file) as stored:
+        return dict(stored)

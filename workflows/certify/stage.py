@@ -16,11 +16,10 @@ from threading import Lock
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.workloads import narrowed
-from workflows.certify.certificate import FAILED, Examination
+from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
-from workflows.certify.runs import others
-from workflows.certify.tracing import Reference, Tracing
+from workflows.certify.runs import FAILED, Reference, Runner, other_optimisers
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
 from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
@@ -34,24 +33,24 @@ from workflows.worker.process import WorkerDied
 def certify(
     plan: Plan, workload: str, name: str, folders: Folders, progress: Progress
 ) -> CertificateRecord:
-    """Certificates of one framework's contenders on one workload, against the reference's
-    traces, which `make_reference` has left."""
+    """Certificates of one framework's contenders on one workload, compared with the results that
+    `make_reference` has left."""
     study, reference = plan.study, plan.reference
     own = [contender for contender in plan.contenders if contender.framework == name]
     rows: dict[str, CertificateRow] = {}
     with ExitStack() as stack:
-        found = list(side_by_side(own, len(available_cores())))
-        tracings = [stack.enter_context(Tracing(plan, workload, folders))
-                    for _ in range(max(map(len, found)))]  # fmt: skip
-        tracing, pool = tracings[0], stack.enter_context(ThreadPoolExecutor())
-        for group in found:
+        groups = list(side_by_side(own, len(available_cores())))
+        most = max(map(len, groups))
+        runners = [stack.enter_context(Runner(plan, workload, folders)) for _ in range(most)]
+        runner, pool = runners[0], stack.enter_context(ThreadPoolExecutor())
+        for group in groups:
             say = partial(say_part, progress, len(rows), Lock())
             examined = pool.map(
-                lambda contender, tracing, say=say: Examination(
-                    tracing, contender, Reference(folders.traces(workload)), partial(say, contender)
+                lambda contender, runner, say=say: Examination(
+                    runner, contender, Reference(folders.traces(workload)), partial(say, contender)
                 ).row(),
                 group,
-                tracings,
+                runners,
             )
             rows |= {row.name: row for row in examined}
     return CertificateRecord(
@@ -65,10 +64,10 @@ def certify(
         float32_loss=FLOAT32_LOSS,
         declared_steps=DECLARED_STEPS,
         steps=study.certificate.steps,
-        full_steps=study.certificate.full_steps if tracing.narrow else 0,
-        narrowed=tracing.narrow,
-        parameters=tracing.workload.parameters,
-        parameters_long=narrowed(tracing.workload).parameters,
+        full_steps=study.certificate.full_steps if runner.narrow else 0,
+        narrowed=runner.narrow,
+        parameters=runner.workload.parameters,
+        parameters_long=narrowed(runner.workload).parameters,
         rows=[rows[contender.name] for contender in own],
     )
 
@@ -76,8 +75,11 @@ def certify(
 def side_by_side(
     contenders: Sequence[PlannedContender], cores: int
 ) -> Iterator[list[PlannedContender]]:
-    """Groups that are examined at the same time, because nothing is timed: as many contenders as
-    there are cores for, those with few threads first. A contender on another device is alone."""
+    """Groups of contenders that are examined at once, because nothing is timed.
+
+    A group uses no more threads than there are cores. Contenders with few threads come first,
+    and a contender on another device is a group by itself.
+    """
     group: list[PlannedContender] = []
     for contender in sorted(contenders, key=lambda c: (not DEVICES[c.device].is_host, c.threads)):
         threads = sum(one.threads for one in [*group, contender])
@@ -96,29 +98,31 @@ def say_part(
 
 
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
-    """Trace the reference contender; if it fails, or is itself wrong, leave the reason in the
-    traces' place."""
+    """Train the reference contender and keep its results.
+
+    If it fails, or is itself wrong, the reason is kept in their place.
+    """
     contender = plan.reference
     reference = Reference(folders.traces(workload))
     shutil.rmtree(reference.folder, ignore_errors=True)
     reference.folder.mkdir(parents=True)
     try:
-        with Tracing(plan, workload, folders) as tracing:
-            for number, (name, part) in enumerate(tracing.parts.items()):
+        with Runner(plan, workload, folders) as runner:
+            for number, (name, run) in enumerate(runner.runs.items()):
                 progress.update(number, f"{contender.name}, {name} run", None)
                 try:
-                    with tracing.process(contender) as worker:
-                        answer = tracing.trace(worker, contender, part, reference.file(name))
+                    with runner.process(contender) as worker:
+                        answer = runner.train(worker, contender, run, reference.file(name))
                 except (WorkerDied, Unavailable):
-                    if name in others(tracing.parts):  # an optimiser that it has not
+                    if name in other_optimisers(runner.runs):  # it may lack one
                         continue
                     raise
                 reference.keep(name, answer)
-            with tracing.process(contender) as worker:
-                tracing.gradients(worker, contender, reference.file("gradients"))
-                found = examine(worker, tracing.workload, contender.variant, reference.folder)
-        known = {deviation.mistake for deviation in declared(contender, tracing.kind)}
-        if (found.mistakes or found.first_loss_wrong) and not known & {*found.mistakes}:
+            with runner.process(contender) as worker:
+                runner.gradients(worker, contender, reference.file("gradients"))
+                found = examine(worker, runner.workload, contender.variant, reference.folder)
+        known = {deviation.mistake for deviation in declared(contender, runner.kind)}
+        if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
             raise WorkerDied(found.text)
     except (WorkerDied, Unavailable) as failure:
         progress.note(f"{contender.name} failed: {failure}")
@@ -130,8 +134,8 @@ def main() -> int:
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--workload", required=True)
     who = parser.add_mutually_exclusive_group(required=True)
-    who.add_argument("--reference", action="store_true", help="trace the reference, comes first")
-    who.add_argument("--framework", help="hold this framework against the reference")
+    who.add_argument("--reference", action="store_true", help="train the reference; comes first")
+    who.add_argument("--framework", help="compare this framework with the reference")
     parser.add_argument("--log", type=Path, help="also write the progress there")
     arguments = parser.parse_args()
     workload, name = arguments.workload, arguments.framework
@@ -141,7 +145,7 @@ def main() -> int:
         plan = load_plan(folders)
         count = sum(c.framework == name for c in plan.contenders) if name else 8
         progress = Progress(count, where, log=arguments.log)
-        with progress, machine_lock(progress.note):  # or it would load somebody's contest
+        with progress, machine_lock(progress.note):  # so that it never runs beside a contest
             if not name:
                 make_reference(plan, workload, folders, progress)
                 return 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
-from frameworks.workloads.miniature import batches
+from frameworks.workloads.smaller import batches
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
 from workflows.worker.training import Batch, different, numbers

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from workflows.certify.certificate import FAILED
+from workflows.certify.runs import FAILED
 from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated

@@ -11,8 +11,8 @@ import numpy as np
 
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, initial_weights
-from frameworks.workloads.miniature import batches
 from frameworks.workloads.optimisers import SGD
+from frameworks.workloads.smaller import batches
 from workflows.worker.training import gradient, one_step
 
 STEPS = 12  # then a restart, and

@@ -10,10 +10,10 @@ from typing import Any
 from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
-from workflows.certify.certificate import FAILED, Examination
+from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
+from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.stage import make_reference
-from workflows.certify.tracing import Reference, Tracing
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
@@ -91,10 +91,10 @@ def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> Certi
     own = next(c for c in plan.contenders if c.name == subject.name)
     worker = subject.opened("float32", subject.device, subject.threads)
     worker.precision = ""  # it will be opened in both
-    with Tracing(plan, name, folders) as tracing:
-        tracing.workers[own.framework, own.device, own.threads] = worker
+    with Runner(plan, name, folders) as runner:
+        runner.workers[own.framework, own.device, own.threads] = worker
         reference = Reference(folders.traces(name))
-        row = Examination(tracing, own, reference, partial(said, subject, name)).row()
+        row = Examination(runner, own, reference, partial(said, subject, name)).row()
     subject.bury()
     return row
 

@@ -9,7 +9,7 @@ from frameworks.oracle import TruthTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload
 from workflows.certify.diagnosis import explain, farthest
-from workflows.certify.divergence import apart
+from workflows.certify.divergence import distance as relative
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
@@ -50,7 +50,7 @@ def first_loss(subject: Subject) -> Finding:
         except Late:  # the rule of the vocabulary says so
             continue
         true = next_loss(TruthTrainer(network, script.weights), script)
-        errors.append(apart(seen.moments[1].loss, true))
+        errors.append(relative(seen.moments[1].loss, true))
         if not errors[-1] <= allowed:
             return broken(
                 f"{contents(network)}: {seen.moments[1].loss!r}, right is {true!r}, "
@@ -118,7 +118,7 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
 
 def early(seen: list[Moment], true: list[Moment]) -> float:
     pairs = list(zip(seen, true, strict=True))[: DECLARED_STEPS + 1]
-    return max(apart(own.loss, right.loss) for own, right in pairs)
+    return max(relative(own.loss, right.loss) for own, right in pairs)
 
 
 def cause(script: Script, seen: RecordedRun) -> str:

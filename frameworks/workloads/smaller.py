@@ -1,24 +1,63 @@
-"""Miniatures: a workload's layers, loss and optimiser at the least size that still shows what
-they do, to be trained in milliseconds."""
+"""Smaller workloads with the same layers, loss and optimiser.
+
+`narrowed` limits the width of a costly workload, for long certificates. `miniature` makes the
+smallest workload that still shows what every layer does; it trains in milliseconds.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool, Shape, WorkloadError
 from frameworks.workloads.workload import Workload, walk
 
+# More than this, and hundreds of steps in float64 take minutes.
+COSTLY_PARAMETERS = 1_000_000
+COSTLY_FLOPS = 100_000_000  # a step
+MOST_INPUTS, MOST_UNITS, MOST_FILTERS, MOST_SAMPLES = 512, 128, 16, 16
+
 BATCH = 5
-LEAST = 5  # sizes below stay as they are
+LEAST = 5  # smaller sizes stay as they are
 SCALE = 3  # of inputs and targets: gradients whose norm a clip at 1 would cut
-ROWS, COLUMNS = 2, 3  # of the last images, at least: one pixel alone has no order
+ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no order
+
+
+def narrowed(workload: Workload) -> Workload:
+    """The workload itself, or a narrow copy if it is costly.
+
+    The copy limits the input vector, the batch, and hidden dense and convolution layers.
+    """
+    if workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS:
+        return workload
+    dataset = workload.dataset
+    if dataset.kind == "normal" and len(dataset.shape) == 1:
+        dataset = replace(dataset, shape=(min(prod(dataset.shape), MOST_INPUTS),))
+    *hidden, last = workload.layers
+    return replace(
+        workload,
+        dataset=dataset,
+        batch=min(workload.batch, MOST_SAMPLES),
+        layers=(*map(capped, hidden), last),
+    )
+
+
+def capped(layer: Layer) -> Layer:
+    match layer:
+        case Dense(units):
+            return Dense(min(units, MOST_UNITS))
+        case Conv2D(filters):
+            return replace(layer, filters=min(filters, MOST_FILTERS))
+    return layer
 
 
 def miniature(workload: Workload) -> Workload:
-    """The same layers on few features, filters, units and pixels. What differed in size still
-    does, what was of one size still is (a square kernel stays square), and every convolution
-    pads and every window leaves over what it did before."""
+    """The same layers on few features, filters, units and pixels.
+
+    Sizes that differed still differ, and equal sizes stay equal, so a square kernel stays
+    square. Every convolution pads, and every window leaves over, as many rows as before.
+    """
     small = sizes(workload)
     layers = tuple(shrunk(layer, small) for layer in workload.layers)
     shape = workload.dataset.shape
@@ -38,7 +77,7 @@ def miniature(workload: Workload) -> Workload:
 
 
 def sizes(workload: Workload) -> dict[int, int]:
-    """What becomes of each number of units, filters, channels, features and classes."""
+    """The small number for each number of units, filters, channels, features and classes."""
     shape = workload.dataset.shape
     large = {workload.dataset.classes or 1, *(shape[2:] if len(shape) == 3 else shape)}
     for layer in workload.layers:
@@ -61,8 +100,10 @@ def shrunk(layer: Layer, small: dict[int, int]) -> Layer:
 
 
 def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
-    """The least height, and the least width that differs from it; where none will do, as
-    large as it was."""
+    """The least height, and the least width that differs from it.
+
+    A side for which no smaller size will do keeps its size.
+    """
     height = side(layers, shape[0], shape[2], ROWS, other=0)
     return height, side(layers, shape[1], shape[2], COLUMNS, other=height)
 
@@ -80,9 +121,14 @@ def side(layers: tuple[Layer, ...], size: int, channels: int, least: int, other:
 
 
 def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[Shape], int, bool]:
-    """What every window pads and leaves over along a side of this size, what is left of the
-    side in the last images, and whether all convolutions fit without padding too, which could
-    be forgotten. Raises WorkloadError where a window does not fit."""
+    """What the windows do along a side of this size.
+
+    Returns what every window pads and leaves over, the side's length in the last images, and
+    whether all convolutions would fit without their padding, which an adapter could forget.
+
+    Raises:
+        WorkloadError: a window does not fit.
+    """
     found: list[Shape] = []
     last, roomy = size, True
     for stage in walk(layers, (size, size, channels)):
@@ -99,9 +145,12 @@ def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[S
 
 
 def batches(workload: Workload, seed: int, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Mini-batches as a trainer's `put` takes them. Inputs, and the targets of a mean squared
-    error, are normal with standard deviation `SCALE`; labels are uniform over the classes."""
-    random = np.random.default_rng([seed, 4])  # 0 to 3 are weights and data sets
+    """Mini-batches for a trainer's `put`.
+
+    Inputs, and the targets of a mean squared error, are normal with standard deviation `SCALE`.
+    Labels are uniform over the classes.
+    """
+    random = np.random.default_rng([seed, 4])  # 0 to 3 draw weights and data sets
     for _ in range(count):
         inputs = SCALE * random.standard_normal((workload.batch, *workload.dataset.shape))
         if workload.loss == "sparse_cross_entropy":
