@@ -1,6 +1,5 @@
-"""The probes find what is right right, in both frameworks, and each fault by its name."""
+"""The probes find nothing wrong with either framework, and name each planted defect."""
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -9,11 +8,15 @@ from typing import Any
 import pytest
 
 from frameworks.contract import Adapter, Setting
-from frameworks.workloads import Workload, load
-from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+from frameworks.workloads import Weights, Workload, load
+from frameworks.workloads.optimisers import SGD, Momentum, Optimiser, RMSprop
 from tests.adapters.training import started
+from tests.defects.catching import planted
 from workflows.worker.probes import GROUPS, QUESTIONS, convolution, loss, optimiser, probe, threads
 from workflows.worker.probes.products import KEPT, WITHIN
+
+with planted():
+    from planted.registry import DEFECTS, Defect
 
 CNN = load("mnist-cnn", None)
 MLP = load("mlp", None)
@@ -103,84 +106,46 @@ def test_mean_squared_error(framework: str, variant: str) -> None:
     }
 
 
-if importlib.util.find_spec("torch"):
-    import torch
-    from torch import nn
+class Planted(Adapter):
+    """PyTorch's own adapter, whose trainers have one planted defect."""
 
-    from tests.behaviour import faults as f
+    def __init__(self, defect: Defect) -> None:
+        self.defect, self.sound = defect, started("pytorch", "cpu", "float32")
 
-    ADAM, RMS, MOMENTUM = (replace(MLP, optimiser=o) for o in (Adam(), RMSprop(), Momentum()))
-    PLANTED: list[tuple[f.Fault, Workload, dict[str, Setting]]] = [
-        (f.optimiser_has(eps=1e-7), ADAM, {"effective_epsilon": 1e-7}),
-        (
-            f.updates_with(f.adam_before_correction),
-            ADAM,
-            {"epsilon_place": "outside the root, before bias correction"},
-        ),
-        (f.updates_with(f.rmsprop_inside), RMS, {"epsilon_place": "inside the root"}),
-        (f.updates_with(f.no_bias_correction), ADAM, {"effective_rate": 0.003162}),
-        (f.rate_times(1.01), ADAM, {"effective_rate": 0.00101}),
-        (f.optimiser_has(nesterov=True), MOMENTUM, {"effective_rate": 0.0019}),
-        (f.optimiser_has(betas=(0.8, 0.99)), ADAM, {"second_update": 1}),  # not at step 2
-        (f.optimiser_has(alpha=0.99), RMS, {"effective_rate": 0.01}),
-        (f.optimiser_has(momentum=0.5), MOMENTUM, {"second_update": 1.502}),
-        (f.optimiser_has(weight_decay=0.01), MOMENTUM, {"weight_decay": 1e-5}),
-        (f.remembers, ADAM, {"restart": "remembers"}),
-        (f.loss_is(nn.CrossEntropyLoss(reduction="sum")), CNN, {"loss_reduction": "sum"}),
-        (f.loss_is(nn.MSELoss(reduction="sum")), MLP, {"loss_reduction": "sum"}),
-        (
-            f.loss_is(lambda x, y: nn.MSELoss(reduction="sum")(x, y) / len(x)),
-            MLP,
-            {"loss_reduction": "sum over outputs, mean over samples"},
-        ),
-        (f.loss_is(lambda x, y: (x - y).abs().mean()), MLP, {"loss_reduction": "other"}),
-        (
-            f.loss_is(lambda x, y: nn.functional.cross_entropy(x.softmax(1), y)),
-            CNN,
-            {"loss_of": "probabilities"},
-        ),
-        (f.labels_off_by_one, CNN, {"labels": "one too high", "loss_of": "logits"}),
-        (f.loss_after_the_update, CNN, {"loss_taken": "after the update", "gradients": "fresh"}),
-        (f.loss_after_the_update, MLP, {"loss_taken": "after the update"}),
-        (f.keeps_the_array, CNN, {"put": "keeps the caller's array"}),
-        (f.draws_its_own, CNN, {"initial_weights": "own"}),
-        (f.rounds_its_weights, CNN, {"initial_weights": "rounded"}),
-        (f.stale_gradients, CNN, {"gradients": "accumulated"}),
-        (f.stale_gradients, MLP, {"gradients": "accumulated"}),
-        (f.skips_updates, CNN, {"gradients": "unused"}),
-        (f.pads_both_sides, CNN, {"same_padding": "both sides", "convolution_products": "float32"}),
-        (
-            f.kernel(lambda k: k.transpose(2, 3)),
-            CNN,
-            {"same_padding": "bottom and right, kernel transposed"},
-        ),
-        (
-            f.kernel(lambda k: k.flip(2, 3)),
-            CNN,
-            {"same_padding": "bottom and right, kernel turned round"},
-        ),
-        (
-            f.products_of(f.tf32),
-            CNN,
-            {"dense_products": "tf32", "convolution_products": "tf32", "weights_kept": "float32"},
-        ),
-        (
-            f.products_of(f.bfloat16),
-            CNN,
-            {"dense_products": "bfloat16", "convolution_products": "bfloat16"},
-        ),
-        (f.keeps_float64, MLP, {"weights_kept": "finer than float32"}),
-    ]
+    def trainer(self, workload: Workload, weights: Weights, variant: str) -> Any:
+        trainer: Any = self.sound.trainer(workload, weights, self.defect.base)
+        trainer.workload = workload
+        self.defect.plant(trainer)
+        trainer._network.load(weights)
+        return trainer
 
-    def told(value: Any) -> str:
-        if isinstance(value, Workload):
-            return value.name
-        return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else ""
 
-    @pytest.mark.parametrize(("fault", "workload", "wanted"), PLANTED, ids=told)
-    def test_faults(fault: f.Fault, workload: Workload, wanted: dict[str, Setting]) -> None:
-        torch.set_num_threads(1)
-        same(answers(f.Planted(fault), workload, *wanted), wanted)
+PROBED = {
+    "mnist-cnn": CNN,
+    "mlp": MLP,
+    "rmsprop": replace(MLP, optimiser=RMSprop()),
+    "momentum": replace(MLP, optimiser=Momentum()),
+}
+PLANTED = [
+    pytest.param(defect, workload, wanted, id=f"{defect.name}-{workload}")
+    for defect in DEFECTS.values()
+    for workload, wanted in defect.probes.items()
+]
+
+
+@pytest.mark.parametrize(("defect", "workload", "wanted"), PLANTED)
+def test_planted_defects(defect: Defect, workload: str, wanted: dict[str, Setting]) -> None:
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    same(answers(Planted(defect), PROBED[workload], *wanted), wanted)
+
+
+def test_every_probe_has_a_defect_that_it_shows() -> None:
+    shown = {
+        name for defect in DEFECTS.values() for found in defect.probes.values() for name in found
+    }
+    assert shown == {*QUESTIONS} - {"computing_threads"}
+    assert len(PLANTED) >= 30
 
 
 def test_readings_of_a_loss_are_further_apart_than_reduced_precision() -> None:

@@ -3,8 +3,10 @@
 import os
 import tempfile
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
+from frameworks.contract import Setting
 from tests.conftest import ROOT
 from tests.defects.catching import Results, catch, planted
 
@@ -24,27 +26,34 @@ TITLES = {
 INTRODUCTION = """\
 # Planted defects
 
-Does a certificate notice what it should? These are the real adapters, each spoilt in one way
-([tests/packages/planted](../tests/packages/planted/planted)), and what was said of them. A test
-plants every one and demands that the check named here catches it, with a message that points at the
-cause; without a defect the same code must agree. TensorFlow's adapter where it says so, else
-PyTorch's.
+Does samestep notice what it should? This page lists the real adapters, each spoilt in one way
+([tests/packages/planted](../tests/packages/planted/planted)), and what samestep said of them. A
+test plants every defect. The check named here must catch it, with a message that points at the
+cause. Without a defect the same code must agree. The last table is about TensorFlow's adapter, all
+others are about PyTorch's.
 
 `names and shapes`, `copies`, `before training`, `new trainer`, `loss`, `gradient`, `weights`,
-`host arrays`, `restart`, `declaration`, `rounding` and `fence` are parts of the certificate; what
-explains a refusal is the same mistake, made on purpose in NumPy. `setting` is the ledger, for what
-leaves all numbers alone.
+`host arrays`, `restart`, `declaration`, `rounding` and `fence` are parts of the certificate.
+`setting` is the audit of settings, for defects that change no number.
+
+A refusal is explained in one of two ways. "Trains exactly like one that" names a mistake of the
+catalogue ([frameworks/oracle/mistakes](../frameworks/oracle/mistakes)), which makes the same
+numbers in NumPy. Any other mistake is located: the explanation says where the miniature first
+differs.
+
+The last column has the answers of the harness's probes, if a probe shows the defect.
 
 Distances are relative (L2). The first gradient is read off one step of plain SGD with a huge
-learning rate, so what spoils every update shows in it as well.
+learning rate, so it also shows what spoils every update.
 
 `python -m tests.defects.table` writes this page. To add a defect, write a function that spoils a
-trainer in the module of its theme, with the check that should catch it and a regular expression for
-what should be said, and write the page anew. A defect that nothing catches fails the tests.
+trainer in the module of its subject. Give it the check that should catch it, a regular expression
+for the message, and the answers of the probes. Then write the page anew. A defect that nothing
+catches fails the tests.
 """
 LONGEST = 350
-HEAD = "| defect | caught by | what is seen | what explains it |"
-RULE = "|---|---|---|---|"
+HEAD = "| defect | caught by | what is seen | what explains it | probes |"
+RULE = "|---|---|---|---|---|"
 
 
 def document(caught: Results) -> str:
@@ -57,13 +66,21 @@ def document(caught: Results) -> str:
             if defect.theme == theme:
                 found = caught[key]
                 said = (shortened(text) for text in (found.reason, found.cause))
-                cells = (summary(defect.name, defect.summary), found.by, *said)
+                cells = (
+                    summary(defect.name, defect.summary), found.by, *said, answers(defect.probes)
+                )  # fmt: skip
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def summary(name: str, text: str) -> str:
     return f"`{name}`: {text}".replace("|", "\\|")
+
+
+def answers(probes: Mapping[str, Mapping[str, Setting]]) -> str:
+    """`name`: answer, each answer once, though several workloads show it."""
+    found = {name: value for answers in probes.values() for name, value in answers.items()}
+    return ", ".join(f"`{name}`: {value}" for name, value in found.items())
 
 
 def shortened(message: str) -> str:

@@ -103,6 +103,11 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
         yield f"every loss agrees, and weights() does not, first {when(n)}"
     if n > STEPS:
         yield f"all agrees until restart(), and departs {when(n)}: look at what restart() leaves"
+    if losses[:1] == [n] and distance(seen[n].loss, right[n].loss) > ALIKE:
+        yield (
+            f"step {n} starts from the right weights and has another loss "
+            f"({relation(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on"
+        )
     found = {}
     for name in differing(seen[n].weights, right[n].weights):
         change, right_change = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, right))

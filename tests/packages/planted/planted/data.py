@@ -9,7 +9,7 @@ def fed(trainer, change):
     trainer.put = lambda inputs, targets: put(*change(inputs, targets))
 
 
-@defect("perceptron", "loss", "the mini-batch before")
+@defect("perceptron", "loss", "step 2 starts from the right weights .* look at the mini-batch")
 def one_batch_late(trainer):
     """From the second step on, the mini-batch is the one before"""
     step, waiting = trainer.step, []
@@ -33,13 +33,18 @@ def first_batch_for_ever(trainer):
     trainer.step = again
 
 
-@defect("images", "loss", "last sample of each mini-batch")
+@defect("images", "loss", "look at the forward pass and the loss")
 def last_sample_dropped(trainer):
     """The last sample of every mini-batch is left out"""
     fed(trainer, lambda inputs, targets: (inputs[:-1].copy(), targets[:-1].copy()))
 
 
-@defect("images", "loss", "class after the label")
+@defect(
+    "images",
+    "loss",
+    "class after the label",
+    probes={"mnist-cnn": {"labels": "one too high", "loss_of": "logits"}},
+)
 def labels_off_by_one(trainer):
     """Labels count from one"""
     classes = trainer.workload.dataset.classes
@@ -47,13 +52,13 @@ def labels_off_by_one(trainer):
         fed(trainer, lambda inputs, targets: (inputs, (targets + 1) % classes))
 
 
-@defect("images", "loss", "columns of the images in reverse")
+@defect("images", "loss", "look at the forward pass and the loss")
 def mirrored(trainer):
     """Augmentation left on: images are mirrored"""
     fed(trainer, lambda inputs, targets: (inputs[:, :, ::-1].copy(), targets))
 
 
-@defect("images", "loss", "divides the inputs by 255")
+@defect("images", "loss", "look at the forward pass and the loss")
 def scaled_twice(trainer):
     """Inputs are divided by 255 once more"""
     fed(trainer, lambda inputs, targets: (inputs / 255, targets))
@@ -63,7 +68,12 @@ class Kept(tuple):
     """A mini-batch with the arrays it was made from."""
 
 
-@defect("perceptron", "host arrays", "after put")
+@defect(
+    "perceptron",
+    "host arrays",
+    "after put",
+    probes={"mnist-cnn": {"put": "keeps the caller's array"}},
+)
 def caller_array_kept(trainer):
     """put keeps the caller's arrays, and the step reads them once more"""
     put, step = trainer.put, trainer.step
@@ -75,3 +85,19 @@ def caller_array_kept(trainer):
 
     trainer.put = keep
     trainer.step = lambda batch: step(put(*batch.arrays))
+
+
+@defect(
+    "perceptron",
+    "rounding",
+    "so much is no matter of precision",
+    probes={"mnist-cnn": {"put": "keeps the caller's array"}},
+)
+def memory_shared(trainer):
+    """put shares the memory of the caller's arrays, which is possible in float32 only"""
+    import torch
+
+    trainer.put = lambda inputs, targets: (
+        torch.from_numpy(inputs).to(trainer._dtype),
+        torch.from_numpy(targets).to(trainer._target_dtype),
+    )

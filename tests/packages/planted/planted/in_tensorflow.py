@@ -71,7 +71,7 @@ def labels_off_by_one(trainer):
         trainer.put = lambda inputs, targets: put(inputs, (targets + 1) % classes)
 
 
-@planted("perceptron", "gradient", "does not train its first layer")
+@planted("perceptron", "gradient", "dense1.kernel is zero, dense1.bias is zero")
 def first_layer_frozen(trainer):
     """The first layer is left out of the update, as a fine-tuning recipe does"""
     apply = trainer._optimiser.apply_gradients

@@ -9,31 +9,49 @@ def losing(trainer, change):
     trainer._loss_function = lambda outputs, targets: change(right, outputs, targets)
 
 
-@defect("images", "loss", "sums the loss where its mean")
+@defect(
+    "images",
+    "loss",
+    "sums the loss where its mean",
+    probes={"mnist-cnn": {"loss_reduction": "sum"}, "mlp": {"loss_reduction": "sum"}},
+)
 def sum_for_mean(trainer):
-    """The loss is summed over the mini-batch"""
-    losing(trainer, lambda right, outputs, targets: right(outputs, targets) * len(targets))
+    """The loss is summed over the mini-batch, and over all outputs"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) * targets.numel())
 
 
-@defect("perceptron", "loss", "sums the squared errors over the outputs")
+@defect(
+    "perceptron", "loss", "look at the forward pass", probes={"mlp": {"loss_reduction": "other"}}
+)
+def absolute_error(trainer):
+    """The absolute error for the squared error"""
+    losing(trainer, lambda right, outputs, targets: (outputs - targets).abs().mean())
+
+
+@defect(
+    "perceptron",
+    "loss",
+    "every tensor is 3 times the right one",
+    probes={"mlp": {"loss_reduction": "sum over outputs, mean over samples"}},
+)
 def summed_over_outputs(trainer):
     """The squared error is summed over the outputs, and averaged over the mini-batch only"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) * outputs.shape[1])
 
 
-@defect("perceptron", "loss", "halves the squared error")
+@defect("perceptron", "loss", "every tensor is 0.5 times the right one")
 def half_squared_error(trainer):
     """Half the squared error"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) / 2)
 
 
-@defect("images", "loss", "softmax twice")
+@defect("images", "loss", "softmax twice", probes={"mnist-cnn": {"loss_of": "probabilities"}})
 def double_softmax(trainer):
     """A softmax before a loss that has one"""
     losing(trainer, lambda right, outputs, targets: right(outputs.softmax(1), targets))
 
 
-@defect("images", "loss", "smooths its labels")
+@defect("images", "loss", "look at the forward pass and the loss")
 def label_smoothing(trainer):
     """Labels are smoothed by 10 %"""
     import torch
@@ -55,7 +73,15 @@ def scaled_gradients(trainer):
     trainer._optimiser.step = scaled
 
 
-@defect("images", "loss", "the loss after the update")
+@defect(
+    "images",
+    "loss",
+    "of the first gradient, all is right",
+    probes={
+        "mnist-cnn": {"loss_taken": "after the update", "gradients": "fresh"},
+        "mlp": {"loss_taken": "after the update"},
+    },
+)
 def loss_after_update(trainer):
     """The loss is that after the update"""
     step = trainer.step
@@ -68,7 +94,7 @@ def loss_after_update(trainer):
     trainer.step = then_look
 
 
-@defect("images", "loss", "the loss of the step before")
+@defect("images", "loss", r"loss\(\) does not, first at step 2")
 def loss_one_step_old(trainer):
     """The loss is that of the step before"""
     step, losses = trainer.step, []
@@ -94,7 +120,7 @@ def running_mean_of_losses(trainer):
     trainer.step = smoothed
 
 
-@defect("images", "loss", "loss in float32")
+@defect("images", "loss", "of the first gradient, all is right")
 def loss_in_float32(trainer):
     """The loss is handed out through float32"""
     import numpy as np

@@ -11,7 +11,7 @@ def replaced(trainer, old, new):
             network[index] = new(module)
 
 
-@defect("perceptron", "loss", "no bias in its dense layers")
+@defect("perceptron", "loss", "adds no bias")
 def missing_bias(trainer):
     """Dense layers have a bias, and do not add it"""
     import torch
@@ -21,14 +21,14 @@ def missing_bias(trainer):
             module.register_forward_hook(lambda layer, inputs, output: output - layer.bias)
 
 
-@defect("perceptron", "gradient", "does not train its biases")
+@defect("perceptron", "gradient", "dense1.bias is zero, dense2.bias is zero")
 def bias_not_trained(trainer):
     """Biases are not trained"""
     for name, weight in trainer._network.named_parameters():
         weight.requires_grad_(not name.endswith("bias"))
 
 
-@defect("perceptron", "loss", "has no ReLU")
+@defect("perceptron", "loss", "has no activations")
 def missing_relu(trainer):
     """The activation is left out"""
     import torch
@@ -36,7 +36,7 @@ def missing_relu(trainer):
     replaced(trainer, torch.nn.ReLU, lambda module: torch.nn.Identity())
 
 
-@defect("perceptron", "loss", "leaky ReLU")
+@defect("perceptron", "loss", "look at the forward pass")
 def leaky_relu(trainer):
     """A leaky ReLU for a ReLU"""
     import torch
@@ -55,7 +55,7 @@ def exchange(trainer, pool):
             network[index - 1], network[index] = module, before
 
 
-@defect("images", "loss", "pools before the activation")
+@defect("images", "loss", "look at the forward pass")
 def relu_after_average(trainer):
     """The ReLU comes after the average pooling"""
     import torch
@@ -81,7 +81,12 @@ def average_for_max(trainer):
     )
 
 
-@defect("images", "loss", "pads both sides alike")
+@defect(
+    "images",
+    "loss",
+    "pads both sides alike",
+    probes={"mnist-cnn": {"same_padding": "both sides", "convolution_products": "float32"}},
+)
 def padded_alike(trainer):
     """A convolution with `same` padding and stride 2 pads both sides alike"""
     import torch
@@ -92,7 +97,7 @@ def padded_alike(trainer):
             module.padding = (max(left, right), right, max(top, bottom), bottom)
 
 
-@defect("pooled", "loss", "does not pad where `same`")
+@defect("pooled", "loss", "look at the forward pass")
 def not_padded(trainer):
     """`same` padding is ignored"""
     import torch

@@ -29,13 +29,18 @@ def updated_by(trainer: Any, rule: Callable[[Any, Any, Any, Any], Any]) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "weights", "epsilon 1e-07")
+@defect("perceptron", "weights", "epsilon 1e-07", probes={"mlp": {"effective_epsilon": 1e-7}})
 def adam_epsilon(trainer):
     """Adam's epsilon is 1e-7, Keras' default"""
     group(trainer)["eps"] = 1e-7
 
 
-@defect("perceptron", "weights", "epsilon before the bias correction")
+@defect(
+    "perceptron",
+    "weights",
+    "epsilon before the bias correction",
+    probes={"mlp": {"epsilon_place": "outside the root, before bias correction"}},
+)
 def epsilon_before_correction(trainer):
     """Adam adds epsilon to the root of v before v's bias is corrected, as Keras does"""
     if "betas" in group(trainer):
@@ -43,14 +48,16 @@ def epsilon_before_correction(trainer):
         updated_by(trainer, lambda g, m, v, t: corrected(t) * m / (v.sqrt() + 1e-8))
 
 
-@defect("pooled", "weights", "epsilon inside")
+@defect(
+    "pooled", "weights", "epsilon inside", probes={"rmsprop": {"epsilon_place": "inside the root"}}
+)
 def epsilon_inside_root(trainer):
     """RMSprop adds epsilon inside the root, as Keras does"""
     if "alpha" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: g / (v + 1e-8).sqrt())
 
 
-@defect("perceptron", "weights", "bias correction")
+@defect("perceptron", "weights", "bias correction", probes={"mlp": {"effective_rate": 0.003162}})
 def no_bias_correction(trainer):
     """Adam's averages are not corrected for their start at zero"""
     if "betas" in group(trainer):
@@ -65,6 +72,25 @@ def beta_in_float32(trainer):
     if "betas" in group(trainer):
         beta1, beta2 = group(trainer)["betas"]
         group(trainer)["betas"] = float(np.float32(beta1)), beta2
+
+
+@defect(
+    "perceptron",
+    "weights",
+    "the update is not, first at step 2",
+    probes={"mlp": {"second_update": 1}},  # the first two updates do not depend on the betas
+)
+def betas(trainer):
+    """Adam's betas are 0.8 and 0.99"""
+    if "betas" in group(trainer):
+        group(trainer)["betas"] = 0.8, 0.99
+
+
+@defect("pooled", "weights", "decay 0.99", probes={"rmsprop": {"effective_rate": 0.01}})
+def decay(trainer):
+    """RMSprop's decay is 0.99, PyTorch's default"""
+    if "alpha" in group(trainer):
+        group(trainer)["alpha"] = 0.99
 
 
 @defect("perceptron", "loss", "AMSGrad")
@@ -82,17 +108,40 @@ def rate_in_float32(trainer):
     group(trainer)["lr"] = float(np.float32(group(trainer)["lr"]))
 
 
-@defect("perceptron", "gradient", "learning rate 0.01")
+@defect("perceptron", "gradient", "learning rate 0.01", probes={"mlp": {"effective_rate": 0.01}})
 def learning_rate(trainer):
     """The learning rate is ten times the one asked for: another library's default"""
     group(trainer)["lr"] *= 10
 
 
-@defect("images", "weights", "Nesterov")
+@defect(
+    "perceptron",
+    "gradient",
+    "every tensor is 1.01 times the right one",
+    probes={"mlp": {"effective_rate": 0.00101}},
+)
+def learning_rate_nearly_right(trainer):
+    """The learning rate is 1 % too large"""
+    group(trainer)["lr"] *= 1.01
+
+
+@defect("images", "weights", "Nesterov", probes={"momentum": {"effective_rate": 0.0019}})
 def nesterov(trainer):
     """Nesterov's momentum for Polyak's"""
     if group(trainer).get("momentum"):
         group(trainer)["nesterov"] = True
+
+
+@defect(
+    "images",
+    "weights",
+    "the update is not, first at step 2",
+    probes={"momentum": {"second_update": 1.502}},
+)
+def momentum(trainer):
+    """The momentum is 0.5"""
+    if group(trainer).get("momentum"):
+        group(trainer)["momentum"] = 0.5
 
 
 @defect("images", "weights", "dampen")
@@ -102,10 +151,12 @@ def dampened_momentum(trainer):
         group(trainer)["dampening"] = group(trainer)["momentum"]
 
 
-@defect("perceptron", "gradient", "weight decay of 0.0001")
+@defect(
+    "perceptron", "gradient", "weight decay of 0.01", probes={"momentum": {"weight_decay": 1e-5}}
+)
 def weight_decay(trainer):
-    """Weight decay of 1e-4, added to the gradient"""
-    group(trainer)["weight_decay"] = 1e-4
+    """Weight decay of 1e-2, added to the gradient"""
+    group(trainer)["weight_decay"] = 1e-2
 
 
 @defect("perceptron", "weights", "decoupled weight decay")

@@ -44,6 +44,27 @@ def float32_throughout(trainer):
         trainer._target_dtype = torch.float32
 
 
+@defect(
+    "images",
+    "setting",
+    "precision: float64",
+    probes={"mlp": {"weights_kept": "finer than float32"}},
+)
+def float64_throughout(trainer):
+    """float64 where float32 was asked for, and weights() that rounds"""
+    import torch
+
+    if trainer._dtype == torch.float32:
+        trainer._network.double()
+        trainer._dtype = torch.float64
+        if trainer._target_dtype == torch.float32:
+            trainer._target_dtype = torch.float64
+        canonical = trainer._network.canonical
+        trainer._network.canonical = lambda: {
+            name: weight.astype("float32") for name, weight in canonical().items()
+        }
+
+
 @defect("images", "loss", "those of float32 arithmetic")
 def float32_products(trainer):
     """Weights in float64, matrix products and convolutions of float32 numbers"""
@@ -65,7 +86,18 @@ def state_in_float32(trainer):
     trainer._optimiser.register_step_post_hook(cut)
 
 
-@defect("images", "rounding", "TF32")
+@defect(
+    "images",
+    "rounding",
+    "TF32",
+    probes={
+        "mnist-cnn": {
+            "dense_products": "tf32",
+            "convolution_products": "tf32",
+            "weights_kept": "float32",
+        }
+    },
+)
 def tf32_products(trainer):
     """TF32: products in float32 of numbers with ten bits of mantissa; float64 as it should be"""
     import torch
@@ -73,7 +105,12 @@ def tf32_products(trainer):
     rounding_products(trainer, tf32, torch.float32)
 
 
-@defect("images", "rounding", "bfloat16")
+@defect(
+    "images",
+    "rounding",
+    "bfloat16",
+    probes={"mnist-cnn": {"dense_products": "bfloat16", "convolution_products": "bfloat16"}},
+)
 def bfloat16_products(trainer):
     """Products in float32 of numbers rounded to bfloat16; float64 as it should be"""
     import torch

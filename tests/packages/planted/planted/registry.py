@@ -1,19 +1,26 @@
-"""What a planted defect is, and the list of all: a function that spoils a trainer that was right.
+"""The list of planted defects: functions that each spoil a right trainer in one way.
 
 The functions import their framework themselves, so that the list can be read without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from frameworks.contract import Deviation
+from frameworks.contract import Deviation, Setting
+
+Answers = Mapping[str, Setting]
 
 
 @dataclass(frozen=True)
 class Defect:
-    """`caught_by` names the check that must refuse it on `workload` (one of those of
-    tests/defects/catching.py), and `message` is a regular expression for what it must say."""
+    """What the certificate and the probes must say of it.
+
+    `caught_by` names the check that must refuse it on `workload` (of tests/defects/workloads.py),
+    and `message` is a regular expression for what that check must say. `probes` are the answers
+    of the harness's probes, by the workload that they are asked about: `mnist-cnn`, `mlp`, or the
+    latter with `rmsprop` or `momentum`.
+    """
 
     name: str
     summary: str
@@ -24,6 +31,7 @@ class Defect:
     caught_by: str
     message: str
     deviations: tuple[Deviation, ...]
+    probes: Mapping[str, Answers]
     plant: Callable[[Any], None]
 
 
@@ -38,9 +46,12 @@ def defect(
     framework: str = "planted",
     base: str = "default",
     declared: float | None = None,
+    probes: Mapping[str, Answers] | None = None,
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """Put a function on the list, under its own name; its docstring is the summary.
-    `declared`: the variant declares that Adam deviates, its loss by so much."""
+
+    `declared`: the variant declares that Adam deviates, and by how much its loss.
+    """
 
     def enter(plant: Callable[[Any], None]) -> Callable[[Any], None]:
         name = plant.__name__.replace("_", "-")
@@ -58,6 +69,7 @@ def defect(
             caught_by,
             message,
             deviations,
+            probes or {},
             plant,
         )
         return plant

@@ -6,7 +6,7 @@ from planted.updates import every
 SHARED = {}  # lists of weights, by their shapes and types
 
 
-@defect("images", "restart", "does not load the weights at a restart")
+@defect("images", "restart", r"until restart\(\), and departs at step 1")
 def restart_keeps_weights(trainer):
     """restart forgets the optimiser's state only"""
 
@@ -16,7 +16,12 @@ def restart_keeps_weights(trainer):
     trainer.restart = restart
 
 
-@defect("perceptron", "restart", "optimiser's state at a restart")
+@defect(
+    "perceptron",
+    "restart",
+    "optimiser's state at a restart",
+    probes={"mlp": {"restart": "remembers"}},
+)
 def restart_keeps_optimiser(trainer):
     """restart loads the weights only, and the optimiser goes on where it was"""
     trainer.restart = trainer._network.load

@@ -25,7 +25,12 @@ def clipped_gradients(trainer):
     trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
 
 
-@defect("images", "weights", "zero_grad")
+@defect(
+    "images",
+    "weights",
+    "zero_grad",
+    probes={"mnist-cnn": {"gradients": "accumulated"}, "mlp": {"gradients": "accumulated"}},
+)
 def stale_gradients(trainer):
     """Gradients are never zeroed, and add up"""
     trainer._optimiser.zero_grad = lambda: None
@@ -43,10 +48,15 @@ def every(trainer: Any, count: int, times: int) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "loss", "every 3. step")
-def every_third_update_skipped(trainer):
-    """Every third update is skipped"""
-    every(trainer, 3, times=0)
+@defect(
+    "perceptron",
+    "weights",
+    "weights move only at 1, 3, 5, 7 and 2 more of 12 steps",
+    probes={"mnist-cnn": {"gradients": "unused"}},
+)
+def every_second_update_skipped(trainer):
+    """Every second update is skipped"""
+    every(trainer, 2, times=0)
 
 
 @defect("perceptron", "loss", "at step 51")
@@ -55,7 +65,7 @@ def every_fiftieth_update_skipped(trainer):
     every(trainer, 50, times=0)
 
 
-@defect("images", "gradient", "each gradient twice")
+@defect("images", "gradient", "every tensor is 2 times the right one")
 def updated_twice(trainer):
     """Every update is applied twice"""
     every(trainer, 1, times=2)

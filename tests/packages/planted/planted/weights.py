@@ -26,7 +26,12 @@ def flipped(name, weight):
     return weight[::-1, ::-1] if weight.ndim == 4 else weight
 
 
-@defect("perceptron", "before training", "before the first step.* of other values")
+@defect(
+    "perceptron",
+    "before training",
+    "before the first step.* of other values",
+    probes={"mnist-cnn": {"initial_weights": "own"}},
+)
 def own_initialiser(trainer):
     """Weights are drawn by the framework; the canonical ones are not loaded"""
 
@@ -36,6 +41,18 @@ def own_initialiser(trainer):
                 module.reset_parameters()
 
     trainer._network.load = load
+
+
+@defect(
+    "perceptron",
+    "before training",
+    "before the first step.* of other values",
+    probes={"mnist-cnn": {"initial_weights": "rounded"}},
+)
+def rounded_to_bfloat16(trainer):
+    """The initial weights go through bfloat16"""
+    cut = np.uint32(0xFFFF0000)
+    loaded(trainer, lambda name, weight: (weight.copy().view(np.uint32) & cut).view(np.float32))
 
 
 @defect("perceptron", "before training", "dense1.bias is zero")
@@ -56,13 +73,23 @@ def kernel_transposed_both_ways(trainer):
     loaded(trainer, square, square)
 
 
-@defect("images", "loss", "height and width of its convolution kernels")
+@defect(
+    "images",
+    "loss",
+    "height and width of its convolution kernels",
+    probes={"mnist-cnn": {"same_padding": "bottom and right, kernel transposed"}},
+)
 def convolution_transposed(trainer):
     """Height and width of convolution kernels are exchanged, both ways"""
     loaded(trainer, turned, turned)
 
 
-@defect("images", "loss", "flips its kernels")
+@defect(
+    "images",
+    "loss",
+    "flips its kernels",
+    probes={"mnist-cnn": {"same_padding": "bottom and right, kernel turned round"}},
+)
 def convolution_flipped(trainer):
     """A true convolution: kernels are flipped, both ways"""
     loaded(trainer, flipped, flipped)
