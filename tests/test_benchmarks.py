@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.loading import load as load_machines
-from analysis.data.processes import by_seat, processes, uncontrolled
+from analysis.data.processes import by_benchmark, processes, uncontrolled
 from analysis.data.processes import paired as paired_seats
 from analysis.data.results import BenchmarkId
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
@@ -135,7 +135,7 @@ def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
     (folders,) = folders_shown((ROOT / "docs/noise.md").read_text(), "benchmarks.noise.pairing")
     (machine,) = load_machines(folders[:1])
     rows = uncontrolled(machine)
-    measured = by_seat(processes(rows))
+    measured = by_benchmark(processes(rows))
     found = pairing.scatters(rows, "pytorch")["batches"]
     assert len(found)
     for (_, workload, name), sd in found.items():

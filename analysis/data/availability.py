@@ -1,4 +1,4 @@
-"""Who should have been measured, in which replicates they were, and why not in the others."""
+"""The replicates in which each benchmark was measured, and why it is missing from others."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ Presence = Literal["ok", "incomplete", "failed", "missing"]
 
 @dataclass
 class Availability:
-    """One seat's replicates: those measured, and status and reason of each of the others."""
+    """One benchmark's replicates: the measured ones, and status and reason of each other one."""
 
     ok: list[int] = field(default_factory=list)
     absent: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -34,14 +34,14 @@ class Availability:
         return f"not in {len(self.absent)} of {planned} replicates: {reasons}"
 
 
-def roster(
+def availability(
     machine: Machine, measured: set[tuple[BenchmarkId, int]]
 ) -> dict[BenchmarkId, Availability]:
-    """Every seat of the study on this machine, in the order of the tables.
+    """Every benchmark of the study on this machine, in the order of the tables.
 
-    `measured`: the processes that left steady-state mini-batches.
+    `measured`: benchmark and replicate of the processes that left steady-state mini-batches.
     """
-    seats: dict[BenchmarkId, Availability] = {}
+    found: dict[BenchmarkId, Availability] = {}
     missing = {row.name: row.reason for row in machine.records.missing}
     known: dict[str, Contender] = {row.name: row for row in machine.records.missing}
     for record in machine.records.contests:
@@ -50,23 +50,21 @@ def roster(
         contests = machine.contests(workload)
         planned = range(1, max([machine.study.replicates, *contests]) + 1)
         for name, contender in known.items():
-            seat = BenchmarkId.of(workload, contender)
-            attendance = seats[seat] = Availability()
+            benchmark = BenchmarkId.of(workload, contender)
+            own = found[benchmark] = Availability()
             for replicate in planned:
-                if (seat, replicate) in measured:
-                    attendance.ok.append(replicate)
+                if (benchmark, replicate) in measured:
+                    own.ok.append(replicate)
                 else:
-                    attendance.absent[replicate] = absence(
-                        contests.get(replicate), name, missing.get(name, "")
-                    )
-    return dict(sorted(seats.items(), key=lambda item: machine.order(item[0])))
+                    contest = contests.get(replicate)
+                    own.absent[replicate] = absence(contest, name, missing.get(name, ""))
+    return dict(sorted(found.items(), key=lambda item: machine.order(item[0])))
 
 
 def absence(contest: ContestRecord | None, name: str, reason: str) -> tuple[str, str]:
-    """Status and reason of a contender that was not measured in a contest; `reason` is why
-    it could not run on this machine at all, if that is so."""
-    held = contest.contenders if contest else []
-    for contender in held:
+    """Status and reason of a contender that was not measured in a contest. `reason` says why it
+    cannot run on this machine, "" if it can."""
+    for contender in contest.contenders if contest else []:
         if contender.name == name:
             if contender.status == "ok":
                 return "failed", "left no steady-state mini-batch"

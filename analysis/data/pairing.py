@@ -1,5 +1,5 @@
-"""Against whom each contender is held: the same variant of the reference framework, or its
-`default` where no other framework of the study has the variant."""
+"""The other side of each comparison: the same variant of the reference framework, or its
+`default` if no other framework of the study has the variant."""
 
 from collections.abc import Iterable
 
@@ -9,21 +9,21 @@ DEFAULT = "default"
 
 
 def pairs(
-    machine: Machine, seats: Iterable[BenchmarkId], references: dict[str, str]
+    machine: Machine, benchmarks: Iterable[BenchmarkId], references: dict[str, str]
 ) -> dict[BenchmarkId, BenchmarkId]:
-    """The other side of each seat that is held against one; `references` has the framework that
-    ratios refer to, by workload. Variants with a trap, and controls, are nobody's."""
-    matched = dict.fromkeys(seat for seat in seats if not machine.apart(seat))
+    """The other side of each benchmark that is compared with one. `references` has the framework
+    that ratios refer to, by workload. Pitfall variants and controls are compared with none."""
+    matched = dict.fromkeys(one for one in benchmarks if not machine.apart(one))
     owners: dict[str, set[str]] = {}
-    for seat in matched:
-        owners.setdefault(seat.variant, set()).add(seat.framework)
+    for one in matched:
+        owners.setdefault(one.variant, set()).add(one.framework)
     found = {}
-    for seat in matched:
-        alone = owners[seat.variant] == {seat.framework}
-        base = seat._replace(
-            framework=references[seat.workload], variant=DEFAULT if alone else seat.variant
+    for one in matched:
+        alone = owners[one.variant] == {one.framework}
+        base = one._replace(
+            framework=references[one.workload], variant=DEFAULT if alone else one.variant
         )
-        own = base.framework == seat.framework
-        if base != seat and (not own or (alone and base in matched)):
-            found[seat] = base
+        own = base.framework == one.framework
+        if base != one and (not own or (alone and base in matched)):
+            found[one] = base
     return found

@@ -1,14 +1,27 @@
-"""One row per process: what one contender showed in one replicate of one contest."""
+"""One row per process: one contender in one replicate of one contest."""
 
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from analysis.data.availability import Availability
 from analysis.data.results import PARTS, BenchmarkId, Machine, keyed
 from analysis.stats.hodges_lehmann import Floats, by_round, hodges_lehmann
 
-COLUMNS = ["workload", "framework", "variant", "device", "threads"]
+COLUMNS = list(BenchmarkId._fields)
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What is compared on one machine: the `processes` of each benchmark by replicate, in which
+    replicates each was measured, and why some have no steady state."""
+
+    machine: Machine
+    availability: dict[BenchmarkId, Availability]
+    processes: dict[BenchmarkId, pd.DataFrame]
+    unsteady: dict[BenchmarkId, str]
 
 
 def sound(machine: Machine) -> pd.DataFrame:
@@ -24,7 +37,7 @@ def sound(machine: Machine) -> pd.DataFrame:
 
 
 def uncontrolled(machine: Machine) -> pd.DataFrame:
-    """The sound mini-batches without those of controls, several of which are one process."""
+    """The sound mini-batches without those of controls, because several share one process."""
     batches = sound(machine)
     return batches[~keyed(batches).isin(list(machine.controls))]
 
@@ -60,19 +73,24 @@ def rounds(rows: pd.DataFrame) -> dict[int, Floats]:
     return by_round(np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy())
 
 
-def by_seat(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
-    """The processes of each seat, indexed by replicate."""
-    found = {}
-    for key, rows in table.groupby(COLUMNS):
-        workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
-        seat = BenchmarkId(workload, framework, variant, device, int(threads))
-        found[seat] = rows.set_index("replicate").sort_index()
-    return found
+def by_benchmark(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
+    """The rows of each benchmark, indexed by replicate."""
+    return {
+        identity(key): rows.set_index("replicate").sort_index()
+        for key, rows in table.groupby(COLUMNS)
+    }
+
+
+def identity(key: object) -> BenchmarkId:
+    """The benchmark that a group of `COLUMNS` is of."""
+    workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
+    return BenchmarkId(workload, framework, variant, device, int(threads))
 
 
 def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
-    """Logarithms of the ratios of two seats' times, by replicate: Hodges and Lehmann's estimate
-    over the rounds in which both were steady, so that weather is on both sides or on neither."""
+    """Logarithms of the ratios of two benchmarks' times, by replicate: Hodges and Lehmann's
+    estimate over the rounds in which both were steady, so that interference is on both sides or
+    on neither."""
     found = {}
     for replicate in one.index.intersection(other.index):
         sides = (rows.at[replicate, "rounds"] for rows in (one, other))

@@ -1,4 +1,4 @@
-"""What everything else is about: a machine's records, and the seats in them."""
+"""One machine's records, and the identity of each benchmark in them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
+from analysis.format import crossed, title
 from frameworks.device import HOST
 from workflows.records.schema import (
     Contender,
@@ -22,7 +23,7 @@ PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
 
 
 class BenchmarkId(NamedTuple):
-    """A contender's place in a workload; what rows of all tables are about."""
+    """One contender in one workload: the identity that rows of most tables carry as `id`."""
 
     workload: str
     framework: str
@@ -34,14 +35,24 @@ class BenchmarkId(NamedTuple):
     def contender(self) -> str:
         return "/".join(str(part) for part in self[1:])
 
+    @property
+    def who(self) -> str:
+        """`PyTorch default`"""
+        return f"{title(self.framework)} {self.variant}"
+
+    @property
+    def on(self) -> str:
+        """`CPU, 2 threads`"""
+        return crossed([(self.device, self.threads)])
+
     @classmethod
     def of(cls, workload: str, one: Contender) -> "BenchmarkId":
         return cls(workload, one.framework, one.variant, one.device, one.threads)
 
 
 class Control(NamedTuple):
-    """A variant that is another once more, slowed by a share of its time: 0 for a twin. `pause`
-    is the share of its time for which it spins off the clock."""
+    """A variant that repeats the variant `of`, slowed by the share `spin` of its time: 0 for a
+    twin. `pause` is the share of its time for which it busy-waits outside the timed region."""
 
     of: str
     spin: float
@@ -76,9 +87,9 @@ class Machine:
         """By framework and variant."""
         return {(row.framework, row.variant): row for row in self.records.traps}
 
-    def trap(self, seat: BenchmarkId) -> PitfallRow | None:
-        """What the seat's variant falls into; None for all without one."""
-        return self.traps.get((seat.framework, seat.variant))
+    def trap(self, benchmark: BenchmarkId) -> PitfallRow | None:
+        """The pitfall that the benchmark's variant falls into; None if there is none."""
+        return self.traps.get((benchmark.framework, benchmark.variant))
 
     @cached_property
     def controls(self) -> dict[tuple[str, str], Control]:
@@ -90,31 +101,31 @@ class Machine:
             if one.runs
         }
 
-    def control(self, seat: BenchmarkId) -> Control | None:
-        """What the seat's variant is a control of; None for all that are none."""
-        return self.controls.get((seat.framework, seat.variant))
+    def control(self, benchmark: BenchmarkId) -> Control | None:
+        """What the benchmark's variant is a control of; None if it is no control."""
+        return self.controls.get((benchmark.framework, benchmark.variant))
 
     @property
     def alone(self) -> bool:
         """An A/A study: nothing but controls is compared."""
         return bool((self.study.configuration.get("controls") or {}).get("alone"))
 
-    def apart(self, row: Any) -> bool:
-        """Whether a seat or a row of a table is compared with no other framework: of a variant
-        with a trap, or a control."""
-        key = (row.framework, row.variant)
+    def apart(self, benchmark: BenchmarkId) -> bool:
+        """Whether a benchmark is compared with no other framework, because its variant has a
+        pitfall or is a control."""
+        key = (benchmark.framework, benchmark.variant)
         return key in self.traps or key in self.controls
 
     def matched_rows(self, rows: Iterable[Row]) -> list[Row]:
-        """Those of a table that are compared across frameworks."""
-        return [row for row in rows if not self.apart(row)]
+        """The rows of a table whose benchmarks are compared across frameworks."""
+        return [row for row in rows if not self.apart(row.id)]
 
     def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
-        """Those of contenders that are compared across frameworks."""
+        """The mini-batches of contenders that are compared across frameworks."""
         return batches[~keyed(batches).isin([*self.traps, *self.controls])]
 
     def untrapped(self, batches: pd.DataFrame) -> pd.DataFrame:
-        """Without those of variants with a trap: all that should have the same losses."""
+        """The mini-batches of variants without a pitfall: all should have the same losses."""
         return batches[~keyed(batches).isin(list(self.traps))]
 
     @property
@@ -127,22 +138,22 @@ class Machine:
         return {c.replicate: c for c in sorted(found, key=lambda c: c.replicate)}
 
     def dataset(self, workload: str) -> str:
-        """What stands in the `dataset` column of every table."""
+        """The kind of the workload's data set, for the `dataset` column of tables."""
         for record in self.records.datasets:
             if record.workload == workload:
                 return record.kind
         return "not recorded"
 
-    def order(self, seat: BenchmarkId) -> tuple[object, ...]:
+    def order(self, benchmark: BenchmarkId) -> tuple[object, ...]:
         """Sort key: workloads as configured, cpu first, threads, default first, reference
-        first, controls after what they are controls of."""
-        control = self.control(seat)
+        first, a control after its contender."""
+        control = self.control(benchmark)
         return (
-            self.workloads.index(seat.workload),
-            *variant_order(seat.device, HOST.name),
-            seat.threads,
-            *variant_order(control.of if control else seat.variant, "default"),
-            *variant_order(seat.framework, self.study.reference),
+            self.workloads.index(benchmark.workload),
+            *variant_order(benchmark.device, HOST.name),
+            benchmark.threads,
+            *variant_order(control.of if control else benchmark.variant, "default"),
+            *variant_order(benchmark.framework, self.study.reference),
             -1.0 if control is None else control.spin,
             bool(control and control.pause),
         )

@@ -1,18 +1,15 @@
-"""Controls: each against what it is a control of, and whether it came out as what it is."""
+"""Controls: the ratio of each to its contender, whose truth is known, and whether it is right."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-import pandas as pd
-
-from analysis.data.availability import Availability
-from analysis.data.results import BenchmarkId, Machine
-from analysis.findings.comparisons import Comparison
-from analysis.findings.fairness.loss_check import Trajectories
-from analysis.findings.pitfalls import timed
-from analysis.stats.inference import Verdict
+from analysis.data.processes import Measurements
+from analysis.data.results import BenchmarkId
+from analysis.findings.comparisons import Comparison, compare
+from analysis.findings.fairness.loss_check import LossCheck
+from analysis.stats.inference import Estimate
 
 Outcome = Literal["right", "wrong", "not resolved", "not judged", "measured"]
 DIFFERENT = ("faster", "slower")
@@ -20,128 +17,116 @@ DIFFERENT = ("faster", "slower")
 
 @dataclass(frozen=True)
 class ControlLine:
-    """A row of controls.csv: `ratio` is the control's time over that of the variant `against`,
-    `truth` what it should be. A twin is held against the contender `of` which it is one; so is
-    the one that only pauses, for which nobody knows the truth: its ratio says what pauses cost.
-    Slowed ones are held against that one, as they spin for as long, but partly on the clock.
+    """A row of controls.csv: the estimate of the control's time over that of the variant
+    `against`, and the `truth`.
 
-    `p` is two-sided, that the ratio is the truth; `p_adjusted` Holm's over all controls of the
-    machine. `verdict` is what the study says of a control and the contender it is of, and
-    `detectable` as in comparisons.csv, both corrected over the slowed ones.
+    A twin is compared with its contender, the variant `of`. The control that only pauses is, too;
+    its truth is unknown, because its ratio measures what pauses cost. The slowed ones are compared
+    with the pausing one: they busy-wait for as long, but partly inside the timed region.
 
-    A control is `wrong` where the study's own rule tells it from the truth, or calls a slowed
-    one faster. A slowed one that is not told from its contender is `not resolved`.
+    `p` is two-sided, that the ratio is the truth; `p_adjusted` is Holm's over all controls of the
+    machine. `verdict` compares a control with its contender, and `detectable` is as in
+    comparisons.csv; both are corrected over the slowed ones.
+
+    A control is `wrong` if the study's own rule finds a difference from the truth, or calls a
+    slowed one faster. A slowed one without a significant difference is `not resolved`.
     """
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
+    COLUMNS: ClassVar = (
+        "machine workload framework variant of against device threads spin replicates truth ratio "
+        "ratio_low ratio_high p p_adjusted verdict detectable outcome dataset reason"
+    )
+
+    id: BenchmarkId
     of: str
     against: str
-    device: str
-    threads: int
     spin: float
-    replicates: int
     truth: float | None
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    detectable: float | None
+    estimate: Estimate
     outcome: Outcome
-    dataset: str
     reason: str
 
     @property
     def error(self) -> float:
         """How far the ratio is from the truth, either way: 0.05 for 1.05 and for 1 / 1.05."""
-        return (
-            math.expm1(abs(math.log(self.ratio / self.truth))) if self.ratio and self.truth else 0
-        )
+        ratio = self.estimate.ratio
+        return math.expm1(abs(math.log(ratio / self.truth))) if ratio and self.truth else 0
 
     @property
     def furthest(self) -> float:
-        """The same of the end of its interval that is further off."""
-        if not (self.ratio_low and self.ratio_high and self.truth):
+        """How far the further end of the interval is from the truth."""
+        _, low, high = self.estimate.ends
+        if not (low and high and self.truth):
             return self.error
-        return max(self.ratio_high / self.truth, self.truth / self.ratio_low) - 1
+        return max(high / self.truth, self.truth / low) - 1
 
 
-def control_lines(
-    machine: Machine,
-    roster: dict[BenchmarkId, Availability],
-    measured: dict[BenchmarkId, pd.DataFrame],
-    trajectories: Trajectories,
-    unsteady: dict[BenchmarkId, str],
-) -> list[ControlLine]:
-    controls = {seat: control for seat in roster if (control := machine.control(seat))}
-    originals = {seat: seat._replace(variant=control.of) for seat, control in controls.items()}
-    pausing = {originals[seat]: seat for seat, c in controls.items() if c.pause and not c.spin}
-    slowed = {seat: originals[seat] for seat, control in controls.items() if control.spin}
+def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
+    machine = found.machine
+    controls = {one: control for one in found.availability if (control := machine.control(one))}
+    originals = {one: one._replace(variant=control.of) for one, control in controls.items()}
+    pausing = {originals[one]: one for one, c in controls.items() if c.pause and not c.spin}
+    slowed = {one: originals[one] for one, control in controls.items() if control.spin}
     judging = {
-        seat: pausing.get(base, base) if seat in slowed else base
-        for seat, base in originals.items()
-        if seat not in pausing.values()
+        one: pausing.get(base, base) if one in slowed else base
+        for one, base in originals.items()
+        if one not in pausing.values()
     }
-    truths = {seat: 1 + controls[seat].spin for seat in judging}
-
-    def told(
-        pairs: dict[BenchmarkId, BenchmarkId], truths: dict[BenchmarkId, float]
-    ) -> dict[BenchmarkId, Comparison]:
-        rows = timed(pairs, machine, roster, measured, unsteady, truths)
-        return dict(zip(pairs, rows, strict=True))
-
-    errors, seen = told(judging, truths), told(slowed, {})
-    costs = told({seat: base for base, seat in pausing.items()}, {})
+    truths = {one: 1 + controls[one].spin for one in judging}
+    errors = by_id(compare(judging, found, truths=truths))
+    seen = by_id(compare(slowed, found))
+    costs = by_id(compare({one: base for base, one in pausing.items()}, found))
     lines = []
-    for seat, control in controls.items():
-        error = errors.get(seat) or costs[seat]
-        as_told = seen.get(seat, error)
-        ill = trajectories.faults.get(originals[seat], "")  # with nothing to hold it against
-        fault = "" if ill else trajectories.faults.get(seat, "")
-        outcome: Outcome = "measured"
-        if seat in judging or fault or ill:
-            outcome = judged(error, as_told, control.spin)
-            outcome = "wrong" if fault else "not judged" if ill else outcome
-        truth = truths.get(seat)
+    for one, control in controls.items():
+        row, truth = errors.get(one) or costs[one], truths.get(one)
+        against_own = seen.get(one, row).estimate
+        ill = check.faults.get(originals[one], "")  # then there is nothing to compare it with
+        fault = "" if ill else check.faults.get(one, "")
+        outcome: Outcome = "wrong" if fault else "not judged" if ill else "measured"
+        if one in judging and not fault and not ill:
+            outcome = judged(row.estimate, against_own, control.spin)
         lines.append(
             ControlLine(
-                machine=machine.name,
-                **seat._asdict(),
+                one,
                 of=control.of,
-                against=judging.get(seat, originals[seat]).variant,
+                against=judging.get(one, originals[one]).variant,
                 spin=control.spin,
-                replicates=error.replicates,
                 truth=truth,
-                ratio=scaled(error.ratio, truth or 1.0),
-                ratio_low=scaled(error.ratio_low, truth or 1.0),
-                ratio_high=scaled(error.ratio_high, truth or 1.0),
-                p=error.p if truth else None,
-                p_adjusted=error.p_adjusted if truth else None,
-                verdict=as_told.verdict,
-                detectable=as_told.detectable,
+                estimate=scaled(row.estimate, truth, against_own),
                 outcome=outcome,
-                dataset=error.dataset,
-                reason=fault or ill or error.reason,
+                reason=fault or ill or row.reason,
             )
         )
     return lines
 
 
-def scaled(ratio: float | None, truth: float) -> float | None:
-    return None if ratio is None else ratio * truth
+def by_id(rows: Sequence[Comparison]) -> dict[BenchmarkId, Comparison]:
+    return {row.id: row for row in rows}
 
 
-def judged(error: Comparison, told: Comparison, spin: float) -> Outcome:
-    """`error` is about the ratio over the truth, `told` about the ratio."""
+def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estimate:
+    """The estimate of the ratio, from that of the ratio over the truth; without a truth, p is
+    about nothing."""
+    ratio, low, high = (None if end is None else end * (truth or 1.0) for end in error.ends)
+    return Estimate(
+        error.replicates,
+        ratio,
+        low,
+        high,
+        p=error.p if truth else None,
+        p_adjusted=error.p_adjusted if truth else None,
+        verdict=against_own.verdict,
+        detectable=against_own.detectable,
+    )
+
+
+def judged(error: Estimate, against_own: Estimate, spin: float) -> Outcome:
+    """`error` is of the ratio over the truth; `against_own` compares with the own contender."""
     if error.p is None:
         return "not judged"
-    if error.verdict in DIFFERENT or (spin and told.verdict == "faster"):
+    if error.verdict in DIFFERENT or (spin and against_own.verdict == "faster"):
         return "wrong"
-    return "not resolved" if spin and told.verdict != "slower" else "right"
+    return "not resolved" if spin and against_own.verdict != "slower" else "right"
 
 
 def of_outcome(rows: Sequence[ControlLine], outcome: Outcome) -> list[ControlLine]:

@@ -1,17 +1,20 @@
-"""Everything that is concluded on one machine, and the tables it is written to."""
+"""Everything that is concluded on one machine, and the tables it is written to.
+
+A table is a module with the class of its rows, and one line in `Findings`.
+"""
 
 import csv
 import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from analysis.data.availability import Availability, roster
-from analysis.data.processes import by_seat, processes, sound
+from analysis.data.availability import Availability, availability
+from analysis.data.processes import Measurements, by_benchmark, processes, sound
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison, comparisons
 from analysis.findings.contenders import ContenderLine, contender_lines
@@ -24,43 +27,49 @@ from analysis.findings.fairness.certificate_steps import (
     gradient_lines,
 )
 from analysis.findings.fairness.certificates import CertificateLine, certificate_lines
-from analysis.findings.fairness.loss_check import Trajectories, follow
+from analysis.findings.fairness.loss_check import LossCheck, check_losses
 from analysis.findings.fairness.settings import SettingLine, setting_lines
 from analysis.findings.harness import HarnessLine, harness_lines
 from analysis.findings.interference import TurnLine, side_by_side, turn_lines, without_flagged
 from analysis.findings.machine import MachineLine, machine_lines
 from analysis.findings.missing import MissingLine, missing_lines
-from analysis.findings.pitfalls import PitfallLine, trap_lines
+from analysis.findings.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.steady_state.table import SteadyLine, SteadyState, find, marked
 
-OPTIONAL = (
-    "harness",
-    "traps",
-    "controls",
-    "turns",
-    "unflagged",
-)  # not written where no study has any
-KINDS: dict[str, type] = {
-    "contenders": ContenderLine,
-    "harness": HarnessLine,
-    "steady": SteadyLine,
-    "start": StartLine,
-    "comparisons": Comparison,
-    "precision": PrecisionLine,
-    "unflagged": Comparison,
-    "devices": SpeedUp,
-    "certificate": CertificateLine,
-    "agreement": AgreementLine,
-    "gradients": GradientLine,
-    "traps": PitfallLine,
-    "controls": ControlLine,
-    "settings": SettingLine,
-    "turns": TurnLine,
-    "machine": MachineLine,
-    "missing": MissingLine,
-}
+Row = TypeVar("Row")
+
+
+class Table(cached_property[list[Row]]):
+    """A table of `Findings`, computed once and written to `file`.csv, by default under the name
+    of the attribute.
+
+    Columns are the row class's `COLUMNS`, or the machine and the fields of the class in order: an
+    identity as its parts, and the kind of data set before the reason. An `optional` table is not
+    written if no machine has a row of it.
+    """
+
+    def __init__(
+        self,
+        row: type[Row],
+        rows: Callable[[Any], list[Row]],
+        file: str = "",
+        optional: bool = False,
+    ) -> None:
+        super().__init__(rows)
+        self.row, self.file, self.optional = row, file, optional
+
+    @property
+    def columns(self) -> list[str]:
+        if named := getattr(self.row, "COLUMNS", ""):
+            return str(named).split()
+        names = [field.name for field in fields(self.row)]  # type: ignore[arg-type]
+        if names[0] == "id":
+            place = names.index("reason") if "reason" in names else len(names)
+            names[place:place] = ["dataset"]
+            names[:1] = BenchmarkId._fields
+        return ["machine", *names]
 
 
 @dataclass(frozen=True)
@@ -71,148 +80,125 @@ class Findings:
 
     @cached_property
     def dealt(self) -> pd.DataFrame:
-        """Warm-up as the contests marked it."""
+        """Mini-batches, with warm-up as the contests marked it."""
         return sound(self.machine)
 
     @cached_property
-    def found(self) -> SteadyState:
+    def steady_state(self) -> SteadyState:
         return find(self.machine, self.dealt)
-
-    @property
-    def steady(self) -> list[SteadyLine]:
-        return self.found.lines
 
     @cached_property
     def batches(self) -> pd.DataFrame:
-        """Warm-up as marked, and what came before steady state was found."""
-        return marked(self.dealt, self.found.starts)
+        """Mini-batches, with what came before the steady state that was found as warm-up, too."""
+        return marked(self.dealt, self.steady_state.starts)
 
     @cached_property
     def measured(self) -> dict[BenchmarkId, pd.DataFrame]:
-        found = by_seat(processes(self.batches))
-        return {seat: found[seat] for seat in sorted(found, key=self.machine.order)}
+        found = by_benchmark(processes(self.batches))
+        return {one: found[one] for one in sorted(found, key=self.machine.order)}
 
     @cached_property
     def matched(self) -> dict[BenchmarkId, pd.DataFrame]:
-        """Those measured that are compared across frameworks."""
-        return {s: rows for s, rows in self.measured.items() if not self.machine.apart(s)}
+        """The measured benchmarks that are compared across frameworks."""
+        return {one: rows for one, rows in self.measured.items() if not self.machine.apart(one)}
 
     @cached_property
-    def roster(self) -> dict[BenchmarkId, Availability]:
-        found = {(seat, int(r)) for seat, rows in self.measured.items() for r in rows.index}
-        return roster(self.machine, found)
+    def availability(self) -> dict[BenchmarkId, Availability]:
+        found = {(one, int(r)) for one, rows in self.measured.items() for r in rows.index}
+        return availability(self.machine, found)
 
     @cached_property
-    def trajectories(self) -> Trajectories:
-        return follow(self.machine, self.machine.untrapped(self.batches))
+    def measurements(self) -> Measurements:
+        unsteady = self.steady_state.unsteady
+        return Measurements(self.machine, self.availability, self.measured, unsteady)
 
     @cached_property
-    def contenders(self) -> list[ContenderLine]:
-        return contender_lines(self.machine, self.roster, self.measured, self.found.unsteady)
+    def loss_check(self) -> LossCheck:
+        return check_losses(self.machine, self.machine.untrapped(self.batches))
 
     @cached_property
-    def harness(self) -> list[HarnessLine]:
-        return harness_lines(self.machine, self.contenders)
-
-    @cached_property
-    def start(self) -> list[StartLine]:
-        return start_lines(self.machine, self.measured, self.dealt, self.found, self.comparisons)
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        return comparisons(
-            self.machine, self.roster, self.measured, self.trajectories, self.found.unsteady
-        )
-
-    @cached_property
-    def precision(self) -> list[PrecisionLine]:
-        return precision_lines(self.machine, self.comparisons)
-
-    @cached_property
-    def turns(self) -> list[TurnLine]:
-        return turn_lines(self.machine)
-
-    @cached_property
-    def weathered(self) -> list[tuple[Comparison, Comparison]]:
+    def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:
         """Each comparison that has a ratio, and the same without the flagged turns."""
         calm = without_flagged(self.machine, self.turns)
         again = self if calm is self.machine else Findings(calm)
         return side_by_side(self.comparisons, again.comparisons)
 
     @property
-    def unflagged(self) -> list[Comparison]:
-        return [again for _, again in self.weathered] if self.turns else []
-
-    @cached_property
-    def devices(self) -> list[SpeedUp]:
-        return speed_ups(self.machine, self.roster, self.measured, self.found.unsteady)
-
-    @cached_property
-    def certificate(self) -> list[CertificateLine]:
-        return certificate_lines(self.machine)
-
-    @cached_property
-    def agreement(self) -> list[AgreementLine]:
-        return agreement_lines(self.machine)
-
-    @cached_property
-    def gradients(self) -> list[GradientLine]:
-        return gradient_lines(self.machine)
-
-    @cached_property
-    def traps(self) -> list[PitfallLine]:
-        return trap_lines(
-            self.machine, self.roster, self.measured, self.batches, self.found.unsteady
-        )
-
-    @cached_property
-    def controls(self) -> list[ControlLine]:
-        return control_lines(
-            self.machine, self.roster, self.measured, self.trajectories, self.found.unsteady
-        )
-
-    @cached_property
-    def settings(self) -> list[SettingLine]:
-        return setting_lines(self.machine, self.roster)
-
-    @property
     def compared_settings(self) -> list[SettingLine]:
-        """Without those of variants with a trap."""
+        """The settings of benchmarks that are compared across frameworks."""
         return self.machine.matched_rows(self.settings)
 
-    @cached_property
-    def environment(self) -> list[MachineLine]:
-        return machine_lines(self.machine)
+    contenders = Table(ContenderLine, lambda f: contender_lines(f.measurements))
+    harness = Table(HarnessLine, lambda f: harness_lines(f.machine, f.contenders), optional=True)
+    steady = Table(SteadyLine, lambda f: f.steady_state.lines)
+    start = Table(
+        StartLine,
+        lambda f: start_lines(f.machine, f.measured, f.dealt, f.steady_state, f.comparisons),
+    )
+    comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check))
+    precision = Table(PrecisionLine, lambda f: precision_lines(f.machine, f.comparisons))
+    unflagged = Table(
+        Comparison,
+        lambda f: [calm for _, calm in f.unflagged_pairs] if f.turns else [],
+        optional=True,
+    )
+    devices = Table(SpeedUp, lambda f: speed_ups(f.measurements))
+    certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
+    agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))
+    gradients = Table(GradientLine, lambda f: gradient_lines(f.machine))
+    pitfalls = Table(
+        PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
+    )
+    controls = Table(
+        ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
+    )
+    settings = Table(SettingLine, lambda f: setting_lines(f.machine, f.availability))
+    turns = Table(TurnLine, lambda f: turn_lines(f.machine), optional=True)
+    environment = Table(MachineLine, lambda f: machine_lines(f.machine), file="machine")
+    missing = Table(MissingLine, lambda f: missing_lines(f.availability, f.comparisons))
 
-    @cached_property
-    def missing(self) -> list[MissingLine]:
-        return missing_lines(self.machine, self.roster, self.comparisons)
+
+TABLES: dict[str, Table[Any]] = {
+    table.file or name: table for name, table in vars(Findings).items() if isinstance(table, Table)
+}
 
 
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
     """The text of every table by name, machine after machine."""
+    found = {
+        name: [(row, one.machine) for one in findings for row in getattr(one, str(table.attrname))]
+        for name, table in TABLES.items()
+    }
     return {
-        name: comma_separated(
-            kind,
-            [
-                row
-                for found in findings
-                for row in getattr(found, "environment" if name == "machine" else name)
-            ],
-        )
-        for name, kind in KINDS.items()
-        if name not in OPTIONAL or any(getattr(found, name) for found in findings)
+        name: comma_separated(table.columns, found[name])
+        for name, table in TABLES.items()
+        if found[name] or not table.optional
     }
 
 
-def comma_separated(kind: type, rows: Sequence[Any]) -> str:
-    """Rows as CSV: columns are the fields of `kind`, numbers have six significant digits."""
-    names = [field.name for field in fields(kind)]
+def comma_separated(columns: Sequence[str], rows: Sequence[tuple[Any, Machine]]) -> str:
+    """Rows as CSV; numbers have six significant digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([cell(getattr(row, name)) for name in names] for row in rows)
+    writer.writerow(columns)
+    for row, machine in rows:
+        writer.writerow([cell(value(row, column, machine)) for column in columns])
     return text.getvalue()
+
+
+def value(row: Any, column: str, machine: Machine) -> Any:
+    """A column of a row: an attribute of the row itself, or of the identity, the estimate or
+    another value in it."""
+    if column == "machine":
+        return machine.name
+    if column == "dataset":
+        return machine.dataset(row.id.workload)
+    holders = [row]
+    for holder in holders:
+        if hasattr(holder, column):
+            return getattr(holder, column)
+        holders += vars(holder).values() if is_dataclass(holder) else []
+    raise AttributeError(f"{type(row).__name__} has no column {column}")
 
 
 def cell(value: Any) -> str:

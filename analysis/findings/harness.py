@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.data.processes import by_seat, processes
+from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
 from analysis.format import alike, percent, title
@@ -11,11 +11,10 @@ from analysis.format import alike, percent, title
 
 @dataclass(frozen=True)
 class HarnessLine:
-    """A row of harness.csv: what a mini-batch takes of which nothing is computed, as in
+    """A row of harness.csv: the time of a mini-batch of which nothing is computed, as in
     contenders.csv, and its share of the time of the fastest contender of the workload (None
-    where none has a median)."""
+    if no contender has a median)."""
 
-    machine: str
     workload: str
     replicates: int
     batches: int
@@ -31,21 +30,23 @@ class HarnessLine:
 def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list[HarnessLine]:
     if machine.idle.empty:
         return []
-    found = {seat.workload: rows for seat, rows in by_seat(processes(machine.idle)).items()}
+    found = {one.workload: rows for one, rows in by_benchmark(processes(machine.idle)).items()}
     lines = []
     for workload in machine.workloads:
         if workload not in found:
             continue
-        told = steady(found[workload], machine.study.confidence)
-        own = [(c.median_ms, c) for c in contenders if c.workload == workload and c.median_ms]
+        rows = found[workload]
+        times = steady(rows, machine.study.confidence)
+        own = [(c.median_ms, c.id) for c in contenders if c.id.workload == workload and c.median_ms]
         least, fastest = min(own, key=lambda pair: pair[0], default=(None, None))
         lines.append(
             HarnessLine(
-                machine=machine.name,
                 workload=workload,
-                **told,
+                replicates=len(rows),
+                batches=int(rows["batches"].sum()),
+                **times,
                 fastest=f"{title(fastest.framework)} {fastest.variant}" if fastest else "",
-                share=told["median_ms"] / least if least else None,
+                share=times["median_ms"] / least if least else None,
             )
         )
     return lines

@@ -1,18 +1,20 @@
-"""The weather of the turns: which were hit by something else than what they measure.
+"""Interference: which turns were disturbed by something else than what they measure.
 
-Nothing is taken from the main estimates for it. Thresholds are shares of a turn's length. They
-come from 768 turns (PyTorch and TensorFlow, one thread, 10 to 700 ms each) on a core that others
-used now and then, half of them with a busy loop started beside it at random: all 114 turns that
-the loop overlapped by a tenth or more are flagged. What flagged turns waited for others is 6 to
-94 % of their length (in all but four of 579, at least 30 %), of the rest at most 8 %.
+The main estimates keep the flagged turns. Thresholds are shares of a turn's length. They come from
+768 turns (PyTorch and TensorFlow, one thread, 10 to 700 ms each) on a core that others used now and
+then; a busy loop ran beside half of them, started at random. All 114 turns that the loop overlapped
+by a tenth or more are flagged. Flagged turns waited for others for 6 to 94 % of their length (at
+least 30 % in all but four of 579), the rest for at most 8 %.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pandas as pd
 
 from analysis.data.results import Machine
 from analysis.findings.comparisons import Comparison
+from analysis.stats.inference import Estimate
 from workflows.records.schema import TurnRecord
 
 STEAL = 0.01  # of the turn, taken by the host from the contender's cores
@@ -30,34 +32,26 @@ OWN = ["workload", "contender"]
 
 @dataclass(frozen=True)
 class TurnLine:
-    """A row of turns.csv: as `TurnRecord` has it, and why the turn is flagged, `; ` between."""
+    """A row of turns.csv: the recorded turn, and the reasons why it is flagged."""
 
-    machine: str
+    COLUMNS: ClassVar = (
+        "machine workload replicate round position contender cores duration_s cpu_s waited_s "
+        "steal_s other_s elsewhere_s pressure_s switches mhz throttles flags"
+    )
+
     workload: str
     replicate: int
-    round: int
-    position: int
-    contender: str
-    cores: int
-    duration_s: float
-    cpu_s: float | None
-    waited_s: float | None
-    steal_s: float | None
-    other_s: float | None
-    elsewhere_s: float | None
-    pressure_s: float | None
-    switches: int
-    mhz: float | None
-    throttles: int | None
-    flags: str
+    turn: TurnRecord
+    reasons: list[str]
 
     @property
-    def reasons(self) -> list[str]:
-        return self.flags.split("; ") if self.flags else []
+    def flags(self) -> str:
+        return "; ".join(self.reasons)
 
 
 def turn_lines(machine: Machine) -> list[TurnLine]:
-    """Every turn on record, also those of round 0, contest by contest in the order dealt."""
+    """Every turn on record, those of round 0 too, contest by contest in the order of the
+    schedule."""
     kept = [
         (contest.workload, contest.replicate, turn)
         for contest in sorted(
@@ -72,20 +66,9 @@ def turn_lines(machine: Machine) -> list[TurnLine]:
     table["workload"] = [workload for workload, _, _ in kept]
     table["replicate"] = [replicate for _, replicate, _ in kept]
     signs = flagged(table)
-    reasons = [
-        "; ".join(str(name) for name, there in zip(signs, row, strict=True) if there)
-        for row in signs.itertuples(index=False)
-    ]
-    shown = {field.name for field in fields(TurnLine)} & set(TurnRecord.model_fields)
     return [
-        TurnLine(
-            machine=machine.name,
-            workload=workload,
-            replicate=replicate,
-            **turn.model_dump(include=shown),
-            flags=why,
-        )
-        for (workload, replicate, turn), why in zip(kept, reasons, strict=True)
+        TurnLine(*turn, [str(name) for name, seen in zip(signs, row, strict=True) if seen])
+        for turn, row in zip(kept, signs.itertuples(index=False), strict=True)
     ]
 
 
@@ -131,7 +114,11 @@ def switched(turns: pd.DataFrame) -> "pd.Series[bool]":
 
 def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
     """The machine without the mini-batches of flagged turns."""
-    hit = [tuple(getattr(line, key) for key in KEYS) for line in lines if line.flags]
+    hit = [
+        (line.workload, line.replicate, line.turn.contender, line.turn.round)
+        for line in lines
+        if line.reasons
+    ]
     if not hit:
         return machine
     keys = pd.MultiIndex.from_frame(machine.batches[KEYS])
@@ -141,23 +128,16 @@ def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
 def side_by_side(
     main: list[Comparison], again: list[Comparison]
 ) -> list[tuple[Comparison, Comparison]]:
-    """Each comparison with a ratio, or without a steady state, beside the one without the
-    flagged turns, which has none where no round is left in which both sides are calm."""
-    found = {identity(row): row for row in again}
-    pairs = []
-    for row in main:
-        if row.ratio is not None or row.verdict == "no steady state":
-            other = found.get(identity(row))
-            if other is None or (other.ratio is None and other.verdict != "no steady state"):
-                other = replace(
-                    row, replicates=0, ratio=None, ratio_low=None, ratio_high=None, p=None,
-                    p_adjusted=None, verdict="missing", detectable=None, replicates_needed=None,
-                    reason="no replicate is left with a round in which neither was flagged",
-                )  # fmt: skip
-            pairs.append((row, other))
-    return pairs
+    """Pair each comparison that has a ratio, or no steady state, with the same one without the
+    flagged turns. That one has no ratio if no unflagged round is left."""
+    found = {(row.id, row.base): row for row in again if shown(row)}
+    return [(row, found.get((row.id, row.base)) or gone(row)) for row in main if shown(row)]
 
 
-def identity(row: Comparison) -> tuple[object, ...]:
-    return (row.workload, row.device, row.threads, row.variant, row.framework, row.reference,
-            row.reference_variant)  # fmt: skip
+def shown(row: Comparison) -> bool:
+    return row.estimate.ratio is not None or row.estimate.verdict == "no steady state"
+
+
+def gone(row: Comparison) -> Comparison:
+    reason = "no replicate is left with a round in which neither was flagged"
+    return Comparison(row.id, row.base, Estimate(), row.certificate, reason)

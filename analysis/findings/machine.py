@@ -11,7 +11,6 @@ from analysis.data.results import Machine
 class MachineLine:
     """A row of machine.csv. What changed between contests has its range, or all its values."""
 
-    machine: str
     key: str
     value: str
     changed: str
@@ -31,7 +30,7 @@ def machine_lines(machine: Machine) -> list[MachineLine]:
         if value not in values:
             values.append(value)
     return [
-        MachineLine(machine.name, key, joined(values), "yes" if len(values) > 1 else "no")
+        MachineLine(key, joined(values), "yes" if len(values) > 1 else "no")
         for key, values in found.items()
     ]
 

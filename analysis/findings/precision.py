@@ -1,7 +1,7 @@
 """How precisely each ratio is known, and how many replicates would make it as precise as asked.
 
-About the width of the interval, whatever the ratio is; not to be confused with power, which is
-about telling a ratio from 1 (`detectable` and `replicates_needed` in comparisons.csv).
+This is about the width of the interval, whatever the ratio is. Power is another question: whether
+a ratio can be distinguished from 1 (`detectable` and `replicates_needed` in comparisons.csv).
 """
 
 import math
@@ -9,10 +9,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import ClassVar
 
 from scipy import stats
 
-from analysis.data.results import Machine
+from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 
 ASSURANCE = 0.8  # probability with which an advised number of replicates is enough
@@ -21,33 +22,32 @@ MOST = 1000  # replicates that a configuration may ask for
 
 @dataclass(frozen=True)
 class PrecisionLine:
-    """A row of precision.csv, for each comparison; without an interval, its `reason`.
+    """A row of precision.csv, for each comparison; without an interval it has only a `reason`.
 
     `half_width` is that of its interval at the study's confidence, relative: 0.03 is a
     factor of 1.03 either way. `replicates_expected` reach the study's `precision` if the
     replicates go on to scatter exactly as these did, which is about an even chance;
-    `replicates_assured` with a probability of 0.8; `more` of them than there are would take
+    `replicates_assured` reach it with a probability of 0.8. Measuring `more` of them would take
     about `minutes`, the contests of all workloads together.
     """
 
-    machine: str
-    workload: str
-    device: str
-    threads: int
-    variant: str
-    framework: str
-    reference: str
-    reference_variant: str
-    replicates: int
-    ratio: float | None
-    half_width: float | None
+    COLUMNS: ClassVar = (
+        "machine workload device threads variant framework reference reference_variant replicates "
+        "ratio half_width precision replicates_expected replicates_assured more minutes dataset "
+        "reason"
+    )
+
+    comparison: Comparison
     precision: float
-    replicates_expected: int | None
-    replicates_assured: int | None
-    more: int | None
-    minutes: float | None
-    dataset: str
-    reason: str
+    half_width: float | None = None
+    replicates_expected: int | None = None
+    replicates_assured: int | None = None
+    more: int | None = None
+    minutes: float | None = None
+
+    @property
+    def id(self) -> BenchmarkId:
+        return self.comparison.id
 
     @property
     def reached(self) -> bool:
@@ -56,9 +56,8 @@ class PrecisionLine:
     def foreseen(self, more: int, confidence: float) -> float:
         """The relative half-width that `more` replicates keep within with 80 % probability."""
         assert self.half_width is not None
-        alpha = 1 - confidence
-        sd = scatter(self.half_width, self.replicates, alpha)
-        return math.expm1(foreseen(sd, self.replicates, self.replicates + more, alpha))
+        alpha, n = 1 - confidence, self.comparison.estimate.replicates
+        return math.expm1(foreseen(scatter(self.half_width, n, alpha), n, n + more, alpha))
 
 
 def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[PrecisionLine]:
@@ -67,35 +66,16 @@ def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[Precis
 
 
 def precision_line(machine: Machine, row: Comparison, minutes: float) -> PrecisionLine:
-    study = machine.study
-    half = expected = assured = more = None
-    if row.ratio_low is not None and row.ratio_high is not None:
-        half = math.sqrt(row.ratio_high / row.ratio_low) - 1
-        alpha = 1 - study.confidence
-        sd = scatter(half, row.replicates, alpha)
-        expected = replicates_expected(sd, study.precision, alpha)
-        assured = replicates_assured(sd, row.replicates, study.precision, alpha)
-        more = assured - row.replicates
-    return PrecisionLine(
-        machine=machine.name,
-        workload=row.workload,
-        device=row.device,
-        threads=row.threads,
-        variant=row.variant,
-        framework=row.framework,
-        reference=row.reference,
-        reference_variant=row.reference_variant,
-        replicates=row.replicates,
-        ratio=row.ratio,
-        half_width=half,
-        precision=study.precision,
-        replicates_expected=expected,
-        replicates_assured=assured,
-        more=more,
-        minutes=None if more is None else more * minutes,
-        dataset=row.dataset,
-        reason=row.reason,
-    )
+    precision, alpha = machine.study.precision, 1 - machine.study.confidence
+    n, (_, low, high) = row.estimate.replicates, row.estimate.ends
+    if low is None or high is None:
+        return PrecisionLine(row, precision)
+    half = math.sqrt(high / low) - 1
+    sd = scatter(half, n, alpha)
+    expected = replicates_expected(sd, precision, alpha)
+    assured = replicates_assured(sd, n, precision, alpha)
+    more = assured - n
+    return PrecisionLine(row, precision, half, expected, assured, more, more * minutes)
 
 
 def minutes_each(machine: Machine) -> float:

@@ -36,12 +36,7 @@ class StartLine:
     both start together: after `steps` mini-batches, as in `PayOff`.
     """
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     replicates: int
     import_s: float | None
     import_low_s: float | None
@@ -67,7 +62,6 @@ class StartLine:
     steps: float | None
     steps_low: float | None
     steps_high: float | None
-    dataset: str
 
 
 def start_lines(
@@ -77,23 +71,22 @@ def start_lines(
     found: SteadyState,
     comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
-    """Of all but controls; only who has a ratio of steps is held against anybody."""
+    """All benchmarks but controls. Only those with a ratio of steps are compared."""
     dealt = dealt[[*COLUMNS, "replicate", "round", "step", "warmup", "ms"]].sort_values("step")
     costs = {
-        seat: starting(machine, seat, rows, dealt, found)
-        for seat, rows in measured.items()
-        if not machine.control(seat)
+        benchmark: starting(machine, benchmark, rows, dealt, found)
+        for benchmark, rows in measured.items()
+        if not machine.control(benchmark)
     }
-    bases = {row.seat: row.base for row in comparisons if row.ratio is not None}
+    bases = {row.id: row.base for row in comparisons if row.estimate.ratio is not None}
     lines = []
-    for seat, cost in costs.items():
-        base = bases.get(seat, seat)
-        pair = compared(seat, base, costs, machine.study.confidence)
+    for benchmark, cost in costs.items():
+        base = bases.get(benchmark, benchmark)
+        pair = compared(benchmark, base, costs, machine.study.confidence)
         ranges = {part: over(cost[part], machine.study.confidence) for part in PARTS}
         lines.append(
             StartLine(
-                machine=machine.name,
-                **seat._asdict(),
+                benchmark,
                 replicates=len(cost),
                 **{
                     f"{part}{end}_s": getattr(ranges[part], name)
@@ -106,30 +99,34 @@ def start_lines(
                 steps=pair.steps if pair else None,
                 steps_low=pair.low if pair else None,
                 steps_high=pair.high if pair else None,
-                dataset=machine.dataset(seat.workload),
             )
         )
     return lines
 
 
 def starting(
-    machine: Machine, seat: BenchmarkId, rows: pd.DataFrame, dealt: pd.DataFrame, found: SteadyState
+    machine: Machine,
+    benchmark: BenchmarkId,
+    rows: pd.DataFrame,
+    dealt: pd.DataFrame,
+    found: SteadyState,
 ) -> pd.DataFrame:
     """Seconds by replicate, a column for each part, and of the `step` in steady state; NaN for
     what was not recorded."""
-    own = dealt[(dealt[COLUMNS] == list(seat)).all(axis=1)]
-    contests = machine.contests(seat.workload)
+    own = dealt[(dealt[COLUMNS] == list(benchmark)).all(axis=1)]
+    contests = machine.contests(benchmark.workload)
+    kind = (benchmark.framework, benchmark.device)
     table = {}
     for replicate, median in rows["median"].items():
         number = int(str(replicate))
         records = contests[number].contenders
-        same = [r for r in records if (r.framework, r.device) == (seat.framework, seat.device)]
-        same.sort(key=lambda r: r.variant != seat.variant)  # some variants import otherwise
-        mine = next(record for record in same if record.name == seat.contender)
+        same = [r for r in records if (r.framework, r.device) == kind]
+        same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import otherwise
+        mine = next(record for record in same if record.name == benchmark.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
         batches = own[own["replicate"] == number]
         settled = batches[(batches["round"] == 0) | ~batches["warmup"]]
-        begun = found.starts.get((seat, number), int((batches["round"] == 0).sum()))
+        begun = found.starts.get((benchmark, number), int((batches["round"] == 0).sum()))
         over = (settled["ms"] - median) / 1000
         first = float(batches["ms"].iloc[0]) / 1000
         table[number] = {
@@ -154,11 +151,14 @@ def over(values: "pd.Series[float]", confidence: float) -> Range:
 
 
 def compared(
-    seat: BenchmarkId, base: BenchmarkId, costs: dict[BenchmarkId, pd.DataFrame], confidence: float
+    benchmark: BenchmarkId,
+    base: BenchmarkId,
+    costs: dict[BenchmarkId, pd.DataFrame],
+    confidence: float,
 ) -> PayOff | None:
-    if seat == base:
+    if benchmark == base:
         return None
-    difference = (costs[seat] - costs[base])[["total", "step"]].dropna()
+    difference = (costs[benchmark] - costs[base])[["total", "step"]].dropna()
     if difference.empty:
         return None
     return pay_off(difference["total"].tolist(), difference["step"].tolist(), confidence)

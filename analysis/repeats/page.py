@@ -66,7 +66,7 @@ def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
 def other(row: Repeat) -> str:
     """` to PyTorch default`, where that is another variant."""
     found = next(one for one in row.found if one)
-    return f" to {found.against}" * (found.reference_variant != found.variant)
+    return f" to {found.against}" * (found.reference_variant != found.id.variant)
 
 
 def finding(row: Repeat, index: int) -> str:
@@ -74,8 +74,8 @@ def finding(row: Repeat, index: int) -> str:
     found = row.found[index]
     if found is None:
         return "no ratio"
-    ratio, low, high = alike(found.ratio, found.ratio_low, found.ratio_high)
-    return f"{ratio} {f'({low} to {high}) ' if low else ''}{found.verdict}"
+    ratio, low, high = alike(*found.estimate.ends)
+    return f"{ratio} {f'({low} to {high}) ' if low else ''}{found.estimate.verdict}"
 
 
 def sentences(rows: Sequence[Repeat], runs: Sequence[Run]) -> Iterator[str]:
@@ -123,7 +123,7 @@ def verdicts(row: Repeat, runs: Sequence[Run]) -> list[str]:
     """`faster in run 1 and run 3`, for each verdict."""
     where: dict[str, list[str]] = {}
     for run, found in zip(runs, row.found, strict=True):
-        where.setdefault(found.verdict if found else "no ratio", []).append(run.name)
+        where.setdefault(found.estimate.verdict if found else "no ratio", []).append(run.name)
     return [f"{verdict} in {listing(names)}" for verdict, names in where.items()]
 
 
@@ -135,9 +135,9 @@ def intervals(row: Repeat, runs: Sequence[Run]) -> str:
 
 def named(row: Repeat) -> str:
     """`mlp, CPU, 1 thread, default, JAX`"""
-    seat = row.seat
-    where = crossed([(seat.workload, seat.device, seat.threads, seat.variant)])
-    return f"{where}, {title(seat.framework)}"
+    one = row.id
+    where = crossed([(one.workload, one.device, one.threads, one.variant)])
+    return f"{where}, {title(one.framework)}"
 
 
 def markdown(rows: Sequence[Repeat], runs: Sequence[Run], command: str) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
+from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import Comparison, pairwise_logs
+from analysis.findings.comparisons import Comparison
 from analysis.repeats.runs import Run
 from analysis.stats.inference import SAME, holm
 
@@ -28,7 +29,7 @@ class Repeat:
     than the replicates within them explain, `p_adjusted` is Holm's over all rows.
     """
 
-    seat: BenchmarkId
+    id: BenchmarkId
     found: list[Comparison | None]
     verdicts: Concord
     apart: list[tuple[int, int]]
@@ -39,7 +40,7 @@ class Repeat:
     @property
     def complete(self) -> bool:
         """Whether every run has an interval of it."""
-        return all(row and row.ratio_low for row in self.found)
+        return all(row and row.estimate.ratio_low for row in self.found)
 
     @property
     def sound(self) -> bool:
@@ -51,23 +52,22 @@ class Repeat:
 
 def repeats(runs: Sequence[Run]) -> list[Repeat]:
     """Every comparison that has a ratio in any of the runs."""
-    by_seat = [{row.seat: row for row in run.findings.comparisons} for run in runs]
-    seats = dict.fromkeys(seat for rows in by_seat for seat in rows)
+    by_id = [{row.id: row for row in run.findings.comparisons} for run in runs]
     rows = []
-    for seat in seats:
-        found = [row if (row := own.get(seat)) and row.ratio else None for own in by_seat]
+    for one in dict.fromkeys(one for own in by_id for one in own):
+        found = [row if (row := own.get(one)) and row.estimate.ratio else None for own in by_id]
         if any(found):
-            rows.append(repeat(seat, found, runs))
+            rows.append(repeat(one, found, runs))
     adjusted = iter(holm([row.p for row in rows if row.p is not None]))
     return [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]
 
 
-def repeat(seat: BenchmarkId, found: list[Comparison | None], runs: Sequence[Run]) -> Repeat:
+def repeat(benchmark: BenchmarkId, found: list[Comparison | None], runs: Sequence[Run]) -> Repeat:
     rows = [row for row in found if row]
-    ratios = [row.ratio for row in rows if row.ratio]
+    ratios = [row.estimate.ratio for row in rows if row.estimate.ratio]
     logs = [ratio_logs(run, row) for run, row in zip(runs, found, strict=True) if row]
     return Repeat(
-        seat=seat,
+        id=benchmark,
         found=found,
         verdicts=concord(found),
         apart=[(i, j) for i, j in combinations(range(len(found)), 2) if gap(found[i], found[j])],
@@ -81,7 +81,7 @@ def concord(found: Sequence[Comparison | None]) -> Concord:
     too wide to tell, or lie within the margin and yet leave out 1."""
     if len({row.base if row else None for row in found}) > 1 or None in found:
         return "not in all runs"
-    verdicts = {row.verdict for row in found if row}
+    verdicts = {row.estimate.verdict for row in found if row}
     if {"faster", "slower"} <= verdicts:
         return "contradict"
     return "agree" if len(verdicts) == 1 else "differ in resolution"
@@ -89,17 +89,18 @@ def concord(found: Sequence[Comparison | None]) -> Concord:
 
 def gap(one: Comparison | None, other: Comparison | None) -> bool:
     """Whether two intervals do not overlap; without an interval nobody can say."""
-    if not (one and other and one.ratio_low and one.ratio_high):
+    if not (one and other):
         return False
-    if not (other.ratio_low and other.ratio_high):
+    (_, low, high), (_, other_low, other_high) = one.estimate.ends, other.estimate.ends
+    if not (low and high and other_low and other_high):
         return False
-    return one.ratio_high < other.ratio_low or other.ratio_high < one.ratio_low
+    return high < other_low or other_high < low
 
 
 def ratio_logs(run: Run, row: Comparison) -> list[float]:
     """The log-ratio of every replicate."""
     measured = run.findings.measured
-    return pairwise_logs(measured[row.seat], measured[row.base])
+    return paired(measured[row.id], measured[row.base]).tolist()
 
 
 def between(logs: Sequence[Sequence[float]]) -> float | None:
@@ -126,9 +127,9 @@ def chance_of_gap(n: int, other: int, confidence: float) -> float:
 def gaps_by_chance(rows: Sequence[Repeat], confidence: float) -> tuple[int, float]:
     """How many pairs of intervals there are, and how many would be apart by chance alone."""
     pairs = [
-        (one.replicates, other.replicates)
+        (one.estimate.replicates, other.estimate.replicates)
         for row in rows
-        for one, other in combinations([r for r in row.found if r and r.ratio_low], 2)
+        for one, other in combinations([r for r in row.found if r and r.estimate.ratio_low], 2)
     ]
     chances = {pair: chance_of_gap(*pair, confidence) for pair in set(pairs)}
     return len(pairs), sum(chances[pair] for pair in pairs)

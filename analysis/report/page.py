@@ -37,7 +37,10 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     tables of an earlier rendering that this rendering does not have."""
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(
-        seat for findings in found for seat in findings.roster if not findings.machine.apart(seat)
+        seat
+        for findings in found
+        for seat in findings.availability
+        if not findings.machine.apart(seat)
     )
     chapters = [
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found

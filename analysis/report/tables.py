@@ -27,8 +27,9 @@ class Table:
 
 def comparison_table(findings: Findings) -> Table:
     study = findings.machine.study
-    rows = [row for row in findings.comparisons if row.ratio is not None]
-    pairs = list(dict.fromkeys(f"{title(r.framework)} to {r.against}" for r in rows))
+    data = findings.machine.dataset
+    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
+    pairs = list(dict.fromkeys(f"{title(r.id.framework)} to {r.against}" for r in rows))
     several = len(pairs) > 1
     return Table(
         f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
@@ -41,19 +42,19 @@ def comparison_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, row.dataset, crossed([(row.device, row.threads)]), row.variant,
-                *[f"{title(row.framework)} to {row.against}"] * several,
-                *estimate(row.ratio, row.ratio_low, row.ratio_high),
-                probability(row.p_adjusted), row.verdict,
-                "" if row.detectable is None else percent(row.detectable),
-                "" if row.replicates_needed is None else f"{row.replicates_needed:,}",
+                row.id.workload, data(row.id.workload), row.id.on, row.id.variant,
+                *[f"{title(row.id.framework)} to {row.against}"] * several,
+                *estimate(*row.estimate.ends),
+                probability(row.estimate.p_adjusted), row.estimate.verdict,
+                "" if row.estimate.detectable is None else percent(row.estimate.detectable),
+                "" if (n := row.estimate.replicates_needed) is None else f"{n:,}",
                 same(row.certificate),
             ]
             for row in rows
         ],
         absent(
             [row for row in findings.comparisons if row.reason],
-            lambda row: f"{row.verdict}. {sentence(row.reason)}",
+            lambda row: f"{row.estimate.verdict}. {sentence(row.reason)}",
         ),
         "comparisons.csv",
     )  # fmt: skip
@@ -61,6 +62,7 @@ def comparison_table(findings: Findings) -> Table:
 
 def contender_table(findings: Findings) -> Table:
     study = findings.machine.study
+    data = findings.machine.dataset
     rows = [row for row in findings.contenders if row.median_ms is not None]
     return Table(
         "Contenders: milliseconds per mini-batch, transfer and step",
@@ -72,8 +74,8 @@ def contender_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, row.dataset, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}",
+                row.id.workload, data(row.id.workload), row.id.on,
+                row.id.who,
                 *estimate(row.median_ms, row.low_ms, row.high_ms),
                 " to ".join(alike(row.q25_ms, row.q75_ms)),
                 three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
@@ -107,8 +109,8 @@ def steady_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}",
+                row.id.workload, row.id.on,
+                row.id.who,
                 row.kind if row.steady else "no steady state",
                 classes(row), start(row),
                 "" if row.start_worst is None else str(row.start_worst),
@@ -121,6 +123,7 @@ def steady_table(findings: Findings) -> Table:
 
 
 def device_table(findings: Findings) -> Table:
+    data = findings.machine.dataset
     rows = [row for row in findings.devices if row.speedup is not None]
     return Table(
         "Devices and threads: how many times as fast as the baseline",
@@ -131,8 +134,8 @@ def device_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, row.dataset, f"{title(row.framework)} {row.variant}",
-                crossed([(row.device, row.threads)]),
+                row.id.workload, data(row.id.workload), row.id.who,
+                row.id.on,
                 crossed([(row.baseline_device, row.baseline_threads)]),
                 *estimate(row.speedup, row.low, row.high), str(row.replicates),
             ]
@@ -200,6 +203,5 @@ def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str,
     """Rows that lack something, in few words."""
     groups: dict[str, list[BenchmarkId]] = {}
     for row in rows:
-        seat = BenchmarkId(row.workload, row.framework, row.variant, row.device, row.threads)
-        groups.setdefault(reason(row), []).append(seat)
+        groups.setdefault(reason(row), []).append(row.id)
     return [(crossed(seats), text) for text, seats in groups.items()]

@@ -11,7 +11,7 @@ def lines(chapter: Chapter) -> list[str]:
     """The warnings, whether the controls came out right, the answer, and how to make it more
     precise; below the machine's name if there are several."""
     findings, machine = chapter.findings, chapter.findings.machine
-    pitfalls = trap_summary(findings.traps)
+    pitfalls = trap_summary(findings.pitfalls)
     more = advice(machine, findings.precision)
     return [
         *["", f"{machine.name}:"] * (chapter.machines > 1),

@@ -1,7 +1,7 @@
 """From replicates to a verdict.
 
-The replicate, a contest in fresh processes, is the unit: mini-batches of one process are
-not independent of each other, so their number says nothing about how sure one can be.
+The replicate, a contest in fresh processes, is the unit. Mini-batches of one process are not
+independent of each other, so their number does not make a conclusion surer.
 """
 
 import gc
@@ -26,6 +26,61 @@ SAME = 1e-12  # logs closer than this are one value; rounding would make up a va
 
 @dataclass(frozen=True)
 class Estimate:
+    """What the replicates of one pair say about the ratio of its times.
+
+    Without replicates there is only a verdict, and with one replicate no interval. `p_adjusted`
+    is Holm's over the pair's family. `detectable` is the smallest ratio minus 1 that as many
+    replicates see with 80 % power; `replicates_needed` would see the margin so. Both are at alpha
+    over the size of the family, because Holm's first step, the hardest, is at that level.
+    """
+
+    replicates: int = 0
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    verdict: Verdict = "missing"
+    detectable: float | None = None
+    replicates_needed: int | None = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """The ratio and both ends of its interval."""
+        return self.ratio, self.ratio_low, self.ratio_high
+
+
+def estimates(
+    family: Sequence[Sequence[float]], margin: float, confidence: float
+) -> list[Estimate]:
+    """Judge a family of pairs together; each is given as the logarithms of its ratios, one for
+    each replicate."""
+    alpha = 1 - confidence
+    means = [student(logs, confidence) if len(logs) else Mean(0, 0.0) for logs in family]
+    p = [mean.p for mean in means if mean.p is not None]
+    adjusted, hardest = iter(holm(p)), alpha / max(len(p), 1)
+    found = []
+    for mean in means:
+        ratio = math.exp(mean.mean)
+        if mean.n == 0:
+            found.append(Estimate())
+        elif mean.p is None or mean.sd is None or mean.low is None or mean.high is None:
+            found.append(Estimate(mean.n, ratio, verdict="cannot tell"))
+        else:
+            low, high, q = math.exp(mean.low), math.exp(mean.high), next(adjusted)
+            found.append(
+                Estimate(
+                    mean.n, ratio, low, high, mean.p, q,
+                    verdict(ratio, low, high, q, margin, alpha),
+                    detectable(mean.sd, mean.n, hardest),
+                    replicates_needed(mean.sd, margin, hardest),
+                )
+            )  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True)
+class Mean:
     """Mean of `n` logarithms. Without a second replicate there is no `sd`, interval or `p`."""
 
     n: int
@@ -36,12 +91,12 @@ class Estimate:
     p: float | None = None
 
 
-def student(logs: Sequence[float], confidence: float) -> Estimate:
+def student(logs: Sequence[float], confidence: float) -> Mean:
     """Student's one-sample t: interval of the mean, and two-sided p that it is zero."""
     values = np.asarray(logs, dtype=float)
     if len(values) < 2:
-        return Estimate(len(values), float(values.mean()))
-    return Estimate(len(values), *(float(part[0]) for part in students(values[None], confidence)))
+        return Mean(len(values), float(values.mean()))
+    return Mean(len(values), *(float(part[0]) for part in students(values[None], confidence)))
 
 
 def students(logs: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], ...]:

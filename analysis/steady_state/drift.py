@@ -14,7 +14,7 @@ from analysis.stats.inference import holm, student
 class Drift(NamedTuple):
     """How much longer the second half of a turn's steady mini-batches took, minus 1."""
 
-    seat: BenchmarkId
+    id: BenchmarkId
     size: float
     p_adjusted: float
 

@@ -22,14 +22,9 @@ class SteadyLine:
     """A row of steady.csv: processes by class after Barrett et al. (2017), `kind` the class of
     all, or `inconsistent`. `start_median` and `start_worst` are over those in `SteadyState.starts`:
     the step of the first steady mini-batch, from 0. `fastest_ms` and `slowest_ms` are the
-    processes' medians. `steady` is no where most processes have no steady state."""
+    processes' medians. `steady` is no if most processes have no steady state."""
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     processes: int
     flat: int
     warmup: int
@@ -42,7 +37,6 @@ class SteadyLine:
     fastest_ms: float
     slowest_ms: float
     steady: bool
-    dataset: str
 
     @property
     def reason(self) -> str:
@@ -51,33 +45,29 @@ class SteadyLine:
             return ""
         ends = " to ".join(dict.fromkeys(alike(self.fastest_ms, self.slowest_ms)))
         return (
-            f"{self.none} of {self.processes} processes of {seat_of(self).contender} reached no "
+            f"{self.none} of {self.processes} processes of {self.id.contender} reached no "
             f"steady state; their medians are {ends} ms"
         )
 
 
 @dataclass(frozen=True)
 class SteadyState:
-    """`starts`: the step from which each process is steady, by seat and replicate; processes
-    without a steady state are not in it, nor those that got slower where most of a contender's
-    did not."""
+    """`starts`: the step from which each process is steady, by benchmark and replicate. It omits
+    processes that never became steady, and single processes that slowed down although most of
+    the contender's did not."""
 
     lines: list[SteadyLine]
     starts: dict[tuple[BenchmarkId, int], int]
 
     @property
     def unsteady(self) -> dict[BenchmarkId, str]:
-        """Contenders without a steady state, and why they are thought so."""
-        return {seat_of(line): line.reason for line in self.lines if not line.steady}
+        """The reason of each benchmark without a steady state."""
+        return {line.id: line.reason for line in self.lines if not line.steady}
 
     def later(self, batches: pd.DataFrame) -> list[tuple[BenchmarkId, int]]:
-        """Processes whose steady state starts after the warm-up that was dealt."""
+        """Processes whose steady state starts after the warm-up that the contest marked."""
         dealt = batches[~batches["warmup"]].groupby([*COLUMNS, "replicate"])["step"].min()
         return [key for key, step in self.starts.items() if step > dealt[(*key[0], key[1])]]
-
-
-def seat_of(line: SteadyLine) -> BenchmarkId:
-    return BenchmarkId(line.workload, line.framework, line.variant, line.device, line.threads)
 
 
 def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
@@ -86,7 +76,7 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
     starts: dict[tuple[BenchmarkId, int], int] = {}
     steady = batches[~batches["warmup"]]
     medians = steady.groupby(COLUMNS)["ms"]
-    for seat, found, noise in traces(batches, machine.controls):
+    for benchmark, found, noise in traces(batches, machine.controls):
         if not any((trace.rounds > 0).any() for trace in found.values()):
             continue
         verdicts = {r: detect(trace.series, MATTERS, noise)
@@ -95,18 +85,17 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
         # most of its like did not slow down, so it is the machine that did
         alone = 2 * kinds[SLOWDOWN] <= len(verdicts)
         own = {
-            (seat, r): int(found[r].steps[verdict.start])
+            (benchmark, r): int(found[r].steps[verdict.start])
             for r, verdict in verdicts.items()
             if verdict.kind != NONE and not (alone and verdict.kind == SLOWDOWN)
         }
         starts |= own
-        rows = medians.get_group(tuple(seat))
+        rows = medians.get_group(tuple(benchmark))
         middle = rows.groupby(steady.loc[rows.index, "replicate"]).median()
         places = list(own.values())
         lines.append(
             SteadyLine(
-                machine=machine.name,
-                **seat._asdict(),
+                benchmark,
                 processes=len(verdicts),
                 flat=kinds["flat"],
                 warmup=kinds["warm-up"],
@@ -119,10 +108,9 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
                 fastest_ms=float(middle.min()),
                 slowest_ms=float(middle.max()),
                 steady=2 * kinds[NONE] <= len(verdicts),
-                dataset=machine.dataset(seat.workload),
             )
         )
-    return SteadyState(sorted(lines, key=lambda line: machine.order(seat_of(line))), starts)
+    return SteadyState(sorted(lines, key=lambda line: machine.order(line.id)), starts)
 
 
 COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
@@ -133,7 +121,7 @@ def marked(batches: pd.DataFrame, starts: dict[tuple[BenchmarkId, int], int]) ->
     one in `starts`, before the middle of where the contender's others found theirs."""
     if batches.empty or not starts:
         return batches
-    table = pd.Series({(*seat, replicate): step for (seat, replicate), step in starts.items()})
+    table = pd.Series({(*one, replicate): step for (one, replicate), step in starts.items()})
     keys = pd.MultiIndex.from_frame(batches[[*COLUMNS, "replicate"]])
     usual = table.groupby(level=list(range(len(COLUMNS)))).median()
     others = usual.reindex(keys.droplevel(-1)).fillna(0).to_numpy()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.loading import load
-from analysis.findings.controls import ControlLine
+from analysis.findings.controls import ControlLine, judged
 from analysis.findings.findings import Findings
 from analysis.report.caveats.controls import wrong
 from analysis.report.caveats.registry import caveats
@@ -17,6 +17,7 @@ from analysis.report.figures.style import Theme
 from analysis.report.layout import Caveat, Severity
 from analysis.report.page import write as write_report
 from analysis.report.sections.controls import control_method, control_summary, control_table
+from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe, write
 
 RIGHT = [(0.0, 1.0), (0.05, 1.05), (0.1, 1.1), (0.25, 1.25)]
@@ -31,7 +32,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def outcomes(findings: Findings, workload: str = "mlp") -> dict[str, str]:
-    return {row.variant: row.outcome for row in findings.controls if row.workload == workload}
+    return {row.id.variant: row.outcome for row in findings.controls if row.id.workload == workload}
 
 
 def warnings(findings: Findings) -> list[Caveat]:
@@ -45,11 +46,13 @@ def text(findings: Findings) -> str:
 def test_right_ones_come_out_right(right: Findings) -> None:
     assert len(right.controls) == 8
     for row in right.controls:
-        assert (row.of, row.device, row.threads, row.replicates) == ("tuned", "cpu", 1, 7)
-        assert row.ratio == pytest.approx(row.truth, rel=0.02) and row.truth == 1 + row.spin
-        assert row.ratio_low and row.ratio_high and row.ratio_low < row.ratio < row.ratio_high
+        ratio, low, high = row.estimate.ends
+        assert (row.of, row.id.on, row.estimate.replicates) == ("tuned", "CPU, 1 thread", 7)
+        assert ratio == pytest.approx(row.truth, rel=0.02) and row.truth == 1 + row.spin
+        assert low and high and ratio and low < ratio < high
+        expected = ("slower",) if row.spin else ("equivalent", "cannot tell")
+        assert row.estimate.verdict in expected
         assert row.outcome == "right"
-        assert row.verdict == "slower" if row.spin else row.verdict in ("equivalent", "cannot tell")
     assert text(right) == "" and warnings(right) == []
     summary = control_summary(right)
     assert summary.startswith(
@@ -107,11 +110,12 @@ def test_what_pauses_cost_is_taken_out_of_the_slowed_ones(found: Make) -> None:
         "tuned+twin": "right", "tuned+paused": "measured",
         "tuned+5%": "right", "tuned+10%": "right", "tuned+25%": "right",
     }  # fmt: skip
-    against = {row.variant: row.against for row in findings.controls}
+    against = {row.id.variant: row.against for row in findings.controls}
     assert against["tuned+twin"] == against["tuned+paused"] == "tuned"
     assert {against[f"tuned+{spin}%"] for spin in (5, 10, 25)} == {"tuned+paused"}
     paused = next(row for row in findings.controls if row.outcome == "measured")
-    assert paused.truth is None and paused.p is None and paused.ratio == pytest.approx(1.08, 0.02)
+    assert paused.truth is None and paused.estimate.p is None
+    assert paused.estimate.ratio == pytest.approx(1.08, 0.02)
     summary = control_summary(findings)
     assert "all 4 came out right" in summary
     assert "Pauses between steps alone made them " in summary and text(findings) == ""
@@ -121,18 +125,15 @@ def test_what_is_too_small_for_the_study_is_not_wrong_but_said(found: Make) -> N
     findings = found(Recipe(threads=(1,), controls=RIGHT, process_sd=0.05))
     assert outcomes(findings)["tuned+5%"] == "not resolved" and text(findings) == ""
     row = next(row for row in findings.controls if row.spin == 0.05)
-    assert row.workload == "mlp" and row.verdict == "cannot tell" and (row.detectable or 0) > 0.05
+    assert row.id.workload == "mlp" and row.estimate.verdict == "cannot tell"
+    assert (row.estimate.detectable or 0) > 0.05
     summary = control_summary(findings)
     assert "slowed by less than this study sees" in summary
     assert "could not be told from nothing in mlp (PyTorch tuned, CPU, 1 thread): " in summary
 
 
 def test_a_handicap_that_is_faster_is_wrong_whatever_the_margin(right: Findings) -> None:
-    from analysis.findings.comparisons import blank
-    from analysis.findings.controls import judged
-
-    seat = next(iter(right.roster))
-    row = replace(blank(right.machine, seat, seat), p=0.1, verdict="equivalent")
+    row = Estimate(p=0.1, verdict="equivalent")
     assert judged(row, replace(row, verdict="faster"), spin=0.05) == "wrong"
     assert judged(row, replace(row, verdict="slower"), spin=0.05) == "right"
     assert judged(replace(row, p=None), row, spin=0.05) == "not judged"
@@ -153,10 +154,12 @@ def test_controls_change_nothing_for_others(right: Findings, found: Make) -> Non
     for name in ("comparisons", "devices", "certificate", "settings", "traps"):
         mine, theirs = getattr(right, name), getattr(plain, name)
         assert len(mine) == len(theirs)
-        assert not [row for row in mine if "+" in row.variant]
-    assert [r.p is None for r in right.comparisons] == [r.p is None for r in plain.comparisons]
+        assert not [row for row in mine if "+" in row.id.variant]
+    assert [r.estimate.p is None for r in right.comparisons] == [
+        r.estimate.p is None for r in plain.comparisons
+    ]
     assert set(Theme.of(right.matched).variants) == {"default", "tuned"}
-    assert [row.variant for row in right.contenders if row.workload == "mlp"][:8] == [
+    assert [row.id.variant for row in right.contenders if row.id.workload == "mlp"][:8] == [
         "default", "default", "tuned", "tuned+twin", "tuned+5%", "tuned+10%", "tuned+25%", "tuned",
     ]  # fmt: skip
 
@@ -169,7 +172,7 @@ def test_a_control_that_trains_something_else_is_wrong(right: Findings) -> None:
     assert outcomes(findings)["tuned+twin"] == "wrong"
     assert "first float32 loss" in text(findings)
     assert "do not believe any difference in mlp," in text(findings)
-    assert {row.verdict for row in findings.comparisons} & {"refused"} == set()
+    assert {row.estimate.verdict for row in findings.comparisons} & {"refused"} == set()
 
 
 def test_one_replicate_judges_nothing(found: Make) -> None:
@@ -205,7 +208,7 @@ def test_pages_and_table(right: Findings, tmp_path: Path) -> None:
         assert page.index("all 8 came out right") < page.index("times as long as PyTorch")
         assert "Controls: time over that of the same contender" in page
     table = pd.read_csv(tmp_path / "tables/controls.csv")
-    assert list(table.columns) == list(ControlLine.__dataclass_fields__)
+    assert list(table.columns) == ControlLine.COLUMNS.split()
     assert set(table.outcome) == {"right"}
 
 

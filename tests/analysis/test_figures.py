@@ -10,13 +10,13 @@ from analysis.report.figures.style import Theme, bare, canvas
 
 
 def test_words_stay_off_the_data(findings: Findings) -> None:
-    rows = [row for row in findings.comparisons if row.ratio is not None]
+    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
     rows[0] = replace(rows[0], ratio_low=1e-6, ratio_high=1e6)  # an arrowhead on both sides
     with canvas(4) as drawn:
         renderer = FigureCanvasAgg(drawn).get_renderer()
         axes = drawn.add_subplot()
         limits(axes, rows, 0.03)
-        draw_rows(axes, rows, Theme.of(findings.roster))
+        draw_rows(axes, rows, Theme.of(findings.availability))
         bare(axes, "x")
         drawn.canvas.draw()
         box = axes.get_window_extent(renderer)

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.fairness.audit import entries, mismatches
-from analysis.findings.fairness.checklist import TRAPS
+from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
@@ -39,8 +39,8 @@ def lines(findings: Findings, where: tuple[str, str, str, int] = MLP) -> dict[st
     return {
         line.setting: line
         for line in findings.settings
-        if line.framework == "tensorflow"
-        and (line.workload, line.variant, line.device, line.threads) == where
+        if line.id.framework == "tensorflow"
+        and (line.id.workload, line.id.variant, line.id.device, line.id.threads) == where
     }
 
 
@@ -108,9 +108,9 @@ def test_one_declared_deviation_does_not_cover_two_others(tmp_path: Path) -> Non
             if contender.framework == "jax" and contender.settings:
                 contender.settings["effective_epsilon"] = 1e-5
     status = {
-        line.framework: line.status
+        line.id.framework: line.status
         for line in Findings(machine).settings
-        if line.setting == "effective_epsilon" and line.variant == "default"
+        if line.setting == "effective_epsilon" and line.id.variant == "default"
     }
     assert status == {"pytorch": "mismatched", "tensorflow": "declared", "jax": "mismatched"}
 
@@ -129,7 +129,7 @@ def test_what_could_not_be_probed_is_held_against_nobody(
 
 def test_the_ledger_has_every_trap(findings: Findings) -> None:
     found = {one.title: one for one in entries(findings.settings)}
-    assert set(found) == {trap.title for trap in TRAPS}
+    assert set(found) == {item.title for item in CHECKLIST}
     assert all(one.status != "not recorded" for one in found.values())
     assert found["optimiser's epsilon"].values["tensorflow"] == (
         "effective epsilon: 3.162e-7 (default), 1e-8 (tuned); epsilon place: outside the root, "

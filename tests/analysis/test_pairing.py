@@ -42,9 +42,9 @@ def findings(folder: Path, recipe: Recipe) -> Findings:
 
 def sides(found: Findings) -> set[tuple[str, str]]:
     return {
-        (f"{row.framework}/{row.variant}", f"{row.reference}/{row.reference_variant}")
+        (f"{row.id.framework}/{row.id.variant}", f"{row.reference}/{row.reference_variant}")
         for row in found.comparisons
-        if row.device == "cpu"
+        if row.id.device == "cpu"
     }
 
 
@@ -55,9 +55,9 @@ def test_each_variant_has_its_other_side(opted: Findings) -> None:
         ("tensorflow/xla", "pytorch/default"),
         ("keras/fit", "pytorch/default"),
     }
-    found = {row.variant: row for row in opted.comparisons if row.framework != "keras"}
-    assert found["compile"].ratio == pytest.approx(0.5, rel=0.06)
-    assert found["xla"].ratio == pytest.approx(2, rel=0.06)
+    found = {row.id.variant: row for row in opted.comparisons if row.id.framework != "keras"}
+    assert found["compile"].estimate.ratio == pytest.approx(0.5, rel=0.06)
+    assert found["xla"].estimate.ratio == pytest.approx(2, rel=0.06)
 
 
 def test_what_two_frameworks_have_is_paired_by_name(tmp_path: Path) -> None:
@@ -92,7 +92,9 @@ def test_the_other_variant_is_named(opted: Findings) -> None:
 
 
 def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
-    (fit,) = (row for row in opted.comparisons if (row.framework, row.device) == ("keras", "cpu"))
+    (fit,) = (
+        row for row in opted.comparisons if (row.id.framework, row.id.device) == ("keras", "cpu")
+    )
     assert "declared: timed region (from hand-over to callback)" in fit.certificate
     assert any("Not timed as all others" in one.text for one in caveats(opted, machines=1))
     assert any("timed region" in cell for line in comparison_table(opted).rows for cell in line)
@@ -100,9 +102,9 @@ def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
 
 def test_settings_are_held_against_the_same_side(opted: Findings) -> None:
     by_variant = {
-        (line.framework, line.variant): line
+        (line.id.framework, line.id.variant): line
         for line in opted.settings
-        if line.setting == "mode" and line.device == "cpu"
+        if line.setting == "mode" and line.id.device == "cpu"
     }
     assert by_variant["pytorch", "compile"].status == "equal"
     (machine,) = [opted.machine]
@@ -121,5 +123,5 @@ def test_repeats_find_the_other_side(tmp_path: Path) -> None:
     ]
     found = runs(folders)
     rows = repeats(found)
-    assert all(row.p is not None for row in rows)
+    assert all(row.estimate.p is not None for row in rows)
     assert "PyTorch to PyTorch default" in markdown(rows, found, "")

@@ -94,13 +94,14 @@ def test_following_the_advice_to_the_end_costs_little_coverage(sd: float, n: int
 
 
 def test_rows_are_the_intervals_of_the_comparisons(findings: Findings) -> None:
-    ratios = [row for row in findings.comparisons if row.ratio is not None]
-    lines = [line for line in findings.precision if line.ratio is not None]
+    ratios = [row for row in findings.comparisons if row.estimate.ratio is not None]
+    lines = [line for line in findings.precision if line.half_width is not None]
     assert len(lines) == len(ratios) == 8 < len(findings.precision)
     for line, row in zip(lines, ratios, strict=True):
-        assert line.half_width is not None and row.ratio_high and row.ratio and row.ratio_low
-        assert row.ratio * (1 + line.half_width) == pytest.approx(row.ratio_high)
-        assert row.ratio / (1 + line.half_width) == pytest.approx(row.ratio_low)
+        ratio, low, high = row.estimate.ends
+        assert line.half_width is not None and ratio and low and high
+        assert ratio * (1 + line.half_width) == pytest.approx(high)
+        assert ratio / (1 + line.half_width) == pytest.approx(low)
         assert line.reached == (line.half_width <= 0.03) == (line.replicates_assured == 7)
         # contests take 32.5 to 38.5 seconds in each of two workloads
         assert line.minutes == pytest.approx((line.more or 0) * 2 * 35.5 / 60)
@@ -137,7 +138,7 @@ def test_the_budget_is_for_all_contests_those_held_included(found: Found) -> Non
     enough = asked(findings, 0.03, (held + more * 35.5 + 1) / 60)
     assert "is enough." in said(enough)
     allows = asked(findings, 0.03, (held + 4.5 * 35.5) / 60)
-    widest = max(line.foreseen(4, 0.95) for line in allows.precision if line.ratio)
+    widest = max(line.foreseen(4, 0.95) for line in allows.precision if line.half_width)
     assert f"allows 4 more: all ratios would then be known to within {100 * widest:.3g} %" in said(
         allows
     )
@@ -173,8 +174,10 @@ def test_one_replicate_says_nothing_of_precision(found: Found) -> None:
 def test_lost_replicates_are_made_up_for(found: Found) -> None:
     lost = {("mnist-cnn", n, "tensorflow/default/cpu/1"): "out of memory" for n in (1, 2, 3)}
     findings = found(replace(NOISY, variants=("default",), absent=lost))
-    (line,) = [line for line in findings.precision if line.ratio]
-    assert line.replicates == 4 and line.replicates_assured == 4 + (line.more or 0)
+    (line,) = [line for line in findings.precision if line.comparison.estimate.ratio]
+    assert line.comparison.estimate.replicates == 4 and line.replicates_assured == 4 + (
+        line.more or 0
+    )
     assert f": {7 + (line.more or 0)} replicates would do it" in said(findings)
 
 
@@ -205,5 +208,5 @@ def test_both_pages_and_the_table_tell_it(tmp_path_factory: pytest.TempPathFacto
         assert " ".join(shown.sentences) in text
         assert shown.command in text
     header, *rows = (folder / "out" / "tables" / "precision.csv").read_text().splitlines()
-    assert header.split(",") == list(PrecisionLine.__dataclass_fields__)
+    assert header.split(",") == PrecisionLine.COLUMNS.split()
     assert len(rows) == 4 and sum(row.endswith("nvidia-smi is not installed") for row in rows) == 2

@@ -52,7 +52,7 @@ def test_studies_of_one_truth_agree(
     (row,) = held(*folders)
     assert row.verdicts == "agree" and row.apart == [] and row.sound
     assert row.p is not None and row.p == row.p_adjusted and row.p > 0.05
-    ratios = [found.ratio for found in row.found if found and found.ratio]
+    ratios = [found.estimate.ratio for found in row.found if found and found.estimate.ratio]
     assert len(ratios) == 3 and row.spread == pytest.approx(max(ratios) / min(ratios) - 1)
     out = tmp_path / "docs" / "repeats.md"
     assert main([*map(str, folders), "--out", str(out)]) == 0
@@ -60,7 +60,7 @@ def test_studies_of_one_truth_agree(
     said = "All 3 pairs of 95 % intervals overlap; of so many, 0.02 would not by chance alone."
     assert said in printed and said in out.read_text()
     for found in row.found:
-        assert found and f"| {found.ratio:.3f} (" in out.read_text()
+        assert found and f"| {found.estimate.ratio:.3f} (" in out.read_text()
     before = out.read_bytes()
     assert main([*map(str, reversed(folders)), "--out", str(out)]) == 0
     assert out.read_bytes().splitlines()[:20] == before.splitlines()[:20]  # sorted by time
@@ -82,7 +82,7 @@ def test_faster_and_slower_contradict(run: Make, capsys: pytest.CaptureFixture[s
 def test_too_wide_to_tell_is_no_contradiction(run: Make) -> None:
     near = step(20.2)
     (row,) = held(run(1, ms=near, process_sd=0.005), run(2, ms=near, process_sd=0.1))
-    assert [found.verdict for found in row.found if found] == ["faster", "cannot tell"]
+    assert [found.estimate.verdict for found in row.found if found] == ["faster", "cannot tell"]
     assert row.verdicts == "differ in resolution" and row.sound
 
 
@@ -167,12 +167,14 @@ def test_one_run_is_too_few(run: Make) -> None:
 
 def test_rows_without_an_interval_overlap_with_nothing(findings: Findings) -> None:
     row: Comparison = findings.comparisons[0]
-    bare = replace(row, ratio_low=None, ratio_high=None)
-    far = replace(row, ratio_low=8.0, ratio_high=9.0)
+    bare = replace(row, estimate=replace(row.estimate, ratio_low=None, ratio_high=None))
+    far = replace(row, estimate=replace(row.estimate, ratio_low=8.0, ratio_high=9.0))
+    same = replace(row, estimate=replace(row.estimate, verdict="equivalent"))
     assert gap(row, far) and gap(far, row)
     assert not gap(row, row) and not gap(row, bare) and not gap(bare, row) and not gap(None, row)
-    assert concord([row, replace(row, reference="jax")]) == "not in all runs"
-    assert concord([row, replace(row, verdict="equivalent")]) == "differ in resolution"
+    other = replace(row, base=row.base._replace(framework="jax"))
+    assert concord([row, other]) == "not in all runs"
+    assert concord([row, same]) == "differ in resolution"
 
 
 def test_variance_between_runs_with_two_runs_is_welchs_t() -> None:

@@ -276,6 +276,6 @@ def test_times_without_any_spread_can_be_drawn(tmp_path: Path) -> None:
     for column in ("ms", "data_ms", "transfer_ms", "step_ms"):
         machine.batches[column] = 1.0
     (row, *_) = Findings(machine).comparisons
-    assert (row.ratio, row.ratio_low, row.ratio_high, row.verdict) == (1, 1, 1, "equivalent")
+    assert (*row.estimate.ends, row.estimate.verdict) == (1, 1, 1, "equivalent")
     write_report([machine], tmp_path / "out")
     assert (tmp_path / "out" / "report.html").exists()

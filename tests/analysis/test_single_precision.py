@@ -47,5 +47,7 @@ def test_the_method_counts_it_apart(findings: Findings) -> None:
 
 
 def test_its_ratio_stands_with_the_weaker_claim(findings: Findings) -> None:
-    rows = [r for r in with_single(findings).comparisons if r.variant == "tuned" and r.ratio]
+    rows = [
+        r for r in with_single(findings).comparisons if r.id.variant == "tuned" and r.estimate.ratio
+    ]
     assert len(rows) == 4 and all("in float32 only" in r.certificate for r in rows)

@@ -55,7 +55,7 @@ def test_fiellers_interval_covers(sd: float) -> None:
 
 def test_every_part_of_a_start(findings: Findings) -> None:
     for line in findings.start:
-        assert line.import_s == pytest.approx(2.16 if line.framework == "pytorch" else 4.32)
+        assert line.import_s == pytest.approx(2.16 if line.id.framework == "pytorch" else 4.32)
         parts = (line.import_s, line.build_s, line.compile_s, line.excess_s)
         assert line.total_s == pytest.approx(sum(part or 0 for part in parts))
         assert line.first_s and line.compile_s and line.first_s > line.compile_s > 0
@@ -64,7 +64,7 @@ def test_every_part_of_a_start(findings: Findings) -> None:
     (row,) = (
         line
         for line in findings.start
-        if (line.workload, line.framework, line.variant, line.threads)
+        if (line.id.workload, line.id.framework, line.id.variant, line.id.threads)
         == ("mlp", "tensorflow", "default", 1)
     )
     assert row.ahead == "from" and row.steps_low and row.steps and row.steps_high

@@ -12,6 +12,7 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.sections.answer import summary
 from analysis.report.tables import contender_table, steady_table
+from analysis.stats.inference import Estimate
 from analysis.steady_state.series import shared_by_others
 from tests.analysis.synthetic import Recipe
 
@@ -36,7 +37,9 @@ def quiet(found: Callable[[Recipe], Findings]) -> Findings:
 def line_of(findings: Findings, who: str = WHO):  # type: ignore[no-untyped-def]
     framework, variant, _, _ = who.split("/")
     return next(
-        line for line in findings.steady if (line.framework, line.variant) == (framework, variant)
+        line
+        for line in findings.steady
+        if (line.id.framework, line.id.variant) == (framework, variant)
     )
 
 
@@ -53,19 +56,23 @@ def test_a_late_start_takes_its_mini_batches_out(quiet: Findings) -> None:
     marked = late.batches[(late.batches["contender"] == WHO) & (late.batches["round"] <= 3)]
     assert marked["warmup"].mean() > 0.98
     before, after = (
-        next(row.ratio for row in found.comparisons if row.variant == "tuned" and row.ratio)
+        next(
+            row.estimate.ratio
+            for row in found.comparisons
+            if row.id.variant == "tuned" and row.estimate.ratio
+        )
         for found in (quiet, late)
     )
     assert after == pytest.approx(before, rel=0.01)
-    assert len(late.found.later(late.dealt)) >= 7
+    assert len(late.steady_state.later(late.dealt)) >= 7
 
 
 def test_a_contender_without_a_steady_state_has_no_ratio(quiet: Findings) -> None:
     restless = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] >= 8))
     line = line_of(restless)
     assert not line.steady and line.none == 7 and line.kind == "no steady state"
-    row = next(row for row in restless.comparisons if row.variant == "tuned")
-    assert (row.verdict, row.ratio, row.p_adjusted) == ("no steady state", None, None)
+    row = next(row for row in restless.comparisons if row.id.variant == "tuned")
+    assert row.estimate == Estimate(verdict="no steady state")
     assert row.reason.startswith(f"7 of 7 processes of {WHO} reached no steady state")
     (own,) = (c for c in restless.contenders if c.status == "no steady state")
     assert own.median_ms is None and "their medians are" in own.reason
@@ -78,7 +85,7 @@ def test_a_contender_without_a_steady_state_has_no_ratio(quiet: Findings) -> Non
     assert caveat.text.startswith("1 contender whose times went on changing in most processes")
     assert "no steady state" in [line.status for line in restless.missing]
     # the others are compared as before
-    assert next(r for r in restless.comparisons if r.variant == "default").ratio
+    assert next(r for r in restless.comparisons if r.id.variant == "default").estimate.ratio
 
 
 def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
@@ -87,7 +94,7 @@ def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
     )
     line = line_of(some)
     assert line.steady and line.kind == "inconsistent" and line.none >= 3
-    assert next(r for r in some.comparisons if r.variant == "tuned").replicates == 7
+    assert next(r for r in some.comparisons if r.id.variant == "tuned").estimate.replicates == 7
     assert any("count all the same" in caveat.text for caveat in caveats(some, 1))
 
 
@@ -135,21 +142,27 @@ def test_a_smoke_run_and_turns_of_one(found: Callable[[Recipe], Findings]) -> No
     assert [line.processes for line in tiny.steady] == [3] * 4
     shortest = found(replace(SMALL, machine="other", rounds=2, turn=3, warmup=1, replicates=1))
     assert {line.kind for line in shortest.steady} == {"too short"}
-    assert all(row.ratio for row in shortest.comparisons if row.device == "cpu")
+    assert all(row.estimate.ratio for row in shortest.comparisons if row.id.device == "cpu")
 
 
 def test_weather_cancels_where_one_side_starts_late(quiet: Findings) -> None:
     """The machine slows down for everybody when the slow start of one contender ends: over rounds
     of its own, each side would be held against other weather."""
-    before = next(row for row in quiet.comparisons if row.variant == "tuned" and row.ratio)
+    before = next(
+        row for row in quiet.comparisons if row.id.variant == "tuned" and row.estimate.ratio
+    )
     names = set(quiet.machine.batches["contender"])
     throttled = quiet
     for who in names:
         throttled = changed(throttled, who, lambda rows: 1 + 0.2 * (rows["round"] >= 5))
     late = changed(throttled, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 4))
     assert line_of(late).start_median == pytest.approx(5 + 4 * 6 + 2, abs=1)
-    after = next(row for row in late.comparisons if row.variant == "tuned" and row.ratio)
-    assert before.ratio and after.ratio == pytest.approx(before.ratio, rel=0.02)
+    after = next(
+        row for row in late.comparisons if row.id.variant == "tuned" and row.estimate.ratio
+    )
+    assert before.estimate.ratio and after.estimate.ratio == pytest.approx(
+        before.estimate.ratio, rel=0.02
+    )
 
 
 def test_an_unsteady_process_counts_from_where_its_like_are_steady(quiet: Findings) -> None:
@@ -167,8 +180,10 @@ def test_only_those_with_a_ratio_are_held_against_each_other_at_the_start(
     found: Callable[[Recipe], Findings],
 ) -> None:
     findings = found(replace(SMALL, refused=(WHO,)))
-    refused = next(row for row in findings.comparisons if row.variant == "tuned" and not row.ratio)
-    assert refused.verdict == "refused"
-    lines = {(line.framework, line.variant): line for line in findings.start}
+    refused = next(
+        row for row in findings.comparisons if row.id.variant == "tuned" and not row.estimate.ratio
+    )
+    assert refused.estimate.verdict == "refused"
+    lines = {(line.id.framework, line.id.variant): line for line in findings.start}
     assert lines["tensorflow", "tuned"].ahead == lines["tensorflow", "tuned"].reference == ""
     assert lines["tensorflow", "default"].reference == "pytorch"

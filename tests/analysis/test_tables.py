@@ -16,7 +16,7 @@ from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
-from analysis.findings.findings import KINDS, OPTIONAL, Findings, tables
+from analysis.findings.findings import TABLES, Findings, tables
 from analysis.findings.missing import grouped
 from analysis.report.sections.answer import note
 from analysis.report.sections.certificates import (
@@ -36,7 +36,8 @@ def row(findings: Findings, workload: str, variant: str, threads: int) -> Compar
     (found,) = [
         r
         for r in findings.comparisons
-        if (r.workload, r.variant, r.threads, r.device) == (workload, variant, threads, "cpu")
+        if (r.id.workload, r.id.variant, r.id.threads, r.id.device)
+        == (workload, variant, threads, "cpu")
     ]
     return found
 
@@ -47,12 +48,12 @@ def test_planted_ratios_are_recovered(findings: Findings) -> None:
             for threads in (1, 2):
                 found = row(findings, workload, variant, threads)
                 truth = ms / MS[workload, "pytorch", variant]
-                assert found.ratio == pytest.approx(truth, rel=0.06)
-                assert found.ratio_low and found.ratio_high and found.ratio
-                assert found.ratio_low < found.ratio < found.ratio_high
-                assert found.replicates == 7
-    assert row(findings, "mnist-cnn", "default", 1).verdict == "faster"
-    assert row(findings, "mnist-cnn", "tuned", 1).verdict == "cannot tell"
+                ratio, low, high = found.estimate.ends
+                assert ratio == pytest.approx(truth, rel=0.06)
+                assert ratio and low and high and low < ratio < high
+                assert found.estimate.replicates == 7
+    assert row(findings, "mnist-cnn", "default", 1).estimate.verdict == "faster"
+    assert row(findings, "mnist-cnn", "tuned", 1).estimate.verdict == "cannot tell"
 
 
 def test_ratio_is_the_geometric_mean_of_the_contests_ratios(findings: Findings) -> None:
@@ -69,18 +70,20 @@ def test_ratio_is_the_geometric_mean_of_the_contests_ratios(findings: Findings) 
         )
         pairs = one.merge(other, on="round")
         logs.append(np.median(np.log(pairs["ns_x"] / pairs["ns_y"])))
-    assert row(findings, "mlp", "tuned", 2).ratio == pytest.approx(math.exp(np.mean(logs)))
+    assert row(findings, "mlp", "tuned", 2).estimate.ratio == pytest.approx(math.exp(np.mean(logs)))
 
 
 def test_a_quiet_even_pair_is_equivalent(found: Found) -> None:
     even = {("mnist-cnn", f, "default"): 20.0 for f in ("pytorch", "tensorflow")}
     quiet = replace(SMALL, ms=even, process_sd=0.002, batch_sd=0.005, variants=("default",))
-    assert row(found(quiet), "mnist-cnn", "default", 1).verdict == "equivalent"
+    assert row(found(quiet), "mnist-cnn", "default", 1).estimate.verdict == "equivalent"
 
 
 def test_slower_is_slower(found: Found) -> None:
     slow = {("mnist-cnn", "tensorflow", "default"): 42.0}
-    assert row(found(replace(SMALL, ms=slow)), "mnist-cnn", "default", 1).verdict == "slower"
+    assert (
+        row(found(replace(SMALL, ms=slow)), "mnist-cnn", "default", 1).estimate.verdict == "slower"
+    )
 
 
 def test_false_alarms_of_even_pairs_are_rare(tmp_path: Path) -> None:
@@ -89,39 +92,39 @@ def test_false_alarms_of_even_pairs_are_rare(tmp_path: Path) -> None:
     for seed in range(40):
         recipe = replace(SMALL, ms=even, variants=("default",), seed=seed, replicates=5)
         pair = Findings(load([write(tmp_path / str(seed), recipe)])[0]).comparisons[0]
-        assert pair.p is not None
-        p.append(pair.p)
+        assert pair.estimate.p is not None
+        p.append(pair.estimate.p)
     assert sum(value < 0.05 for value in p) <= 6  # 5 % of 40 are 2; 7 or more: one in 300
 
 
 def test_one_replicate_cannot_tell(found: Found) -> None:
     only = row(found(replace(SMALL, replicates=1)), "mnist-cnn", "default", 1)
-    assert only.verdict == "cannot tell"
-    assert only.ratio is not None and only.ratio_low is None and only.p_adjusted is None
+    assert only.estimate.verdict == "cannot tell" and only.estimate.p_adjusted is None
+    assert only.estimate.ratio is not None and only.estimate.ratio_low is None
     assert "two at least" in only.reason
 
 
 def test_what_could_have_been_seen_is_corrected_as_the_verdicts_are(findings: Findings) -> None:
-    family = [pair for pair in findings.comparisons if pair.p is not None]
+    family = [pair for pair in findings.comparisons if pair.estimate.p is not None]
     assert len(family) == 8
     for pair in family:
-        key = (pair.workload, "cpu", pair.threads, pair.variant)
+        key = (pair.id.workload, "cpu", pair.id.threads, pair.id.variant)
         sides = [
             rows
-            for seat, rows in findings.measured.items()
-            if (seat.workload, seat.device, seat.threads, seat.variant) == key
+            for one, rows in findings.measured.items()
+            if (one.workload, one.device, one.threads, one.variant) == key
         ]
         sd = float(paired(*sides).std())
-        assert pair.detectable == pytest.approx(detectable(sd, 7, 0.05 / 8))
-        assert pair.replicates_needed == replicates_needed(sd, 0.03, 0.05 / 8)
+        assert pair.estimate.detectable == pytest.approx(detectable(sd, 7, 0.05 / 8))
+        assert pair.estimate.replicates_needed == replicates_needed(sd, 0.03, 0.05 / 8)
         # no difference as large as could have been seen is left undecided
-        assert pair.ratio and pair.detectable
-        if abs(math.log(pair.ratio)) > math.log1p(pair.detectable):
-            assert pair.verdict != "cannot tell"
+        assert pair.estimate.ratio and pair.estimate.detectable
+        if abs(math.log(pair.estimate.ratio)) > math.log1p(pair.estimate.detectable):
+            assert pair.estimate.verdict != "cannot tell"
 
 
 def test_claims_tell_what_could_have_been_seen_after_correction(findings: Findings) -> None:
-    (pair, *_) = [pair for pair in findings.comparisons if pair.ratio is not None]
+    (pair, *_) = [pair for pair in findings.comparisons if pair.estimate.ratio is not None]
     shaky = replace(pair, verdict="cannot tell", ratio_low=1.01, ratio_high=1.07)
     shaky = replace(shaky, detectable=0.0662, replicates_needed=20)
     seen = "The smallest difference this study could have seen"
@@ -137,29 +140,31 @@ def test_claims_tell_what_could_have_been_seen_after_correction(findings: Findin
 def test_without_certificate_no_ratio(found: Found) -> None:
     findings = found(replace(SMALL, refused=("tensorflow/tuned/cpu/1",)))
     refused = row(findings, "mnist-cnn", "tuned", 1)
-    assert refused.verdict == "refused"
-    assert (refused.ratio, refused.p, refused.certificate) == (None, None, "")
+    assert refused.estimate.verdict == "refused"
+    assert (refused.estimate.ratio, refused.estimate.p, refused.certificate) == (None, None, "")
     assert "loss differs by 2.0e-3 at step 3" in refused.reason
-    times = [c for c in findings.contenders if c.framework == "tensorflow" and c.variant == "tuned"]
+    times = [
+        c for c in findings.contenders if c.id.framework == "tensorflow" and c.id.variant == "tuned"
+    ]
     assert times[0].median_ms and times[0].median_ms > 0
     assert any(line.status == "refused" for line in findings.missing)
     # the others are corrected for one row, not for two
     other = row(findings, "mnist-cnn", "default", 1)
-    assert other.p_adjusted == other.p
+    assert other.estimate.p_adjusted == other.estimate.p
 
 
 def test_a_refused_reference_takes_its_pairs_with_it(found: Found) -> None:
     findings = found(replace(SMALL, refused=("pytorch/tuned/cpu/1",)))
-    assert row(findings, "mnist-cnn", "tuned", 1).verdict == "refused"
-    assert row(findings, "mnist-cnn", "default", 1).ratio is not None
+    assert row(findings, "mnist-cnn", "tuned", 1).estimate.verdict == "refused"
+    assert row(findings, "mnist-cnn", "default", 1).estimate.ratio is not None
 
 
 def test_no_certificate_at_all_is_a_refusal(folder: Path) -> None:
     machine = load([folder])[0]
     records = machine.records.model_copy(update={"certificates": []})
     findings = Findings(replace(machine, records=records))
-    held = [pair for pair in findings.comparisons if pair.device == "cpu"]
-    assert {pair.verdict for pair in held} == {"refused"}
+    held = [pair for pair in findings.comparisons if pair.id.device == "cpu"]
+    assert {pair.estimate.verdict for pair in held} == {"refused"}
     assert "has no certificate" in held[0].reason
 
 
@@ -175,9 +180,12 @@ def test_a_certificate_of_other_versions_does_not_count(folder: Path, framework:
     old = {"pytorch": "torch 2.12.0, measured with 2.13.0"}
     old["tensorflow"] = "keras 3.14.0, measured with 3.15.1"
     pair = row(findings, "mlp", "tuned", 1)
-    assert (pair.verdict, pair.ratio) == ("refused", None)
+    assert (pair.estimate.verdict, pair.estimate.ratio) == ("refused", None)
     assert pair.reason == f"{framework}/tuned/cpu/1 was certified with {old[framework]}"
-    assert row(findings, "mlp", "tuned", 2).ratio and row(findings, "mnist-cnn", "tuned", 1).ratio
+    assert (
+        row(findings, "mlp", "tuned", 2).estimate.ratio
+        and row(findings, "mnist-cnn", "tuned", 1).estimate.ratio
+    )
 
 
 def test_another_numpy_is_no_other_framework(folder: Path) -> None:
@@ -186,12 +194,12 @@ def test_another_numpy_is_no_other_framework(folder: Path) -> None:
     for record in records.certificates:
         for certificate in record.rows:
             certificate.versions |= {"numpy": "1.26.4", "python": "3.12.0"}
-    assert row(Findings(replace(machine, records=records)), "mlp", "tuned", 1).ratio
+    assert row(Findings(replace(machine, records=records)), "mlp", "tuned", 1).estimate.ratio
 
 
 def test_plain_sgd_at_full_size_is_in_the_certificate_table(findings: Findings) -> None:
     declared = {
-        line.workload: (line.full_sgd_loss, line.full_sgd_weights)
+        line.id.workload: (line.full_sgd_loss, line.full_sgd_weights)
         for line in findings.certificate
         if line.status == "declared"
     }
@@ -244,8 +252,8 @@ def test_gpu_rows_are_in_every_table_with_their_reason(findings: Findings) -> No
         assert rows, name
         assert {r["reason"] for r in rows} == {NO_GPU}
         assert {r["dataset"] for r in rows} == {"normal", "mnist"}
-    gpu = [r for r in findings.comparisons if r.device == "gpu"]
-    assert {r.verdict for r in gpu} == {"missing"}
+    gpu = [r for r in findings.comparisons if r.id.device == "gpu"]
+    assert {r.estimate.verdict for r in gpu} == {"missing"}
     assert len(grouped(findings.missing)) == 1  # 16 rows, one reason, one line
 
 
@@ -254,7 +262,7 @@ def test_a_failed_replicate_leaves_the_others(found: Found) -> None:
     absent = {("mnist-cnn", r, "tensorflow/tuned/cpu/1"): reason for r in (2, 5)}
     findings = found(replace(SMALL, absent=absent))
     pair = row(findings, "mnist-cnn", "tuned", 1)
-    assert pair.replicates == 5 and pair.ratio is not None
+    assert pair.estimate.replicates == 5 and pair.estimate.ratio is not None
     (failed,) = [line for line in findings.missing if line.status == "failed"]
     assert failed.replicates == "2 5"
     assert failed.reason == "out of memory: ResourceExhaustedError"
@@ -270,8 +278,10 @@ def test_rows_of_a_failed_process_do_not_count(folder: Path) -> None:
             if contender.name == "pytorch/default/cpu/1":
                 contender.status, contender.reason = "failed", "died in round 7"
     findings = Findings(replace(machine, records=records))
-    dead = [c for c in findings.contenders if (c.framework, c.variant) == ("pytorch", "default")]
-    assert {c.median_ms for c in dead if c.threads == 1 and c.device == "cpu"} == {None}
+    dead = [
+        c for c in findings.contenders if (c.id.framework, c.id.variant) == ("pytorch", "default")
+    ]
+    assert {c.median_ms for c in dead if c.id.threads == 1 and c.id.device == "cpu"} == {None}
     assert row(findings, "mlp", "default", 1).reason == "died in round 7"
 
 
@@ -292,20 +302,15 @@ def test_another_reference_where_the_studys_was_not_measured(found: Found) -> No
 
 
 def test_speed_up_of_threads(findings: Findings) -> None:
-    rows = [r for r in findings.devices if r.device == "cpu"]
-    assert {(r.threads, r.baseline_threads) for r in rows} == {(2, 1)}
+    rows = [r for r in findings.devices if r.id.device == "cpu"]
+    assert {(r.id.threads, r.baseline_threads) for r in rows} == {(2, 1)}
     for r in rows:
-        assert r.speedup == pytest.approx({"mlp": 1.25, "mnist-cnn": 1.5}[r.workload], rel=0.06)
+        assert r.speedup == pytest.approx({"mlp": 1.25, "mnist-cnn": 1.5}[r.id.workload], rel=0.06)
         assert r.low and r.high and r.speedup and r.low < r.speedup < r.high
 
 
 def test_contenders(findings: Findings) -> None:
-    (line,) = [
-        c
-        for c in findings.contenders
-        if (c.workload, c.framework, c.variant, c.device, c.threads)
-        == ("mlp", "pytorch", "default", "cpu", 1)
-    ]
+    (line,) = [c for c in findings.contenders if c.id == ("mlp", "pytorch", "default", "cpu", 1)]
     assert line.median_ms == pytest.approx(110, rel=0.05)
     assert line.low_ms and line.high_ms and line.q25_ms and line.q75_ms and line.median_ms
     assert line.low_ms < line.median_ms < line.high_ms
@@ -363,7 +368,7 @@ def test_columns(findings: Findings) -> None:
         "ratio_high p p_adjusted verdict detectable replicates_needed certificate",
     }
     written = {name: pd.read_csv(io.StringIO(t)) for name, t in tables([findings]).items()}
-    assert set(written) == set(KINDS) - set(OPTIONAL)  # which this study has not
+    assert set(written) == {name for name, table in TABLES.items() if not table.optional}
     for name, columns in wanted.items():
         assert set(columns.split()) <= set(written[name].columns)
     assert all("machine" in table.columns for table in written.values())
@@ -371,8 +376,8 @@ def test_columns(findings: Findings) -> None:
 
 
 def test_order_is_that_of_the_study(findings: Findings) -> None:
-    seats = list(findings.roster)
-    assert seats[0] == BenchmarkId("mlp", "pytorch", "default", "cpu", 1)
-    assert seats[1] == BenchmarkId("mlp", "tensorflow", "default", "cpu", 1)
-    assert seats[2].variant == "tuned" and seats[4].threads == 2 and seats[8].device == "gpu"
-    assert seats[-1].workload == "mnist-cnn"
+    found = list(findings.availability)
+    assert found[0] == BenchmarkId("mlp", "pytorch", "default", "cpu", 1)
+    assert found[1] == BenchmarkId("mlp", "tensorflow", "default", "cpu", 1)
+    assert found[2].variant == "tuned" and found[4].threads == 2 and found[8].device == "gpu"
+    assert found[-1].workload == "mnist-cnn"

@@ -52,14 +52,14 @@ def other_batch(batches: pd.DataFrame, rows: "pd.Series[bool]") -> None:
 
 def verdicts(findings: Findings) -> dict[str, tuple[str, str]]:
     return {
-        row.variant: (row.verdict, row.reason)
+        row.id.variant: (row.estimate.verdict, row.reason)
         for row in findings.comparisons
-        if row.device == "cpu"
+        if row.id.device == "cpu"
     }
 
 
 def test_what_agrees_is_compared_and_said(findings: Findings) -> None:
-    found = findings.trajectories
+    found = findings.loss_check
     assert found.faults == {}
     assert found.compared == 3 * 3 * 9  # contenders but the reference, replicates, turns
     assert 0 < found.worst < 1e-6
@@ -88,7 +88,7 @@ def test_tf32_is_given_more_room(findings: Findings) -> None:
 
 
 def test_later_losses_of_a_turn_may_differ(findings: Findings) -> None:
-    assert changed(findings, off(0.02), within=1).trajectories.faults == {}
+    assert changed(findings, off(0.02), within=1).loss_check.faults == {}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -103,7 +103,7 @@ def test_a_loss_that_is_not_finite_is_refused(
 
 def test_a_reference_that_is_not_finite_takes_its_pairs_alone(findings: Findings) -> None:
     wrong = changed(findings, off(float("nan")), who=BASE)
-    assert [seat.contender for seat in wrong.trajectories.faults] == [BASE]
+    assert [seat.contender for seat in wrong.loss_check.faults] == [BASE]
     assert verdicts(wrong)["default"][0] == "refused"
     assert verdicts(wrong)["tuned"][0] != "refused"
 
@@ -117,4 +117,4 @@ def test_another_mini_batch_is_refused(findings: Findings) -> None:
 def test_one_contender_alone_is_held_against_nobody(tmp_path: Path) -> None:
     recipe = replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))
     found = Findings(load([write(tmp_path, recipe)])[0])
-    assert (found.trajectories.compared, str(found.trajectories)) == (0, "")
+    assert (found.loss_check.compared, str(found.loss_check)) == (0, "")

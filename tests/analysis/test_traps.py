@@ -50,22 +50,23 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 def line(findings: Findings, framework: str, variant: str, workload: str) -> PitfallLine:
     (row,) = [
-        row for row in findings.traps
-        if (row.framework, row.variant, row.workload) == (framework, variant, workload)
+        row for row in findings.pitfalls
+        if (row.id.framework, row.id.variant, row.id.workload) == (framework, variant, workload)
     ]  # fmt: skip
     return row
 
 
 def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -> None:
-    assert len(trapped.traps) == len(TRAPS) * 2
-    for row in trapped.traps:
-        label, times, off = TRAPS[row.framework, row.variant]
-        assert (row.trap, row.beside, row.device, row.threads) == (label, "default", "cpu", 1)
+    assert len(trapped.pitfalls) == len(TRAPS) * 2
+    for row in trapped.pitfalls:
+        label, times, off = TRAPS[row.id.framework, row.id.variant]
+        assert (row.trap, row.beside, row.id.device, row.id.threads) == (label, "default", "cpu", 1)
         if row.reason:
             continue
-        assert row.ratio == pytest.approx(times, rel=0.03) and row.replicates == 7
-        assert row.ratio_low and row.ratio_high and row.ratio_low < row.ratio < row.ratio_high
-        assert row.verdict == {4.0: "slower", 0.8: "faster"}.get(times, "equivalent")
+        assert row.estimate.ratio == pytest.approx(times, rel=0.03) and row.estimate.replicates == 7
+        ratio, low, high = row.estimate.ends
+        assert ratio and low and high and low < ratio < high
+        assert row.estimate.verdict == {4.0: "slower", 0.8: "faster"}.get(times, "equivalent")
         assert row.steps == 100
         for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last):
             assert loss == pytest.approx(off, rel=1e-9)
@@ -75,7 +76,7 @@ def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -
 
 def test_what_does_not_apply_is_a_row_with_its_reason(trapped: Findings) -> None:
     row = line(trapped, "pytorch", "trap-pooled-first", "mlp")
-    assert (row.verdict, row.ratio, row.reason) == ("missing", None, WHY)
+    assert (row.estimate.verdict, row.estimate.ratio, row.reason) == ("missing", None, WHY)
     assert not [one for one in trapped.missing if one.status == "failed"]
     assert trap_table(trapped).notes == [
         ("mlp, PyTorch, trap-pooled-first, CPU, 1 thread", f"missing. {WHY}.")
@@ -83,7 +84,9 @@ def test_what_does_not_apply_is_a_row_with_its_reason(trapped: Findings) -> None
 
 
 def test_the_costliest_of_a_framework_comes_first(trapped: Findings) -> None:
-    order = [(row.framework, row.workload, row.ratio or 0) for row in trapped.traps]
+    order = [
+        (row.id.framework, row.id.workload, row.estimate.ratio or 0) for row in trapped.pitfalls
+    ]
     places = [("pytorch", "mlp"), ("pytorch", "mnist-cnn"), ("tensorflow", "mlp")]
     assert list(dict.fromkeys(one[:2] for one in order)) == [*places, ("tensorflow", "mnist-cnn")]
     for place in places:
@@ -94,22 +97,23 @@ def test_the_costliest_of_a_framework_comes_first(trapped: Findings) -> None:
 def test_traps_are_compared_with_no_other_framework(trapped: Findings, found: Make) -> None:
     without = found(Recipe(rounds=2, variants=("default",), threads=(1,)))
     rows = trapped.comparisons
-    assert [(r.workload, r.variant, r.device) for r in rows] == [
-        (r.workload, r.variant, r.device) for r in without.comparisons
+    assert [(r.id.workload, r.id.variant, r.id.device) for r in rows] == [
+        (r.id.workload, r.id.variant, r.id.device) for r in without.comparisons
     ]
-    assert {r.variant for r in [*rows, *trapped.devices]} == {"default"}
+    assert {r.id.variant for r in [*rows, *trapped.devices]} == {"default"}
     assert len(claims(trapped.machine, rows)) == 2
     # Holm's families are apart: two rows here, seven there.
-    small = [r for r in rows if r.p]
-    assert len(small) == 2 and all(r.p_adjusted <= 2 * r.p for r in small if r.p and r.p_adjusted)
-    hardest = min(r.p for r in trapped.traps if r.p)
-    assert min(r.p_adjusted for r in trapped.traps if r.p_adjusted) == pytest.approx(7 * hardest)
+    small = [(r.estimate.p, r.estimate.p_adjusted) for r in rows if r.estimate.p]
+    assert len(small) == 2 and all(adjusted <= 2 * p for p, adjusted in small if p and adjusted)
+    family = [r.estimate for r in trapped.pitfalls if r.estimate.p and r.estimate.p_adjusted]
+    hardest = min(one.p for one in family if one.p)
+    assert min(one.p_adjusted for one in family if one.p_adjusted) == pytest.approx(7 * hardest)
 
 
 def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
-    statuses = {row.variant: row.status for row in trapped.certificate if row.device == "cpu"}
+    statuses = {row.id.variant: row.status for row in trapped.certificate if row.id.device == "cpu"}
     assert statuses["trap-weights"] == "refused"
-    assert not trapped.trajectories.faults
+    assert not trapped.loss_check.faults
     said = caveats(trapped, 1)
     assert not [one for one in said if one.severity is Severity.WARNING]
     assert not [one.text for one in said if "efused" in one.text or "trap" in one.text]
@@ -118,18 +122,18 @@ def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
 
 
 def test_settings_of_a_trap_are_nobodys_mismatch(trapped: Findings) -> None:
-    mine = [row for row in trapped.settings if row.variant == "trap-weights"]
+    mine = [row for row in trapped.settings if row.id.variant == "trap-weights"]
     assert mine and {row.status for row in mine} <= {"equal", "n/a", ""}
 
 
 def test_sentences(trapped: Findings) -> None:
-    told = {c.where: str(c) for c in trap_claims(trapped.machine, trapped.traps)}
+    told = {c.where: str(c) for c in trap_claims(trapped.machine, trapped.pitfalls)}
     weights = told["PyTorch, mnist-cnn, CPU, 1 thread, PyTorch's own initial weights"]
     assert "times as long as default (95 % interval" in weights
     assert "no difference in time within 3 %. Loss off by 12 % at step 1" in weights
     eager = told["TensorFlow, mlp, CPU, 1 thread, eager, without tf.function"]
     assert ": slower. The same loss, to the last digit." in eager
-    summary = trap_summary(trapped.traps)
+    summary = trap_summary(trapped.pitfalls)
     assert summary.startswith("One trap at a time, in 7 cases: 2 cost time (up to ")
     assert "1 saved some" in summary and "4 trained something else" in summary
     assert "The time alone gives away none of those." in summary
@@ -138,7 +142,8 @@ def test_sentences(trapped: Findings) -> None:
 def test_one_replicate_has_no_interval(found: Make) -> None:
     findings = found(Recipe(replicates=1, rounds=2, threads=(1,), traps=TRAPS))
     row = line(findings, "tensorflow", "trap-eager", "mlp")
-    assert row.ratio and row.ratio_low is None and row.verdict == "cannot tell"
+    ratio, low, _ = row.estimate.ends
+    assert ratio and low is None and row.estimate.verdict == "cannot tell"
     assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
     drawn = traps(findings, Theme.of(findings.matched), "traps")
     assert drawn and "step 100" in drawn.alt
@@ -148,7 +153,7 @@ def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> No
     findings = found(Recipe(replicates=2, rounds=2, threads=(1,), traps=TRAPS))
     findings.machine.records.certificates.clear()
     row = line(findings, "tensorflow", "trap-eager", "mlp")
-    assert row.steps == 0 and row.losses == [] and row.ratio
+    assert row.steps == 0 and row.losses == [] and row.estimate.ratio
     assert "not found out" in str(trap_claims(findings.machine, [row])[0])
 
 
@@ -193,4 +198,4 @@ def test_nothing_in_the_figure_lies_on_anything_else(
 
 
 def test_an_ordinary_study_has_no_traps(findings: Findings) -> None:
-    assert findings.traps == [] and trap_summary(findings.traps) == ""
+    assert findings.pitfalls == [] and trap_summary(findings.pitfalls) == ""

@@ -107,7 +107,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def with_ratio(findings: Findings) -> list[Comparison]:
-    return [row for row in findings.comparisons if row.ratio is not None]
+    return [row for row in findings.comparisons if row.estimate.ratio is not None]
 
 
 def nobody(name: str, replicate: int, number: int) -> Mapping[str, Any]:
@@ -130,7 +130,7 @@ def test_exactly_the_planted_turns_are_flagged(plain: Findings) -> None:
     turns = with_turns(plain, now_and_then).turns
     assert len(turns) == 4 * 7 * 9
     for turn in turns:
-        planted = now_and_then(turn.contender, turn.replicate, turn.round)
+        planted = now_and_then(turn.turn.contender, turn.replicate, turn.turn.round)
         assert turn.flags == ("other load" if planted else "")
 
 
@@ -171,7 +171,7 @@ def test_nothing_could_be_read(plain: Findings) -> None:
 def test_verdicts_that_survive(plain: Findings) -> None:
     findings = with_turns(plain, now_and_then)
     text = weather(findings)
-    flagged = sum(bool(turn.flags) for turn in findings.turns if turn.round)
+    flagged = sum(bool(turn.flags) for turn in findings.turns if turn.turn.round)
     assert text.startswith(f"{flagged} of 224 turns were flagged (other load {flagged}); the ")
     assert "Without them every verdict stays the same, and ratios move by at most " in text
     # nothing is taken from the main estimates, and something from the others
@@ -187,13 +187,14 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
     def hit(name: str, replicate: int, number: int) -> Mapping[str, Any]:
         return BUSY if name == DEFAULT and number not in (0, 4) else {}
 
-    (truth,) = [row for row in with_ratio(plain) if row.variant == "default"]
+    (truth,) = [row for row in with_ratio(plain) if row.id.variant == "default"]
     findings = slowed(plain, hit, 2.5)
-    (main, calm), *others = findings.weathered
-    assert main.variant == "default" and main.ratio and calm.ratio and truth.ratio
-    assert main.ratio == pytest.approx(2.5 * truth.ratio, rel=0.05)
-    assert calm.ratio == pytest.approx(truth.ratio, rel=0.05)
-    assert main.verdict == "slower" and calm.verdict == truth.verdict == "faster"
+    (main, calm), *others = findings.unflagged_pairs
+    disturbed, without, true = main.estimate, calm.estimate, truth.estimate
+    assert main.id.variant == "default" and disturbed.ratio and without.ratio and true.ratio
+    assert disturbed.ratio == pytest.approx(2.5 * true.ratio, rel=0.05)
+    assert without.ratio == pytest.approx(true.ratio, rel=0.05)
+    assert disturbed.verdict == "slower" and without.verdict == true.verdict == "faster"
     for one, other in others:
         assert one == other
     change = "mnist-cnn, TensorFlow, default, CPU, 1 thread (slower becomes faster)."
@@ -204,21 +205,21 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
 
 def test_a_side_without_any_turn_left(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, *_: BUSY if name == TENSORFLOW else {})
-    (row,) = [row for row in findings.unflagged if row.variant == "tuned"]
-    assert row.ratio is None and "no replicate is left" in row.reason
+    (row,) = [row for row in findings.unflagged if row.id.variant == "tuned"]
+    assert row.estimate.ratio is None and "no replicate is left" in row.reason
     assert "becomes nothing left to compare" in weather(findings)
     assert len(findings.unflagged) == len(with_ratio(findings))
 
 
 def test_the_reference_without_any_turn_left(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, *_: BUSY if "pytorch" in name else {})
-    assert {row.ratio for row in findings.unflagged} == {None}
+    assert {row.estimate.ratio for row in findings.unflagged} == {None}
 
 
 def test_a_replicate_less(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, replicate, _: BUSY if replicate == 3 else {})
-    assert {row.replicates for row in with_ratio(findings)} == {7}
-    assert {row.replicates for row in findings.unflagged} == {6}
+    assert {row.estimate.replicates for row in with_ratio(findings)} == {7}
+    assert {row.estimate.replicates for row in findings.unflagged} == {6}
 
 
 def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
     assert [row["flags"] for row in rows] == [turn.flags for turn in findings.turns]
     with (tmp_path / "tables" / "unflagged.csv").open() as file:
         assert [row["verdict"] for row in csv.DictReader(file)] == [
-            row.verdict for row in findings.unflagged
+            row.estimate.verdict for row in findings.unflagged
         ]
 
 

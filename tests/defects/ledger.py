@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from analysis.findings.fairness.checklist import TRAPS
+from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SILENT, agree, spoken
 from frameworks.contract import Setting
 from workflows.planning.plan import PlannedContender
@@ -47,8 +47,8 @@ def settings(worker: WorkerProcess, seat: BenchmarkId, folders: Folders) -> Sett
 
 
 def unlike(own: Settings, right: Settings) -> str:
-    names = [name for trap in TRAPS if trap.rule == "matched" for name in trap.settings]
-    tolerance = {name: trap.tolerance for trap in TRAPS for name in trap.settings}
+    names = [name for item in CHECKLIST if item.rule == "matched" for name in item.settings]
+    tolerance = {name: item.tolerance for item in CHECKLIST for name in item.settings}
     pairs = {name: (spoken(own.get(name, "n/a")), spoken(right.get(name, "n/a"))) for name in names}
     return "; ".join(
         f"mismatched setting {name}: {mine}, the reference's is {other}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.data.processes import by_seat, logs, paired, processes, sound
+from analysis.data.processes import by_benchmark, logs, paired, processes, sound
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.stats.inference import student, students
@@ -32,7 +32,7 @@ def test_students_is_student_of_every_row() -> None:
 def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
     recipe = Recipe(turn=turn, rounds=7, replicates=3)
     machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
-    found = by_seat(processes(sound(machine)))
+    found = by_benchmark(processes(sound(machine)))
     for workload, own in drawn.items():
         mine = medians(own, Deal(rounds=7, turn=turn)) + np.log(MS)
         for place, contender in enumerate(recipe.contenders):
@@ -44,7 +44,7 @@ def test_the_median_is_that_of_processes(tmp_path: Path, turn: int) -> None:
 def test_log_ratios_are_those_of_pairs(tmp_path: Path, turn: int) -> None:
     recipe = Recipe(turn=turn, rounds=7, replicates=3)
     machine, drawn = simulated(tmp_path, recipe, [facts(0.1)] * 8)
-    found = by_seat(processes(sound(machine)))
+    found = by_benchmark(processes(sound(machine)))
     for workload, own in drawn.items():
         seats = [found[BenchmarkId.of(workload, contender)] for contender in recipe.contenders]
         pairs = [(0, 1), (5, 2)]
@@ -60,23 +60,23 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
     the order of the report."""
     recipe = Recipe(replicates=5)
     machine, drawn = simulated(tmp_path, recipe, [facts(cv)] * 8, seed=7)
-    rows = [row for row in Findings(machine).comparisons if row.ratio]
+    rows = [row for row in Findings(machine).comparisons if row.estimate.ratio]
     assert len(rows) == 8
     names = [contender.name for contender in recipe.contenders]
     deal, ratios = Deal(rounds=recipe.rounds), []
     for row in rows:
         one, other = (
-            names.index(f"{framework}/{row.variant}/{row.device}/{row.threads}")
-            for framework in (row.framework, row.reference)
+            names.index(f"{framework}/{row.id.variant}/{row.id.device}/{row.id.threads}")
+            for framework in (row.id.framework, row.reference)
         )
-        steady, _ = search(drawn[row.workload], deal, CORES)
-        ratios.append(searched_ratios(drawn[row.workload], steady, deal, one, other))
+        steady, _ = search(drawn[row.id.workload], deal, CORES)
+        ratios.append(searched_ratios(drawn[row.id.workload], steady, deal, one, other))
     mine = judge(np.array(ratios).T[None])
     said, adjusted = verdicts(mine)
     for place, row in enumerate(rows):
-        assert np.exp(mine.mean[0, place]) == pytest.approx(row.ratio, rel=1e-5)
-        assert np.exp(mine.low[0, place]) == pytest.approx(row.ratio_low, rel=1e-5)
-        assert np.exp(mine.high[0, place]) == pytest.approx(row.ratio_high, rel=1e-5)
-        assert mine.p[0, place] == pytest.approx(row.p, rel=1e-3)
-        assert adjusted[0, place] == pytest.approx(row.p_adjusted, rel=1e-3)
-        assert said[0, place] == row.verdict
+        assert np.exp(mine.mean[0, place]) == pytest.approx(row.estimate.ratio, rel=1e-5)
+        assert np.exp(mine.low[0, place]) == pytest.approx(row.estimate.ratio_low, rel=1e-5)
+        assert np.exp(mine.high[0, place]) == pytest.approx(row.estimate.ratio_high, rel=1e-5)
+        assert mine.p[0, place] == pytest.approx(row.estimate.p, rel=1e-3)
+        assert adjusted[0, place] == pytest.approx(row.estimate.p_adjusted, rel=1e-3)
+        assert said[0, place] == row.estimate.verdict

@@ -26,17 +26,18 @@ def test_ratios_and_starts_are_those_of_the_report(tmp_path: Path) -> None:
     steady, starts = search(drawn["mlp"], deal, CORES)
     findings = Findings(machine)
     for seat in findings.measured:
-        own = [findings.found.starts.get((seat, r), np.nan) for r in range(1, 5)]
+        own = [findings.steady_state.starts.get((seat, r), np.nan) for r in range(1, 5)]
         mine = starts[:, names.index(seat.contender)]
         assert own == pytest.approx(mine.tolist(), nan_ok=True)
-    rows = [row for row in findings.comparisons if row.ratio]
+    rows = [row for row in findings.comparisons if row.estimate.ratio]
     assert rows
     for row in rows:
         sides = [
-            f"{name}/{row.variant}/cpu/{row.threads}" for name in (row.framework, row.reference)
+            f"{name}/{row.id.variant}/cpu/{row.id.threads}"
+            for name in (row.id.framework, row.reference)
         ]
         found = ratios(drawn["mlp"], steady, deal, *(names.index(side) for side in sides))
-        assert np.exp(found.mean()) == pytest.approx(row.ratio, rel=1e-5)
+        assert np.exp(found.mean()) == pytest.approx(row.estimate.ratio, rel=1e-5)
     assert (starts > 0).mean() > 0.8  # the warm-up that was planted is found
 
 

@@ -109,13 +109,13 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     write_json(tmp_path / "machine" / "records.json", records)
     write_batches(tmp_path / "machine" / "batches.parquet", batches)
     findings = Findings(load([tmp_path / "machine"])[0])
-    found = {row.variant: row for row in findings.controls}
+    found = {row.id.variant: row for row in findings.controls}
     assert set(found) == {"kept+twin", "kept+paused", "kept+200%"}
     assert {row.of for row in found.values()} == {"kept"}
     more, twin = found["kept+200%"].ratio, found["kept+twin"].ratio
     assert more and twin and 2 < more / twin < 4.5  # of two replicates, on a busy machine
-    assert not findings.trajectories.faults
-    assert {row.variant for row in findings.settings} == {"default", "kept"}
+    assert not findings.loss_check.faults
+    assert {row.id.variant for row in findings.settings} == {"default", "kept"}
 
 
 @pytest.mark.parametrize("variant", ["raises", "killed"])

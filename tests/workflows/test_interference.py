@@ -220,7 +220,7 @@ def test_a_busy_neighbour_on_the_same_core_is_seen(study, tmp_path):
         dealt = [turn for turn in record.turns if turn.round]
         taken[disturbed] = sum(t.waited_s for t in dealt) / sum(t.duration_s for t in dealt)
     empty = make_records(Recipe(workloads=("mlp",)), records)
-    lines = [line for line in turn_lines(Machine(empty, None)) if line.round]
+    lines = [line for line in turn_lines(Machine(empty, None)) if line.turn.round]
     hit = [line for line in lines if line.replicate == 2]
     assert all("other load" in line.reasons for line in hit), hit
     assert taken[True] > 2 * taken[False] or taken[False] > 0.2  # else it was not quiet before

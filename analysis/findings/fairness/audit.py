@@ -1,10 +1,10 @@
-"""The ledger: trap by trap, what each framework did, and what is to be thought of it."""
+"""The settings audit: for each item of the checklist, what each framework did and its status."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from analysis.findings.fairness.checklist import TRAPS, Trap
+from analysis.findings.fairness.checklist import CHECKLIST, Item
 from analysis.findings.fairness.settings import NONE, STATUSES, UNRECORDED, SettingLine
 from analysis.format import crossed, short, title
 
@@ -13,8 +13,8 @@ Where = tuple[object, ...]  # workload, variant, device, threads
 
 @dataclass(frozen=True)
 class Entry:
-    """One trap: what each framework answered, and the weightiest status with its places, ""
-    where it is that everywhere."""
+    """One item: what each framework answered, and the weightiest status with its places; "" if the
+    status is the same everywhere."""
 
     title: str
     values: dict[str, str]
@@ -26,7 +26,7 @@ class Entry:
 def entries(lines: Sequence[SettingLine]) -> list[Entry]:
     """The weightiest first, and what nobody recorded last."""
     said = [line for line in lines if line.setting]
-    frameworks = list(dict.fromkeys(line.framework for line in said))
+    frameworks = list(dict.fromkeys(line.id.framework for line in said))
     found = [
         entry(topic, matters, [line for line in said if line.setting in settings], frameworks)
         for topic, matters, settings in topics(said)
@@ -36,16 +36,16 @@ def entries(lines: Sequence[SettingLine]) -> list[Entry]:
 
 
 def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Every trap, and whatever else an adapter answered."""
-    for trap in TRAPS:
-        yield trap.title, matters(trap), trap.settings
+    """Every item of the checklist, and whatever else an adapter answered."""
+    for item in CHECKLIST:
+        yield item.title, matters(item), item.settings
     for setting in dict.fromkeys(line.setting for line in said if not line.trap):
         yield setting, "", (setting,)
 
 
-def matters(trap: Trap) -> str:
-    reason = f" {trap.reason[0].upper()}{trap.reason[1:]}." if trap.reason else ""
-    return f"{trap.question}{reason}"
+def matters(item: Item) -> str:
+    reason = f" {item.reason[0].upper()}{item.reason[1:]}." if item.reason else ""
+    return f"{item.question}{reason}"
 
 
 def entry(
@@ -60,7 +60,11 @@ def entry(
         name: "; ".join(
             (f"{setting.replace('_', ' ')}: " if len(settings) > 1 else "") + answer
             for setting in settings
-            if (answer := placed([x for x in lines if (x.framework, x.setting) == (name, setting)]))
+            if (
+                answer := placed(
+                    [x for x in lines if x.setting == setting and x.id.framework == name]
+                )
+            )
         )
         for name in frameworks
     }
@@ -82,7 +86,7 @@ def placed(lines: Sequence[SettingLine]) -> str:
 
 
 def place(line: SettingLine) -> Where:
-    return (line.workload, line.variant, line.device, line.threads)
+    return (line.id.workload, line.id.variant, line.id.device, line.id.threads)
 
 
 def told(some: set[Where], every: set[Where]) -> str:
@@ -110,7 +114,7 @@ def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
     wrong = [line for line in lines if line.status == "mismatched"]
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):
         said = "; ".join(
-            f"{title(line.framework)}: {brief(line.value)}"
+            f"{title(line.id.framework)}: {brief(line.value)}"
             + (f"; {line.reason}" if line.status == "mismatched" and line.reason else "")
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE

@@ -16,12 +16,7 @@ class AgreementLine:
     `run`: `long`, `full` (size), and both with plain SGD in place of what deviates
     (`substituted`, `substituted_full`); `none`, with its reason, for what did not run."""
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     optimiser: str
     run: str
     status: str
@@ -29,7 +24,6 @@ class AgreementLine:
     loss: float | None
     weights: float | None
     tensor: str
-    dataset: str
     reason: str
 
 
@@ -38,18 +32,12 @@ class GradientLine:
     """A row of gradients.csv: one tensor's gradient in the first step at full size, its
     relative L2 distance from the reference's float64 gradient, in float64 and in float32."""
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     tensor: str
     float64: float | None
     float32: float | None
     allowed: float
     reduced: str
-    dataset: str
     reason: str
 
 
@@ -69,8 +57,7 @@ def certified(machine: Machine) -> Rows:
 def agreement_lines(machine: Machine) -> list[AgreementLine]:
     return [
         AgreementLine(
-            machine=machine.name,
-            **seat._asdict(),
+            benchmark,
             optimiser=optimiser,
             run=name if run else "none",
             status=status,
@@ -78,11 +65,10 @@ def agreement_lines(machine: Machine) -> list[AgreementLine]:
             loss=run.loss[step - 1] if run and step else None,
             weights=max(tensors.values(), default=None),
             tensor=max(tensors, key=lambda tensor: tensors[tensor], default=""),
-            dataset=machine.dataset(seat.workload),
             reason=line(reason),
         )
-        for seat, _, row in certified(machine)
-        for optimiser, name, status, run, reason in runs(machine, seat.workload, row)
+        for benchmark, _, row in certified(machine)
+        for optimiser, name, status, run, reason in runs(machine, benchmark.workload, row)
         for step, tensors in (run.weights if run else NOTHING).items()
     ]
 
@@ -123,16 +109,14 @@ def own_optimiser(machine: Machine, workload: str) -> str:
 def gradient_lines(machine: Machine) -> list[GradientLine]:
     return [
         GradientLine(
-            machine=machine.name,
-            **seat._asdict(),
+            benchmark,
             tensor=tensor,
             float64=row.gradients.get(tensor),
             float32=row.rounding.get(tensor),
             allowed=record.rounding,
             reduced=row.reduced,
-            dataset=machine.dataset(seat.workload),
             reason="" if tensor else line(row.reason),
         )
-        for seat, record, row in certified(machine)
+        for benchmark, record, row in certified(machine)
         for tensor in row.rounding or row.gradients or [""]
     ]

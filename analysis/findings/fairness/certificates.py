@@ -20,12 +20,7 @@ class CertificateLine:
     the first losses in float32 from its own in float64; the share of a step that was still to be
     done behind its fence; and what its variant declares to be in its times besides a step."""
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     status: str
     reference: str
     tolerance: float
@@ -49,7 +44,6 @@ class CertificateLine:
     narrowed: bool
     parameters: int
     parameters_long: int
-    dataset: str
     reason: str
     cause: str
 
@@ -66,7 +60,7 @@ SINGLE = "in float32 only"  # of a certificate that claims less, as judge_single
 
 
 class Certificates:
-    """The certificates of one machine by seat."""
+    """The certificates of one machine by benchmark."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -79,14 +73,14 @@ class Certificates:
         """May these two be compared? Both must agree with the reference or have declared how
         they deviate from it, in the versions that were measured."""
         rows, refusals, deviations = [], [], []
-        for seat in (one, other):
-            record, row = self.found.get(seat, (None, None))
+        for side in (one, other):
+            record, row = self.found.get(side, (None, None))
             if row is None or record is None:
-                refusals.append(f"{seat.contender} has no certificate")
+                refusals.append(f"{side.contender} has no certificate")
             elif row.status not in ("agrees", "declared"):
-                refusals.append(f"{seat.contender} {row.status}: {line(row.reason)}")
-            elif others := self.outdated(seat, row):
-                refusals.append(f"{seat.contender} was certified with {others}")
+                refusals.append(f"{side.contender} {row.status}: {line(row.reason)}")
+            elif others := self.outdated(side, row):
+                refusals.append(f"{side.contender} was certified with {others}")
             else:
                 rows.append(row)
                 if row.status == "declared":
@@ -99,12 +93,12 @@ class Certificates:
             return Permission(True, "; ".join(deviations))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
 
-    def outdated(self, seat: BenchmarkId, row: CertificateRow) -> str:
-        """`torch 2.12.0, measured with 2.13.0`; "" where nothing differs."""
+    def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
+        """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""
         measured: dict[str, dict[str, None]] = {}
-        for contest in self.machine.contests(seat.workload).values():
+        for contest in self.machine.contests(benchmark.workload).values():
             for one in contest.contenders:
-                if one.name == seat.contender and one.status == "ok":
+                if one.name == benchmark.contender and one.status == "ok":
                     for name, version in one.versions.items():
                         measured.setdefault(name, {})[version] = None
         return ", ".join(
@@ -147,11 +141,10 @@ def furthest(row: CertificateRow) -> float:
 
 
 def certificate_lines(machine: Machine) -> list[CertificateLine]:
-    seats = Certificates(machine).found
+    found = Certificates(machine).found
     return [
         CertificateLine(
-            machine=machine.name,
-            **seat._asdict(),
+            benchmark,
             status=row.status,
             reference=record.reference,
             tolerance=record.tolerance,
@@ -175,11 +168,12 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             narrowed=record.narrowed,
             parameters=record.parameters,
             parameters_long=record.parameters_long,
-            dataset=machine.dataset(seat.workload),
             reason=line(row.reason),
             cause=line(row.cause),
         )
-        for seat, (record, row) in sorted(seats.items(), key=lambda item: machine.order(item[0]))
+        for benchmark, (record, row) in sorted(
+            found.items(), key=lambda item: machine.order(item[0])
+        )
     ]
 
 

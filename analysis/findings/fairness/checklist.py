@@ -1,7 +1,7 @@
-"""The traps of comparing frameworks: what may differ when nobody looks, and what then holds.
+"""The fairness checklist: what may differ between frameworks, and what a difference means.
 
-A trap is read off settings, which the adapters read back from their frameworks (`SETTINGS`
-in frameworks/contract.py) or the harness finds out by probe (workflows/worker/probes).
+Each item is decided by settings. Adapters read them back from their frameworks (`SETTINGS` in
+frameworks/contract.py), or the harness finds them out by probe (workflows/worker/probes).
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,12 @@ PROBED = 2e-3  # relative; probes answer to four digits
 
 
 @dataclass(frozen=True)
-class Trap:
-    """Something that may differ between contenders.
+class Item:
+    """One item: something that may differ between contenders.
 
-    `settings` are read to see whether it does; numbers are the same within `tolerance`.
-    `rule`: `matched` must be the same; `own` is each framework's own way, part of what is
-    compared, for the `reason` given. A deviation of the component `component` that a
-    certificate declares covers a difference in it.
+    `settings` decide whether it differs; numbers are the same within `tolerance`. `rule`: `matched`
+    must be the same; `own` is each framework's own way, part of what is compared, for the `reason`
+    given. If a certificate declares a deviation of `component`, the difference is declared too.
     """
 
     title: str
@@ -28,194 +27,169 @@ class Trap:
     reason: str = ""
     tolerance: float = ROUNDED
     component: str = ""
-    rows: tuple[str, ...] = ()  # of the collected list of differences between frameworks
 
 
-TRAPS = (
-    Trap(
+CHECKLIST = (
+    Item(
         "numbers of the optimiser",
         ("learning_rate", "momentum", "decay", "beta1", "beta2", "epsilon"),
         "Defaults differ tenfold and more: a learning rate of 0.001 or 0.01, an epsilon of 1e-8 "
         "or 1e-7.",
-        rows=("SGD, Adagrad", "learning-rate dtype"),
     ),
-    Trap(
+    Item(
         "first update",
         ("effective_rate",),
         "The update of a weight whose gradient is 1: the learning rate as it arrives.",
         tolerance=PROBED,
-        rows=("SGD, Adagrad",),
     ),
-    Trap(
+    Item(
         "second update",
         ("second_update",),
         "In units of the first: momentum, decay and bias correction, whatever they are called.",
         tolerance=PROBED,
-        rows=("SGD, Adagrad",),
     ),
-    Trap(
+    Item(
         "optimiser's epsilon",
         ("effective_epsilon", "epsilon_place"),
         "The same number is not the same epsilon: added at another place it decides about "
         "gradients up to 10,000 times larger.",
         tolerance=PROBED,
         component="optimiser",
-        rows=("Adam", "RMSprop"),
     ),
-    Trap(
+    Item(
         "weight decay",
         ("weight_decay",),
         "Shrinks the weights in every step, where nobody asked for it.",
         tolerance=PROBED,
     ),
-    Trap(
+    Item(
         "restart",
         ("restart",),
         "An optimiser that remembers its last run begins the next one elsewhere.",
     ),
-    Trap(
+    Item(
         "implementation of the optimiser",
         ("optimiser",),
         "Loop, foreach or fused kernel: up to twice the time of a memory-bound step.",
         rule="own",
         reason="part of what is compared; the formula is a row of its own",
     ),
-    Trap(
+    Item(
         "initial weights",
         ("initial_weights",),
         "Frameworks draw them from other distributions, with or without biases.",
-        rows=("dense / conv init",),
     ),
-    Trap(
+    Item(
         "loss",
         ("loss_reduction", "loss_of", "labels"),
         "Mean or sum, of logits or of probabilities (a double softmax), of labels from 0 or 1.",
-        rows=("loss",),
     ),
-    Trap(
+    Item(
         "moment of the loss",
         ("loss_taken",),
         "A loss read after the update is that of other weights.",
     ),
-    Trap(
+    Item(
         "gradients", ("gradients",), "Gradients that nobody set to zero add up from step to step."
     ),
-    Trap(
+    Item(
         "gradient of the input",
         ("input_gradient",),
         "Nobody needs it, and in the first layer it costs as much as the forward pass.",
-        rows=("gradients of the input",),
     ),
-    Trap(
+    Item(
         "mode",
         ("mode",),
         "One published comparison timed training against inference. No layer of the vocabulary "
         "acts on the mode, and n/a is a network that keeps none.",
-        rows=("train / inference mode",),
     ),
-    Trap(
+    Item(
         "ReLU and pooling",
         ("relu_and_pool",),
         "In either order the values are the same, the cost is not.",
-        rows=("ReLU before or after pooling",),
     ),
-    Trap(
+    Item(
         "SAME padding with stride 2",
         ("same_padding",),
         "Zeros at the bottom and right or on both sides: other outputs. By an impulse.",
-        rows=("`SAME` padding, stride 2",),
     ),
-    Trap(
+    Item(
         "precision of weights",
         ("precision", "weights_kept"),
         "The type in which weights are stored and updates add up.",
-        rows=("float64 input",),
     ),
-    Trap(
+    Item(
         "reduced products",
         ("tf32_matmul", "tf32_convolution", "dense_products", "convolution_products"),
         "TF32 keeps 10 bits of a product's factors, on for convolutions in one framework and for "
         "all in another. As switched, and by a product that needs the lost bits.",
-        rows=("TF32",),
     ),
-    Trap(
+    Item(
         "denormals on the processor",
         ("denormals",),
         "Numbers below 1e-38 kept or flushed to zero: kept ones can slow a step down.",
         rule="own",
         reason="as each framework has it, by probe",
-        rows=("denormals on CPU",),
     ),
-    Trap(
-        "threads",
-        ("intra_threads", "inter_threads"),
-        "As configured in the framework.",
-        rows=("CPU threads",),
-    ),
-    Trap(
+    Item("threads", ("intra_threads", "inter_threads"), "As configured in the framework."),
+    Item(
         "threads at work",
         ("computing_threads",),
         "As many as did at least half of the busiest one's work in a large product.",
         tolerance=0.3,  # work is not shared out alike on many threads
-        rows=("CPU threads",),
     ),
-    Trap("device", ("device",), "Where the weights are."),
-    Trap(
+    Item("device", ("device",), "Where the weights are."),
+    Item(
         "arrays of the caller",
         ("put",),
         "A mini-batch that is not copied changes when the harness fills the array again, and "
         "saves the copy's time.",
     ),
-    Trap(
+    Item(
         "layout of images",
         ("layout",),
         "NCHW or NHWC inside the network.",
         rule="own",
         reason="part of what is compared; a conversion in put counts as transfer",
-        rows=("layout",),
     ),
-    Trap(
+    Item(
         "compilation",
         ("compilation",),
         "Eager, traced or compiled.",
         rule="own",
         reason="part of what is compared",
-        rows=("compilation",),
     ),
-    Trap(
+    Item(
         "cuDNN autotune",
         ("cudnn_autotune",),
         "Trying algorithms out makes the first step slow and the others fast.",
         rule="own",
         reason="part of what is compared; first steps are reported apart",
-        rows=("cuDNN autotune",),
     ),
-    Trap(
+    Item(
         "libraries on the processor",
         ("onednn", "blas"),
         "Another library rounds otherwise, and takes another time.",
         rule="own",
         reason="part of what is compared; what rounding amounts to is in the certificate",
-        rows=("oneDNN",),
     ),
-    Trap(
+    Item(
         "freed memory",
         ("freed_memory",),
         "Given back to the system, every step pays for the same pages again.",
         rule="own",
         reason="part of what is compared",
     ),
-    Trap(
+    Item(
         "GPU memory",
         ("gpu_memory",),
         "Taken as needed or nearly all at once.",
         rule="own",
         reason="part of what is compared",
-        rows=("GPU memory",),
     ),
 )
 
-# Rows for which the harness does the same for everybody, and how.
+# What the harness does alike for everybody, and how.
 HANDLED = {
     "asynchrony": "each part of a mini-batch ends with the device's own synchronise",
     "what fetching the loss waits for": "the clock stops after synchronise, and the loss is "
@@ -226,10 +200,10 @@ HANDLED = {
     "shuffling": "one order, drawn once, stored, and given to all",
 }
 
-# Rows that cannot differ here, and why.
+# What cannot differ here, and why.
 ABSENT = {
     "batch norm": "not in the vocabulary of layers",
     "layer norm eps": "not in the vocabulary of layers",
 }
 
-BY_SETTING = {setting: trap for trap in TRAPS for setting in trap.settings}
+BY_SETTING = {setting: item for item in CHECKLIST for setting in item.settings}

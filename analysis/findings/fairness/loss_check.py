@@ -1,8 +1,8 @@
-"""Whether the timed runs, in the precision that was timed, set out as the certified ones did.
+"""Check that every timed float32 turn starts with the same loss as the reference's.
 
-Certificates are of float64. What is timed is float32, and every turn of it starts from the
-initial weights on the mini-batches of its round, the same for all: so the first loss of a
-turn must be the reference's. Later ones need not be, as rounding grows with every step.
+Certificates are of float64, but float32 is timed. Every timed turn starts from the initial weights
+on the mini-batches of its round, which are the same for all contenders. So the first loss of a turn
+must be the reference's. Later losses need not be, because rounding grows with every step.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.processes import COLUMNS
+from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import count, scientific
 
@@ -20,9 +20,9 @@ TINY = 1e-30  # instead of a loss of zero, which nothing is relative to
 
 
 @dataclass
-class Trajectories:
+class LossCheck:
     """`worst`: the largest relative difference among `compared` first losses that agree;
-    `faults`: who may not be compared with anybody, and why."""
+    `faults`: which benchmarks may not be compared, and why."""
 
     tolerance: float
     compared: int = 0
@@ -41,47 +41,45 @@ class Trajectories:
         return f"{text}. That is about weights, data and forward pass; updates are certified."
 
 
-def follow(machine: Machine, batches: pd.DataFrame) -> Trajectories:
+def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     """`batches` are those of processes that lived to the end of their contest."""
     tf32 = machine.study.configuration.get("tf32") is True
-    found = Trajectories(TF32 if tf32 else TOLERANCE)
+    found = LossCheck(TF32 if tf32 else TOLERANCE)
     batches = batches.sort_values(["replicate", "step"])
     finite = batches["loss"].map(math.isfinite).astype(bool)
-    for seat, row in by_seat(batches[~finite]).items():
-        found.faults[seat] = f"{seat.contender}: a loss in {turn(row)} is not finite ({row.loss})"
+    for one, row in first_rows(batches[~finite]).items():
+        found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
     firsts = batches.groupby([*COLUMNS, "replicate", "round"]).head(1)
     firsts = firsts[finite[firsts.index]]
     for _, turns in firsts.groupby(["workload", "replicate", "round"]):
-        rows = by_seat(turns)
-        seats = sorted(rows, key=machine.order)
-        base = reference(machine, seats)
-        for seat in seats:
-            if seat != base:
-                compare(found, seat, rows[seat], base, rows[base])
+        rows = first_rows(turns)
+        benchmarks = sorted(rows, key=machine.order)
+        base = reference(machine, benchmarks)
+        for one in benchmarks:
+            if one != base:
+                compare(found, one, rows[one], base, rows[base])
     return found
 
 
-def by_seat(rows: pd.DataFrame) -> dict[BenchmarkId, Any]:
-    """The first row of each."""
-    found: dict[BenchmarkId, Any] = {}
+def first_rows(rows: pd.DataFrame) -> dict[BenchmarkId, Any]:
+    """The first row of each benchmark."""
     row: Any
+    found: dict[BenchmarkId, Any] = {}
     for row in rows.drop_duplicates(COLUMNS).itertuples():
-        found[
-            BenchmarkId(row.workload, row.framework, row.variant, row.device, int(row.threads))
-        ] = row
+        found[identity(tuple(getattr(row, name) for name in COLUMNS))] = row
     return found
 
 
-def reference(machine: Machine, seats: list[BenchmarkId]) -> BenchmarkId:
-    """The contender that certificates refer to; where it is not there, the first that is."""
+def reference(machine: Machine, benchmarks: list[BenchmarkId]) -> BenchmarkId:
+    """The contender that certificates refer to, or the first if it is not among these."""
     names = {record.reference for record in machine.records.certificates}
-    return next((seat for seat in seats if seat.contender in names), seats[0])
+    return next((one for one in benchmarks if one.contender in names), benchmarks[0])
 
 
 def compare(
-    found: Trajectories, seat: BenchmarkId, row: Any, base: BenchmarkId, wanted: Any
+    found: LossCheck, benchmark: BenchmarkId, row: Any, base: BenchmarkId, wanted: Any
 ) -> None:
-    """One turn of one contender with the reference's turn of the same round."""
+    """Compare one turn of one contender with the reference's turn of the same round."""
     difference = abs(row.loss - wanted.loss) / max(abs(wanted.loss), TINY)
     found.compared += 1
     if row.batch != wanted.batch:
@@ -94,7 +92,7 @@ def compare(
     else:
         found.worst = max(found.worst, difference)
         return
-    found.faults.setdefault(seat, f"{seat.contender}: {fault}")
+    found.faults.setdefault(benchmark, f"{benchmark.contender}: {fault}")
 
 
 def turn(row: Any) -> str:

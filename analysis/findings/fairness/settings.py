@@ -1,90 +1,76 @@
-"""What the frameworks ran with, and where those that are compared differ: the ledger's rows."""
+"""The settings each framework ran with, and where compared contenders differ: rows of the audit."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.data.availability import Availability
 from analysis.data.pairing import pairs
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
-from analysis.findings.fairness.checklist import BY_SETTING, ROUNDED, Trap
+from analysis.findings.fairness.checklist import BY_SETTING, ROUNDED, Item
 
 NONE = "n/a"
 UNRECORDED = "not recorded"
-SILENT = (NONE, UNRECORDED, "not supported")  # how values begin that nothing is held against
+SILENT = (NONE, UNRECORDED, "not supported")  # beginnings of values that are not compared
 STATUSES = ("mismatched", "declared", "equal", NONE)  # the weightiest first
 
 
 @dataclass(frozen=True)
 class SettingLine:
-    """A row of settings.csv. `status` is about the contenders compared with each other, of the
-    same workload, device, threads and variant, or of a variant that only one framework has and
-    the reference's `default`: `equal`; `declared`, for the `reason` given;
-    `mismatched`; or `n/a`, where there is nothing to hold against anything."""
+    """A row of settings.csv. `trap` is the checklist's item that the setting belongs to. `status`
+    is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
+    given; `mismatched`; or `n/a`, if there is nothing to compare."""
 
-    machine: str
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     setting: str
     value: str
     trap: str
     status: str
-    dataset: str
     reason: str
 
 
-def setting_lines(machine: Machine, roster: dict[BenchmarkId, Availability]) -> list[SettingLine]:
-    values = {seat: effective(machine, seat) for seat in roster if not machine.control(seat)}
+def setting_lines(
+    machine: Machine, availability: Mapping[BenchmarkId, Availability]
+) -> list[SettingLine]:
+    values = {one: effective(machine, one) for one in availability if not machine.control(one)}
     certificates = Certificates(machine)
     bases = pairs(machine, values, dict.fromkeys(machine.workloads, machine.study.reference))
     lines = []
-    for seat, own in values.items():
-        rivals = [s for s in values if s != seat and s._replace(framework=seat.framework) == seat]
-        base = bases.get(seat, seat)
-        if base.variant != seat.variant:  # which is not held against each that is held against it
+    for one, own in values.items():
+        rivals = [r for r in values if r != one and r._replace(framework=one.framework) == one]
+        base = bases.get(one, one)
+        if base.variant != one.variant:  # its row is not compared with each of these in turn
             rivals = [base] if base in values else []
-        rivals = [] if machine.trap(seat) else rivals  # held against its own framework only
+        rivals = [] if machine.trap(one) else rivals  # it is compared within its framework only
         for setting in sorted({*own, *BY_SETTING}) if own else [""]:
-            trap = BY_SETTING.get(setting)
+            item = BY_SETTING.get(setting)
             value = own.get(setting, UNRECORDED) if own else ""
             others = {rival: values[rival].get(setting, UNRECORDED) for rival in rivals}
             if not own:
-                status, reason = "", roster[seat].reason or "no settings were recorded"
+                status, reason = "", availability[one].reason or "no settings were recorded"
             else:
-                status, reason = judged(trap, seat, value, others, certificates)
+                status, reason = judged(item, one, value, others, certificates)
             lines.append(
-                SettingLine(
-                    machine=machine.name,
-                    **seat._asdict(),
-                    setting=setting,
-                    value=value,
-                    trap=trap.title if trap else "",
-                    status=status,
-                    dataset=machine.dataset(seat.workload),
-                    reason=reason,
-                )
+                SettingLine(one, setting, value, item.title if item else "", status, reason)
             )
     return lines
 
 
-def effective(machine: Machine, seat: BenchmarkId) -> dict[str, str]:
+def effective(machine: Machine, benchmark: BenchmarkId) -> dict[str, str]:
     """Settings by name; values that changed between replicates are joined by ` | `."""
     found: dict[str, dict[str, None]] = {}
-    for contest in machine.contests(seat.workload).values():
+    for contest in machine.contests(benchmark.workload).values():
         for contender in contest.contenders:
-            if contender.name == seat.contender:
+            if contender.name == benchmark.contender:
                 for name, value in contender.settings.items():
                     found.setdefault(name, {})[spoken(value)] = None
     return {name: " | ".join(values) for name, values in found.items()}
 
 
 def judged(
-    trap: Trap | None,
-    seat: BenchmarkId,
+    item: Item | None,
+    benchmark: BenchmarkId,
     value: str,
     others: dict[BenchmarkId, str],
     certificates: Certificates,
@@ -93,30 +79,30 @@ def judged(
     others = {rival: other for rival, other in others.items() if not other.startswith(SILENT)}
     if value.startswith(SILENT) or not others:
         return NONE, ""
-    tolerance = trap.tolerance if trap else ROUNDED
+    tolerance = item.tolerance if item else ROUNDED
     differing = [r for r, other in others.items() if not agree(value, other, tolerance)]
     if not differing:
         return "equal", ""
-    if trap and trap.rule == "own":
-        return "declared", trap.reason
-    if trap and trap.component:
-        found = [next(deviations(trap, (seat, r), certificates), "") for r in differing]
+    if item and item.rule == "own":
+        return "declared", item.reason
+    if item and item.component:
+        found = [next(deviations(item, (benchmark, r), certificates), "") for r in differing]
         if all(found):
             return "declared", found[0]
     other = differing[0]
-    if other.variant != seat.variant:
+    if other.variant != benchmark.variant:
         return "mismatched", f"{other.contender}: {others[other]}"
     return "mismatched", ""
 
 
 def deviations(
-    trap: Trap, seats: Sequence[BenchmarkId], certificates: Certificates
+    item: Item, benchmarks: Sequence[BenchmarkId], certificates: Certificates
 ) -> Iterator[str]:
-    """What the certificates of two contenders declare of the trap's component."""
-    for seat in seats:
-        _, row = certificates.found.get(seat, (None, None))
-        if row and row.status == "declared" and row.reason.startswith(f"{trap.component}."):
-            yield f"by the certificate of {seat.contender}"
+    """What the certificates of two contenders declare of the item's component."""
+    for one in benchmarks:
+        _, row = certificates.found.get(one, (None, None))
+        if row and row.status == "declared" and row.reason.startswith(f"{item.component}."):
+            yield f"by the certificate of {one.contender}"
 
 
 def agree(one: str, other: str, tolerance: float = ROUNDED) -> bool:

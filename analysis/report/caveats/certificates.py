@@ -7,15 +7,15 @@ from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import UNRECORDED
 from analysis.findings.findings import Findings
-from analysis.format import count, crossed, listing, sentence, title
+from analysis.format import count, crossed, listing, sentence
 from analysis.report.layout import Caveat, note, warning
 from workflows.records.schema import CertificateRow
 
 
 def refused(findings: Findings) -> Iterator[Caveat]:
-    pairs = [row for row in findings.comparisons if row.verdict == "refused"]
+    pairs = [row for row in findings.comparisons if row.estimate.verdict == "refused"]
     if pairs:
-        keys = [(r.workload, r.framework, r.variant, r.device, r.threads) for r in pairs]
+        keys = [r.id for r in pairs]
         yield warning(
             "Refused",
             f"{count(len(pairs), 'pair')} not shown to compute the same, so their times are "
@@ -57,12 +57,16 @@ def otherwise_timed(findings: Findings) -> Iterator[Caveat]:
 
 def uncertified(findings: Findings) -> Iterator[Caveat]:
     """Contenders whose times are shown although they are in no comparison."""
-    decided = [r for r in findings.comparisons if r.ratio is not None or r.verdict == "refused"]
-    paired = {(r.workload, r.framework, r.variant) for r in decided}
+    decided = [
+        row.id
+        for row in findings.comparisons
+        if row.estimate.ratio is not None or row.estimate.verdict == "refused"
+    ]
+    paired = {(one.workload, one.framework, one.variant) for one in decided}
     for row in findings.machine.matched_rows(findings.certificate):
-        alone = (row.workload, row.framework, row.variant) not in paired
+        alone = (row.id.workload, row.id.framework, row.id.variant) not in paired
         if alone and row.status in ("refused", "failed"):
-            who = f"{title(row.framework)} {row.variant} on {row.workload}"
+            who = f"{row.id.who} on {row.id.workload}"
             yield note(f"Certificate {row.status}, {who}: {sentence(row.reason)}")
 
 

@@ -17,8 +17,8 @@ def wrong(findings: Findings) -> Iterator[Caveat]:
 
 
 def conclusion(machine: Machine, wrong: Sequence[ControlLine]) -> str:
-    workloads = dict.fromkeys(row.workload for row in wrong)
-    follows = listing(unbelievable([r for r in wrong if r.workload == w]) for w in workloads)
+    workloads = dict.fromkeys(row.id.workload for row in wrong)
+    follows = listing(unbelievable([r for r in wrong if r.id.workload == w]) for w in workloads)
     sees = ["sees differences that are not there"] * any(not row.spin for row in wrong)
     sees += ["gets differences wrong that are there"] * any(row.spin for row in wrong)
     return (
@@ -31,14 +31,14 @@ def conclusion(machine: Machine, wrong: Sequence[ControlLine]) -> str:
 def unbelievable(wrong: Sequence[ControlLine]) -> str:
     """What not to believe in one workload. If a control trained something else, no size says
     how far off it is."""
-    where = f"in {wrong[0].workload}"
+    where = f"in {wrong[0].id.workload}"
     if any(row.reason for row in wrong):
         return f"any difference {where}"
     return f"any difference of {rough(max(row.furthest for row in wrong))} or less {where}"
 
 
 def mistaken(machine: Machine, row: ControlLine) -> str:
-    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    ratio, low, high = alike(*row.estimate.ends)
     what = f"slowed by {percent(row.spin)}" if row.spin else "against itself"
     text = f"{place(row)} {what}"
     if low:

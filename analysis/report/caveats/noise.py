@@ -20,7 +20,7 @@ STARVED, ALONE = 0.9, 1.1  # of one processor's time
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
     restless = [line for line in findings.steady if not line.steady]
     if restless:
-        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in restless]
+        keys = [s.id for s in restless]
         yield warning(
             "No steady state",
             f"{count(len(restless), 'contender')} whose times went on changing in most "
@@ -31,10 +31,10 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
 def interference(findings: Findings) -> Iterator[Caveat]:
     """A warning if an answer does not survive without the flagged turns, a note if only an
     undecided verdict changes."""
-    if lost := lost_claims(findings.weathered):
+    if lost := lost_claims(findings.unflagged_pairs):
         text = "without the turns flagged for steal time, other load or frequency, claims change: "
         yield warning("Weather", f"{text}{spoken(lost)}.")
-    elif changed := changes(findings.weathered):
+    elif changed := changes(findings.unflagged_pairs):
         yield note(
             f"Without the turns flagged for their weather verdicts change: {spoken(changed)}."
         )
@@ -56,7 +56,7 @@ def scatter(findings: Findings) -> Iterator[Caveat]:
 def unsteady_processes(findings: Findings) -> Iterator[Caveat]:
     few = [line for line in findings.steady if line.none > ONE and line.steady]
     if few:
-        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in few]
+        keys = [s.id for s in few]
         number = sum(line.none for line in few)
         yield note(
             f"{count(number, 'process', 'processes')} of {sum(line.processes for line in few)} "
@@ -74,8 +74,8 @@ def drift(findings: Findings) -> Iterator[Caveat]:
     ]
     sizes = [
         f"{percent(abs(one.size))} {'longer' if one.size > 0 else 'shorter'} in "
-        f"{one.seat.contender} on {one.seat.workload}"
-        for one in sorted(found, key=lambda one: machine.order(one.seat))
+        f"{one.id.contender} on {one.id.workload}"
+        for one in sorted(found, key=lambda one: machine.order(one.id))
     ]
     if sizes:
         yield note(

@@ -45,19 +45,21 @@ def other_reference(findings: Findings) -> Iterator[Caveat]:
 def failed(findings: Findings) -> Iterator[Caveat]:
     lines = [line for line in findings.missing if line.status == "failed"]
     if lines:
-        keys = [(s.workload, s.framework, s.variant, s.device, s.threads) for s in lines]
+        keys = [s.id for s in lines]
         yield warning("Failures", f"{crossed(keys)}; reasons under What is missing.")
 
 
 def not_measured(findings: Findings) -> Iterator[Caveat]:
-    frameworks = {seat.framework for seat in findings.roster}
+    frameworks = {seat.framework for seat in findings.availability}
     absent = frameworks - {seat.framework for seat in findings.measured}
     if absent:
         yield note(f"Not measured at all: {listing(title(name) for name in sorted(absent))}.")
 
 
 def few_replicates(findings: Findings) -> Iterator[Caveat]:
-    numbers = [row.replicates for row in findings.comparisons if row.ratio is not None]
+    numbers = [
+        row.estimate.replicates for row in findings.comparisons if row.estimate.ratio is not None
+    ]
     if numbers and min(numbers) < FEW:
         yield note(
             f"Few replicates ({count(min(numbers), 'replicate')} in the smallest comparison): "

@@ -22,7 +22,7 @@ NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %
 
 
 def traps(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = [row for row in findings.traps if row.ratio is not None]
+    rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
     if not rows:
         return None
     study = findings.machine.study
@@ -35,8 +35,8 @@ def traps(findings: Findings, theme: Theme, name: str) -> Figure | None:
         differences(loss)
         for place, row in enumerate(labels):
             if isinstance(row, PitfallLine):
-                draw_time(time, row, place, theme.colour(row.framework))
-                draw_loss(loss, row, place, theme.colour(row.framework))
+                draw_time(time, row, place, theme.colour(row.id.framework))
+                draw_loss(loss, row, place, theme.colour(row.id.framework))
         texts = [row.trap if isinstance(row, PitfallLine) else row for row in labels]
         time.set_yticks(range(len(labels)), texts, fontsize=9)
         for row, text in zip(labels, time.get_yticklabels(), strict=True):
@@ -72,13 +72,13 @@ def narrow(findings: Findings) -> str:
 
 def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
     """Rows from the top, with a heading above each framework and workload."""
-    where = {(row.device, row.threads) for row in rows}
+    where = {(row.id.device, row.id.threads) for row in rows}
     found: list[PitfallLine | str] = []
     last = ""
     for row in rows:
-        heading = f"{title(row.framework)}, {row.workload}"
+        heading = f"{title(row.id.framework)}, {row.id.workload}"
         if len(where) > 1:
-            heading += f", {device(row.device)}, {count(row.threads, 'thread')}"
+            heading += f", {device(row.id.device)}, {count(row.id.threads, 'thread')}"
         if heading != last:
             found.append(heading)
             last = heading
@@ -87,10 +87,11 @@ def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
 
 
 def draw_time(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
-    if row.ratio_low is not None and row.ratio_high is not None:
-        draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
-    axes.plot([row.ratio or math.nan], [place], "o", color=colour, markersize=5.5)
-    beside(axes, place, f"{row.ratio:.2f}")
+    ratio, low, high = row.estimate.ends
+    if low is not None and high is not None:
+        draw_interval(axes, low, high, place, colour)
+    axes.plot([ratio or math.nan], [place], "o", color=colour, markersize=5.5)
+    beside(axes, place, f"{ratio:.2f}")
 
 
 def draw_loss(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
@@ -131,6 +132,7 @@ def dots() -> list[Line2D]:
 def told(row: PitfallLine) -> str:
     losses = ", ".join(f"{scientific(loss)} at step {step}" for step, loss in row.losses)
     return (
-        f"{title(row.framework)}, {row.workload}, {row.trap}: time {alike(row.ratio)[0]}"
+        f"{title(row.id.framework)}, {row.id.workload}, {row.trap}: "
+        f"time {alike(row.estimate.ratio)[0]}"
         f"{losses and ', loss off by ' + losses}."
     )

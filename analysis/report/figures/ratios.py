@@ -22,12 +22,12 @@ CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
 def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = [row for row in findings.comparisons if row.ratio is not None]
+    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
     if not rows:
         return None
     study = findings.machine.study
     references = listing(title(r) for r in dict.fromkeys(row.reference for row in rows))
-    lines = len(rows) + len({row.workload for row in rows})
+    lines = len(rows) + len({row.id.workload for row in rows})
     height = min(max(0.6 + ROW * lines, 2.2), max(5.4, 0.3 * lines))
     with canvas(height) as drawn:
         axes = drawn.add_subplot()
@@ -43,7 +43,7 @@ def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             name,
             "Ratios",
             f"Time per mini-batch over that of {references} under the same conditions"
-            + ELSE * any(row.variant != row.reference_variant for row in rows)
+            + ELSE * any(row.id.variant != row.reference_variant for row in rows)
             + f", with its {percent(study.confidence)} interval. The line is equal speed, the band "
             f"{percent(study.margin)} either way, an arrowhead an interval that goes on. "
             "Logarithmic axis.",
@@ -58,24 +58,25 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
     labels: dict[int, str] = {}
     headings: list[int] = []
     across = blended_transform_factory(axes.transAxes, axes.transData)
-    several = len({row.framework for row in rows}) > 1
-    devices = len({row.device for row in rows}) > 1
+    several = len({row.id.framework for row in rows}) > 1
+    devices = len({row.id.device for row in rows}) > 1
     for row in rows:
         place += 1
-        if row.workload != workload:
-            workload = row.workload
+        if row.id.workload != workload:
+            workload = row.id.workload
             labels[place] = workload
             headings.append(place)
             place += 1
-        parts = [title(row.framework)] * several + [device(row.device)] * devices
-        labels[place] = ", ".join([*parts, count(row.threads, "thread"), row.variant])
-        result = f"{alike(row.ratio, row.ratio_low)[0]} {row.verdict}"
+        parts = [title(row.id.framework)] * several + [device(row.id.device)] * devices
+        labels[place] = ", ".join([*parts, count(row.id.threads, "thread"), row.id.variant])
+        ratio, low, high = row.estimate.ends
+        result = f"{alike(ratio, low)[0]} {row.estimate.verdict}"
         axes.annotate(result, (1, place), xycoords=across, xytext=(BESIDE, 0),
                       textcoords="offset points", va="center_baseline", fontsize=9)  # fmt: skip
-        colour, ratio = theme.colour(row.framework), row.ratio or math.nan
-        if row.ratio_low is not None and row.ratio_high is not None:
-            draw_interval(axes, row.ratio_low, row.ratio_high, place, colour)
-        axes.plot([ratio], [place], theme.marker(row.variant), color=colour, markersize=6)
+        colour, marker = theme.colour(row.id.framework), theme.marker(row.id.variant)
+        if low is not None and high is not None:
+            draw_interval(axes, low, high, place, colour)
+        axes.plot([ratio or math.nan], [place], marker, color=colour, markersize=6)
     axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
     axes.tick_params(axis="y", pad=BESIDE)
     for number, text in zip(labels, axes.get_yticklabels(), strict=True):
@@ -95,8 +96,9 @@ def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str
 
 def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) -> None:
     """A logarithmic axis with plain numbers, around all ratios and reasonable intervals."""
-    ratios = [row.ratio for row in rows if row.ratio] + [1 / (1 + 2 * margin), 1 + 2 * margin]
-    ends = [end for row in rows for end in (row.ratio_low, row.ratio_high) if end]
+    ratios = [row.estimate.ratio for row in rows if row.estimate.ratio]
+    ratios += [1 / (1 + 2 * margin), 1 + 2 * margin]
+    ends = [end for row in rows for end in row.estimate.ends[1:] if end]
     low = max(min([*ratios, *ends]), min(ratios) / CUT) / 1.06
     high = min(max([*ratios, *ends]), max(ratios) * CUT) * 1.06
     axes.set_xscale("log")
@@ -114,10 +116,10 @@ def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) 
 
 
 def told(row: Comparison) -> str:
-    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    ratio, low, high = alike(*row.estimate.ends)
     between = f" ({low} to {high})" if low else ""
-    other = f" of {row.against}" * (row.variant != row.reference_variant)
+    other = f" of {row.against}" * (row.id.variant != row.reference_variant)
     return (
-        f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}: "
-        f"{title(row.framework)} {ratio}{between}{other}, {row.verdict}."
+        f"{row.id.workload}, {row.id.on}, {row.id.variant}: "
+        f"{title(row.id.framework)} {ratio}{between}{other}, {row.estimate.verdict}."
     )

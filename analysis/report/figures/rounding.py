@@ -15,12 +15,12 @@ FLOOR = 1e-10  # exact agreement is drawn here
 def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels: dict[str, list[GradientLine]] = {}
     for line in filter(lambda line: line.tensor, findings.gradients):
-        panels.setdefault(line.workload, []).append(line)
+        panels.setdefault(line.id.workload, []).append(line)
     if not panels:
         return None
     tensors = [len({line.tensor for line in lines}) for lines in panels.values()]
     contenders = dict.fromkeys(
-        (line.framework, line.variant) for lines in panels.values() for line in lines
+        (line.id.framework, line.id.variant) for lines in panels.values() for line in lines
     )
     allowed = max(line.allowed for line in findings.gradients)
     height = min(1.6 + ROW * sum(tensors) + 0.5 * len(panels), max(TALLEST, 0.14 * sum(tensors)))
@@ -54,7 +54,9 @@ def draw(
 ) -> None:
     tensors = list(dict.fromkeys(line.tensor for line in lines))
     for number, (framework, variant) in enumerate(contenders):
-        own = [line for line in lines if (line.framework, line.variant) == (framework, variant)]
+        own = [
+            line for line in lines if (line.id.framework, line.id.variant) == (framework, variant)
+        ]
         shift = (number - (len(contenders) - 1) / 2) * 0.7 / len(contenders)
         axes.plot(
             [max(line.float32 or 0.0, FLOOR) for line in own],

@@ -13,8 +13,9 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
     chosen = findings.batches[findings.batches["replicate"] == replicate]
     flagged: dict[tuple[str, str], set[int]] = {}
     for turn in findings.turns:
-        if turn.flags and turn.replicate == replicate:
-            flagged.setdefault((turn.workload, turn.contender), set()).add(turn.round)
+        if turn.reasons and turn.replicate == replicate:
+            key = (turn.workload, turn.turn.contender)
+            flagged.setdefault(key, set()).add(turn.turn.round)
     with canvas(panels.height(2.45, 0.9)) as drawn:
         for axes, panel, seats in panels.draw(drawn, labels=False):
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")

@@ -6,7 +6,7 @@ from analysis.data.results import Machine
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.machine import summary as machine_summary
-from analysis.format import alike, count, crossed, device, listing, percent, sentence, title
+from analysis.format import alike, count, crossed, listing, percent, sentence, title
 from analysis.report.layout import (
     Bullets,
     Chapter,
@@ -22,44 +22,46 @@ from analysis.report.layout import (
 
 def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
     """One for every comparison that has a ratio."""
-    family = sum(row.p_adjusted is not None for row in rows)
-    return [claim(machine, row, family) for row in rows if row.ratio is not None]
+    family = sum(row.estimate.p_adjusted is not None for row in rows)
+    return [claim(machine, row, family) for row in rows if row.estimate.ratio is not None]
 
 
 def claim(machine: Machine, row: Comparison, family: int) -> Claim:
     study = machine.study
-    where = f"{row.workload}, {device(row.device)}, {count(row.threads, 'thread')}, {row.variant}"
-    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
-    finding = f"{title(row.framework)} takes {ratio} times as long as {row.against}"
-    if row.ratio_low is None:
-        return Claim(where, f"{finding} (one replicate, no interval)", row.verdict)
+    where = f"{row.id.workload}, {row.id.on}, {row.id.variant}"
+    ratio, low, high = alike(*row.estimate.ends)
+    finding = f"{title(row.id.framework)} takes {ratio} times as long as {row.against}"
+    if row.estimate.ratio_low is None:
+        return Claim(where, f"{finding} (one replicate, no interval)", row.estimate.verdict)
     interval = (
         f"({percent(study.confidence)} interval {low} to {high}, "
-        f"{count(row.replicates, 'replicate')})"
+        f"{count(row.estimate.replicates, 'replicate')})"
     )
-    verdict = row.verdict + f" within {percent(study.margin)}" * (row.verdict == "equivalent")
+    verdict: str = row.estimate.verdict
+    verdict += f" within {percent(study.margin)}" * (verdict == "equivalent")
     return Claim(where, f"{finding} {interval}", verdict, note(row, study.margin, family))
 
 
 def note(row: Comparison, margin: float, family: int) -> str:
     """With "cannot tell" comes what could have been told."""
-    if row.verdict != "cannot tell" or row.detectable is None or row.ratio_low is None:
+    found = row.estimate
+    if found.verdict != "cannot tell" or found.detectable is None or found.ratio_low is None:
         return ""
     parts, corrected = [], f" after correction for {family} rows" * (family > 1)
-    if row.ratio_low > 1 or (row.ratio_high or 1) < 1:
+    if found.ratio_low > 1 or (found.ratio_high or 1) < 1:
         parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
         corrected = " after that correction"
     seen = f"The smallest difference this study could have seen{corrected} is "
-    seen += percent(row.detectable)
-    if (row.replicates_needed or 0) > row.replicates:
-        seen += f"; {row.replicates_needed:,} replicates would see {percent(margin)}"
+    seen += percent(found.detectable)
+    if (found.replicates_needed or 0) > found.replicates:
+        seen += f"; {found.replicates_needed:,} replicates would see {percent(margin)}"
     return " ".join([*parts, f"{seen}."])
 
 
 def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
     """A sentence for each framework and variant across its rows, what the certificates say of
     them, then what was not compared and why."""
-    held = [row for row in rows if row.ratio is not None]
+    held = [row for row in rows if row.estimate.ratio is not None]
     if not held:
         sentences = ["No two contenders could be compared."]
         if machine.alone:
@@ -74,7 +76,7 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
     else:
         groups: dict[tuple[str, str, str], list[Comparison]] = {}
         for row in held:
-            groups.setdefault((row.framework, row.against, row.variant), []).append(row)
+            groups.setdefault((row.id.framework, row.against, row.id.variant), []).append(row)
         sentences = [tally(found, machine) for found in groups.values()]
         sentences.append(sameness(held, machine))
     for verdict, what in (
@@ -84,10 +86,12 @@ def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
     ):
         reasons: dict[str, list[Comparison]] = {}
         for row in rows:
-            if row.verdict == verdict:
+            if row.estimate.verdict == verdict:
                 reasons.setdefault(row.reason, []).append(row)
         for reason, found in reasons.items():
-            where = crossed([(r.workload, r.variant, r.device, r.threads) for r in found])
+            where = crossed(
+                [(r.id.workload, r.id.variant, r.id.device, r.id.threads) for r in found]
+            )
             was = "was" if len(found) == 1 else "were"
             number = count(len(found), "comparison")
             sentences.append(f"{number} {was} {what}: {where}. {sentence(reason)}")
@@ -103,13 +107,13 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
         "equivalent": f"equivalent within {percent(machine.study.margin)}",
         "cannot tell": "undecided",
     }
-    numbers = {name: sum(row.verdict == name for row in rows) for name in words}
+    numbers = {name: sum(row.estimate.verdict == name for row in rows) for name in words}
     told = [f"{words[name]} in {number}" for name, number in numbers.items() if number]
-    ratios = [row.ratio for row in rows if row.ratio]
+    ratios = [row.estimate.ratio for row in rows if row.estimate.ratio]
     spread = dict.fromkeys(alike(min(ratios), max(ratios)))
     return (
-        f"Variant {rows[0].variant}: {title(rows[0].framework)} takes {' to '.join(spread)} times "
-        f"as long as {rows[0].against}, {listing(told)} of "
+        f"Variant {rows[0].id.variant}: {title(rows[0].id.framework)} takes "
+        f"{' to '.join(spread)} times as long as {rows[0].against}, {listing(told)} of "
         f"{count(len(rows), 'comparison')}."
     )
 

@@ -11,7 +11,7 @@ from analysis.findings.fairness.certificate_steps import (
     runs,
 )
 from analysis.findings.findings import Findings
-from analysis.format import crossed, listing, scientific, sentence, short, title
+from analysis.format import listing, scientific, sentence, short, title
 from analysis.report.figures.losses import losses
 from analysis.report.figures.rounding import rounding
 from analysis.report.layout import Chapter, Parts, Section
@@ -21,6 +21,7 @@ from analysis.report.tables import Table, absent
 def certificate_table(findings: Findings) -> Table:
     compared = findings.machine.matched_rows(findings.certificate)
     rows = [row for row in compared if row.loss is not None]
+    data = findings.machine.dataset
     return Table(
         "Certificates: largest relative difference from the reference",
         [
@@ -31,8 +32,8 @@ def certificate_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, row.dataset, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}", row.status, f"{row.steps:,}",
+                row.id.workload, data(row.id.workload), row.id.on, row.id.who, row.status,
+                f"{row.steps:,}",
                 told(row.loss), told(row.weights), told(row.full_loss, row.full_weights),
                 told(row.sgd_loss, row.sgd_weights, row.full_sgd_loss, row.full_sgd_weights),
                 told(row.gradients), told(row.rounding) + f" {row.reduced}" * bool(row.reduced),
@@ -91,7 +92,7 @@ def deviation_table(findings: Findings) -> Table | None:
         return None
     found: dict[tuple[str, str, str, str], list[AgreementLine]] = {}
     for line in lines:
-        key = (line.workload, line.framework, line.variant, line.optimiser)
+        key = (line.id.workload, line.id.framework, line.id.variant, line.optimiser)
         found.setdefault(key, []).append(line)
     return Table(
         "Declared deviations: relative difference from the reference after so many steps",
@@ -113,8 +114,9 @@ def deviation_table(findings: Findings) -> Table | None:
         [
             (f"{title(framework)} {variant}, {optimiser}", sentence(reason))
             for framework, variant, optimiser, reason in dict.fromkeys(
-                (li.framework, li.variant, li.optimiser, li.reason.partition(": ")[2] or li.reason)
-                for li in lines
+                (one.id.framework, one.id.variant, one.optimiser,
+                 one.reason.partition(": ")[2] or one.reason)
+                for one in lines
             )
         ],
         "agreement.csv",
@@ -124,12 +126,12 @@ def deviation_table(findings: Findings) -> Table | None:
 def rounding_table(findings: Findings) -> Table | None:
     """The tensor that each contender's float32 rounds worst."""
     worst: dict[BenchmarkId, GradientLine] = {}
+    data = findings.machine.dataset
     for line in findings.gradients:
         if not line.tensor:
             continue
-        seat = BenchmarkId(line.workload, line.framework, line.variant, line.device, line.threads)
-        if seat not in worst or further(line) > further(worst[seat]):
-            worst[seat] = line
+        if line.id not in worst or further(line) > further(worst[line.id]):
+            worst[line.id] = line
     if not worst:
         return None
     allowed = max(line.allowed for line in worst.values())
@@ -142,9 +144,8 @@ def rounding_table(findings: Findings) -> Table | None:
         ],
         [
             [
-                line.workload, line.dataset, crossed([(line.device, line.threads)]),
-                f"{title(line.framework)} {line.variant}", line.tensor, told(line.float32),
-                line.reduced or "none",
+                line.id.workload, data(line.id.workload), line.id.on, line.id.who, line.tensor,
+                told(line.float32), line.reduced or "none",
             ]
             for line in worst.values()
         ],

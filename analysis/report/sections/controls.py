@@ -4,17 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.findings.controls import ControlLine, of_outcome
 from analysis.findings.findings import Findings
-from analysis.format import (
-    alike,
-    count,
-    crossed,
-    device,
-    listing,
-    percent,
-    probability,
-    sentence,
-    title,
-)
+from analysis.format import alike, count, device, listing, percent, probability, sentence, title
 from analysis.report.tables import Table, absent, estimate
 
 NONE = (
@@ -31,7 +21,7 @@ def control_summary(findings: Findings) -> str:
     asked = ["against itself"] * any(not row.spin for row in rows)
     if spins := sorted({row.spin for row in rows} - {0.0}):
         asked.append(f"slowed by {listing(map(percent, spins))}")
-    workloads = list(dict.fromkeys(row.workload for row in rows))
+    workloads = list(dict.fromkeys(row.id.workload for row in rows))
     text = f"{originals(rows)} once more, {listing(asked)}, in {listing(workloads)}: {tally(rows)}."
     if measured := [told for spin in [0.0, *spins] if (told := seen(rows, spin))]:
         text += f" {'; '.join(measured)}."
@@ -40,7 +30,7 @@ def control_summary(findings: Findings) -> str:
 
 def originals(rows: Sequence[ControlLine]) -> str:
     """Whose controls they are: `PyTorch tuned (CPU, 1 thread)`, or how many."""
-    found = list(dict.fromkeys((r.framework, r.of, r.device, r.threads) for r in rows))
+    found = list(dict.fromkeys((r.id.framework, r.of, r.id.device, r.id.threads) for r in rows))
     if len(found) > 1:
         return f"each of {len(found)} contenders"
     ((framework, variant, on, threads),) = found
@@ -65,7 +55,7 @@ def tally(rows: Sequence[ControlLine]) -> str:
 
 def seen(rows: Sequence[ControlLine], spin: float) -> str:
     """`It took 0.998 and 1.003 times as long as itself`, `slowed by 5 %, 1.05 times`."""
-    ratios = [row.ratio for row in rows if row.spin == spin and row.ratio]
+    ratios = [row.estimate.ratio for row in rows if row.spin == spin and row.estimate.ratio]
     if not ratios:
         return ""
     told = alike(*ratios)
@@ -78,11 +68,12 @@ def seen(rows: Sequence[ControlLine], spin: float) -> str:
 def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
     """What spinning off the clock costs, where it is more than does not matter."""
     for row in rows:
-        if row.outcome == "measured" and row.ratio and row.verdict in ("slower", "faster"):
+        ratio = row.estimate.ratio
+        if row.outcome == "measured" and ratio and row.estimate.verdict in ("slower", "faster"):
             yield (
-                f"Pauses between steps alone made them {percent(abs(row.ratio - 1))} "
-                f"{'slower' if row.ratio > 1 else 'faster'} in {row.workload}, which is taken out "
-                "of the slowed ones."
+                f"Pauses between steps alone made them {percent(abs(ratio - 1))} "
+                f"{'slower' if ratio > 1 else 'faster'} in {row.id.workload}, which is "
+                "taken out of the slowed ones."
             )
 
 
@@ -92,7 +83,7 @@ def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
     for row in of_outcome(rows, "not resolved"):
         found.setdefault(place(row), []).append(row)
     for where, own in found.items():
-        least = rough(max(max(row.detectable or 0.0, row.spin) for row in own))
+        least = rough(max(max(row.estimate.detectable or 0.0, row.spin) for row in own))
         yield (
             f"{listing(percent(row.spin) for row in sorted(own, key=lambda row: row.spin))} could "
             f"not be told from nothing in {where}: differences below {least} are too small for "
@@ -101,8 +92,8 @@ def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
 
 
 def place(row: ControlLine) -> str:
-    who = f"{title(row.framework)} {row.of}"
-    return f"{row.workload} ({who}, {crossed([(row.device, row.threads)])})"
+    who = f"{title(row.id.framework)} {row.of}"
+    return f"{row.id.workload} ({who}, {row.id.on})"
 
 
 def rough(share: float) -> str:
@@ -112,7 +103,7 @@ def rough(share: float) -> str:
 def control_table(findings: Findings) -> Table | None:
     if not findings.controls:
         return None
-    rows = [row for row in findings.controls if row.ratio is not None]
+    rows = [row for row in findings.controls if row.estimate.ratio is not None]
     return Table(
         "Controls: time over that of the same contender, and what it should be. The slowed ones' "
         "is over the same with pauses off the clock; their verdict is on the contender itself",
@@ -125,11 +116,13 @@ def control_table(findings: Findings) -> Table | None:
         ],
         [
             [
-                row.workload, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}", row.against,
+                row.id.workload, row.id.on,
+                row.id.who, row.against,
                 f"{row.truth:g}" if row.truth else "",
-                *estimate(row.ratio, row.ratio_low, row.ratio_high), probability(row.p_adjusted),
-                row.verdict, "" if row.detectable is None else percent(row.detectable), row.outcome,
+                *estimate(*row.estimate.ends), probability(row.estimate.p_adjusted),
+                row.estimate.verdict,
+                "" if row.estimate.detectable is None else percent(row.estimate.detectable),
+                row.outcome,
             ]
             for row in rows
         ],
@@ -146,7 +139,7 @@ def control_method(findings: Findings) -> str:
     rows, machine = findings.controls, findings.machine
     if not rows:
         return "None."
-    judged = sum(row.p is not None for row in rows)
+    judged = sum(row.estimate.p is not None for row in rows)
     text = (
         "A control is a contender once more, in another process, with turns like all others: a "
         "twin as it is, the others slowed by the harness, which goes on watching its clock after "

@@ -24,10 +24,10 @@ def weather(findings: Findings) -> str:
     unseen = sum(not contest.turns for contest in findings.machine.records.contests)
     rest = f" In {count(unseen, 'contest')} it was not recorded." if unseen else ""
     rest = f"{shares(turns)}{rest}"
-    lost = [name for name in READ if all(getattr(turn, name) is None for turn in turns)]
+    lost = [name for name in READ if all(getattr(line.turn, name) is None for line in turns)]
     if lost:
         rest += f" Not readable here: {listing(NAMES[name] for name in lost)}."
-    hit = [turn for turn in turns if turn.flags]
+    hit = [turn for turn in turns if turn.reasons]
     if not hit and len(lost) == len(READ):
         return (
             "The weather of the turns could not be read on this system, but for involuntary "
@@ -40,13 +40,13 @@ def weather(findings: Findings) -> str:
     told = ", ".join(f"{why} {number}" for why, number in numbers.items())
     return (
         f"{len(hit)} of {count(len(turns), 'turn')} {'was' if len(hit) == 1 else 'were'} flagged "
-        f"({told}); the estimates above keep them all. {survival(findings.weathered)}{rest}"
+        f"({told}); the estimates above keep them all. {survival(findings.unflagged_pairs)}{rest}"
     )
 
 
 def dealt(findings: Findings) -> list[TurnLine]:
     """Without those of round 0, which are warm-up and in no estimate."""
-    return [turn for turn in findings.turns if turn.round > 0]
+    return [line for line in findings.turns if line.turn.round > 0]
 
 
 def shares(turns: list[TurnLine]) -> str:
@@ -57,7 +57,7 @@ def shares(turns: list[TurnLine]) -> str:
         ("other_s", "others worked on these for {}"),
         ("elsewhere_s", "anybody on the other cores for {}"),
     ):
-        known = [turn for turn in turns if getattr(turn, name) is not None]
+        known = [line.turn for line in turns if getattr(line.turn, name) is not None]
         if known:
             cores_s = sum(turn.duration_s * turn.cores for turn in known)
             share = sum(getattr(turn, name) for turn in known) / cores_s
@@ -66,12 +66,12 @@ def shares(turns: list[TurnLine]) -> str:
 
 
 def changes(pairs: list[Pair]) -> list[Pair]:
-    return [(main, calm) for main, calm in pairs if main.verdict != calm.verdict]
+    return [(main, calm) for main, calm in pairs if main.estimate.verdict != calm.estimate.verdict]
 
 
 def lost_claims(pairs: list[Pair]) -> list[Pair]:
     """Claims of the answer that do not stand without the flagged turns."""
-    return [(main, calm) for main, calm in changes(pairs) if main.verdict in DECIDED]
+    return [(main, calm) for main, calm in changes(pairs) if main.estimate.verdict in DECIDED]
 
 
 def survival(pairs: list[Pair]) -> str:
@@ -80,7 +80,7 @@ def survival(pairs: list[Pair]) -> str:
         return "There is no comparison for them to change."
     if changed := changes(pairs):
         return f"Without them these verdicts change: {spoken(changed)}."
-    moved = max(abs((c.ratio or 1) / (m.ratio or 1) - 1) for m, c in pairs)
+    moved = max(abs((c.estimate.ratio or 1) / (m.estimate.ratio or 1) - 1) for m, c in pairs)
     return (
         "Without them every verdict stays the same, and "
         f"{f'ratios move by at most {percent(moved)}' if moved else 'no ratio moves'}."
@@ -91,15 +91,15 @@ def spoken(pairs: list[Pair]) -> str:
     """`mlp, TensorFlow, default, CPU, 1 thread (faster becomes cannot tell)`."""
     groups: dict[str, list[tuple[object, ...]]] = {}
     for main, calm in pairs:
-        left = calm.verdict if calm.verdict != "missing" else "nothing left to compare"
-        key = (main.workload, main.framework, main.variant, main.device, main.threads)
-        groups.setdefault(f"{main.verdict} becomes {left}", []).append(key)
+        verdict = calm.estimate.verdict
+        left = verdict if verdict != "missing" else "nothing left to compare"
+        groups.setdefault(f"{main.estimate.verdict} becomes {left}", []).append(main.id)
     return "; ".join(f"{crossed(keys)} ({what})" for what, keys in groups.items())
 
 
 def weather_table(findings: Findings) -> Table | None:
     """Each estimate beside the one without the flagged turns; None where none is flagged."""
-    if not any(turn.flags for turn in dealt(findings)) or not findings.weathered:
+    if not any(turn.reasons for turn in dealt(findings)) or not findings.unflagged_pairs:
         return None
     interval = f"{percent(findings.machine.study.confidence)} interval"
     return Table(
@@ -111,13 +111,14 @@ def weather_table(findings: Findings) -> Table | None:
         ],
         [
             [
-                main.workload, crossed([(main.device, main.threads)]),
-                f"{title(main.framework)} to {main.against}, {main.variant}",
-                *estimate(main.ratio, main.ratio_low, main.ratio_high), main.verdict,
-                *estimate(calm.ratio, calm.ratio_low, calm.ratio_high),
-                calm.verdict if calm.verdict != "missing" else "nothing left", str(calm.replicates),
+                main.id.workload, main.id.on,
+                f"{title(main.id.framework)} to {main.against}, {main.id.variant}",
+                *estimate(*main.estimate.ends), main.estimate.verdict,
+                *estimate(*calm.estimate.ends),
+                "nothing left" if calm.estimate.verdict == "missing" else calm.estimate.verdict,
+                str(calm.estimate.replicates),
             ]
-            for main, calm in findings.weathered
+            for main, calm in findings.unflagged_pairs
         ],
         [],
         "unflagged.csv",

@@ -22,7 +22,7 @@ def method(findings: Findings) -> Described:
     """Terms and what there is to say about them, in the order of a contest."""
     machine = findings.machine
     return [
-        ("Same computation", f"{certificates(machine)} {findings.trajectories}".rstrip()),
+        ("Same computation", f"{certificates(machine)} {findings.loss_check}".rstrip()),
         ("Contests", contests(machine)),
         ("Turns", turns(findings)),
         *[("Weather", text) for text in [weather_method(findings)] if text],
@@ -139,7 +139,7 @@ def steady_state(findings: Findings) -> str:
     processes = sum(line.processes for line in findings.steady)
     if not processes:
         return "There was no process to search."
-    late = len(findings.found.later(findings.dealt))
+    late = len(findings.steady_state.later(findings.dealt))
     none = sum(line.none for line in findings.steady)
     return (
         "In each process found by changepoint detection (PELT on mean and variance of logarithms, "
@@ -184,7 +184,7 @@ def transfer(findings: Findings) -> str:
     for row in findings.contenders:
         if row.transfer_ms is not None and row.step_ms is not None:
             share = row.transfer_ms / (row.transfer_ms + row.step_ms)
-            shares.setdefault(title(row.framework), []).append(share)
+            shares.setdefault(title(row.id.framework), []).append(share)
     told = [
         f"{' to '.join(dict.fromkeys(f'{100 * end:.1f}' for end in (min(found), max(found))))} % "
         f"in {name}"
@@ -195,7 +195,7 @@ def transfer(findings: Findings) -> str:
 
 def estimates(findings: Findings) -> str:
     study = findings.machine.study
-    family = sum(row.p is not None for row in findings.comparisons)
+    family = sum(row.estimate.p is not None for row in findings.comparisons)
     return (
         "A contender's time is the geometric mean over replicates of the median steady-state "
         "mini-batch of a process. A ratio is the geometric mean over replicates of the ratio "

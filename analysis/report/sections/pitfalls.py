@@ -5,18 +5,7 @@ from collections.abc import Sequence
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import SAME, PitfallLine, share
-from analysis.format import (
-    alike,
-    count,
-    crossed,
-    device,
-    listing,
-    percent,
-    probability,
-    scientific,
-    sentence,
-    title,
-)
+from analysis.format import alike, count, listing, percent, probability, scientific, sentence, title
 from analysis.report.figures.pitfalls import traps
 from analysis.report.layout import Chapter, Claim, Claims, Folded, Paragraph, Parts, Rich, Section
 from analysis.report.tables import Table, absent, estimate
@@ -24,21 +13,20 @@ from analysis.report.tables import Table, absent, estimate
 
 def trap_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
     """One for every trap that was timed."""
-    return [claim(machine, row) for row in rows if row.ratio is not None]
+    return [claim(machine, row) for row in rows if row.estimate.ratio is not None]
 
 
 def claim(machine: Machine, row: PitfallLine) -> Claim:
     study = machine.study
-    where = f"{title(row.framework)}, {row.workload}, {device(row.device)}, "
-    where += f"{count(row.threads, 'thread')}, {row.trap}"
-    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    where = f"{title(row.id.framework)}, {row.id.workload}, {row.id.on}, {row.trap}"
+    ratio, low, high = alike(*row.estimate.ends)
     finding = f"takes {ratio} times as long as {row.beside}"
-    if row.ratio_low is None:
+    if row.estimate.ratio_low is None:
         finding += " (one replicate, no interval)"
     else:
         interval = f"{percent(study.confidence)} interval {low} to {high}"
-        finding += f" ({interval}, {count(row.replicates, 'replicate')})"
-    verdict = row.verdict
+        finding += f" ({interval}, {count(row.estimate.replicates, 'replicate')})"
+    verdict = row.estimate.verdict
     if verdict == "equivalent":
         return Claim(where, finding, f"no difference in time within {percent(study.margin)}",
                      losses(row))  # fmt: skip
@@ -58,20 +46,20 @@ def losses(row: PitfallLine) -> str:
 
 def trap_summary(rows: Sequence[PitfallLine]) -> str:
     """All of them in one sentence; "" where there is none."""
-    timed = [row for row in rows if row.ratio is not None]
+    timed = [row for row in rows if row.estimate.ratio is not None]
     if not timed:
         return ""
-    slower = [row for row in timed if row.verdict == "slower"]
-    faster = [row for row in timed if row.verdict == "faster"]
+    slower = [row for row in timed if row.estimate.verdict == "slower"]
+    faster = [row for row in timed if row.estimate.verdict == "faster"]
     traced = [row for row in timed if row.losses]
     off = [row for row in traced if row.worst_loss > SAME]
-    seen = [row for row in off if row.verdict in ("slower", "faster")]
+    seen = [row for row in off if row.estimate.verdict in ("slower", "faster")]
     text = f"One trap at a time, in {count(len(timed), 'case')}: {len(slower) or 'none'} cost time"
     if slower:
-        text += f" (up to {alike(max(row.ratio or 0 for row in slower))[0]} times as long)"
+        text += f" (up to {alike(max(row.estimate.ratio or 0 for row in slower))[0]} times as long)"
     text += f", {len(faster) or 'none'} saved some"
     if faster:
-        text += f" (down to {alike(min(row.ratio or 0 for row in faster))[0]})"
+        text += f" (down to {alike(min(row.estimate.ratio or 0 for row in faster))[0]})"
     known = f" of the {len(traced)} whose losses are known" * (len(traced) < len(timed))
     return (
         f"{text}, and {len(off) or 'none'}{known} trained something else: a float64 loss more than "
@@ -81,7 +69,8 @@ def trap_summary(rows: Sequence[PitfallLine]) -> str:
 
 def trap_table(findings: Findings) -> Table:
     study = findings.machine.study
-    rows = [row for row in findings.traps if row.ratio is not None]
+    data = findings.machine.dataset
+    rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
     return Table(
         "Traps: time over that of the same framework without, and relative difference of the loss",
         [
@@ -93,10 +82,10 @@ def trap_table(findings: Findings) -> Table:
         ],
         [
             [
-                title(row.framework), row.workload, row.dataset,
-                crossed([(row.device, row.threads)]), row.trap,
-                *estimate(row.ratio, row.ratio_low, row.ratio_high),
-                probability(row.p_adjusted), row.verdict,
+                title(row.id.framework), row.id.workload, data(row.id.workload),
+                row.id.on, row.trap,
+                *estimate(*row.estimate.ends), probability(row.estimate.p_adjusted),
+                row.estimate.verdict,
                 *(
                     "" if loss is None else share(loss)
                     for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last)
@@ -106,8 +95,8 @@ def trap_table(findings: Findings) -> Table:
             for row in rows
         ],
         absent(
-            [row for row in findings.traps if row.ratio is None],
-            lambda row: f"{row.verdict}. {sentence(row.reason)}",
+            [row for row in findings.pitfalls if row.estimate.ratio is None],
+            lambda row: f"{row.estimate.verdict}. {sentence(row.reason)}",
         ),
         "traps.csv",
     )  # fmt: skip
@@ -118,9 +107,9 @@ def pitfalls(chapter: Chapter) -> Parts:
     if not findings.machine.records.traps:
         return []
     return [
-        Paragraph(trap_summary(findings.traps), style="lead"),
+        Paragraph(trap_summary(findings.pitfalls), style="lead"),
         chapter.figure(traps),
-        Claims(trap_claims(findings.machine, findings.traps)),
+        Claims(trap_claims(findings.machine, findings.pitfalls)),
         Folded("All traps in a table", trap_table(findings), in_markdown=False),
     ]
 

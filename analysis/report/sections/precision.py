@@ -26,13 +26,13 @@ def advice(machine: Machine, lines: Lines) -> Advice:
     known = [line for line in lines if line.half_width is not None]
     if not known:
         alone = "One replicate has no interval: how precise the ratios are, nobody can say."
-        return Advice([alone] * any(line.ratio for line in lines))
+        return Advice([alone] * any(line.comparison.estimate.ratio for line in lines))
     told = [standing(machine, known)]
     short = [line for line in known if not line.reached]
     if not short:
         return Advice(told)
     more = max(line.more or 0 for line in short)
-    told.append(needed(machine, short, several=len({line.framework for line in known}) > 1))
+    told.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
     allowed = affordable(machine)
     if allowed is not None:
         told.append(budget(machine, known, allowed, more))
@@ -131,8 +131,8 @@ def again(command: str, replicates: int) -> str:
 def places(lines: Lines, several: bool) -> str:
     return crossed(
         [
-            (line.workload, line.device, line.threads, line.variant, *[line.framework] * several)
-            for line in lines
+            (one.workload, one.device, one.threads, one.variant, *[one.framework] * several)
+            for one in (line.id for line in lines)
         ]
     )
 

@@ -2,7 +2,7 @@
 
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
-from analysis.format import count, crossed, listing, percent, three, title
+from analysis.format import count, listing, percent, three, title
 from analysis.report.tables import Table, estimate
 
 
@@ -17,8 +17,8 @@ def start_table(findings: Findings) -> Table:
         ],
         [
             [
-                row.workload, crossed([(row.device, row.threads)]),
-                f"{title(row.framework)} {row.variant}",
+                row.id.workload, row.id.on,
+                row.id.who,
                 *(three(part) for part in (row.import_s, row.build_s, row.compile_s)),
                 three(row.excess_s), *estimate(row.total_s, row.total_low_s, row.total_high_s),
                 ahead(row),
@@ -44,7 +44,7 @@ def ahead(row: StartLine) -> str:
 
 
 def against(row: StartLine) -> str:
-    other = f" {row.reference_variant}" * (row.reference_variant != row.variant)
+    other = f" {row.reference_variant}" * (row.reference_variant != row.id.variant)
     return f"{title(row.reference)}{other}"
 
 
@@ -79,8 +79,8 @@ def start_summary(findings: Findings) -> str:
 
 def sides(row: StartLine) -> tuple[str, str]:
     """`TensorFlow` and `PyTorch`; with the variants, where these are not the same."""
-    own = f" {row.variant}" * (row.reference_variant != row.variant)
-    return f"{title(row.framework)}{own}", against(row)
+    own = f" {row.id.variant}" * (row.reference_variant != row.id.variant)
+    return f"{title(row.id.framework)}{own}", against(row)
 
 
 def told(one: str, other: str, rows: list[StartLine]) -> str:
