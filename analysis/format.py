@@ -1,4 +1,4 @@
-"""Names and numbers as people read them."""
+"""Formats names and numbers for people."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ def device(name: str) -> str:
 
 
 def count(number: int, noun: str, several: str = "") -> str:
-    """`1 thread`, `2 threads`; `2 processes` where more than a letter is added."""
+    """`1 thread`, `2 threads`; `several` is the plural if it adds more than an s."""
     return f"{number} {noun if number == 1 else several or noun + 's'}"
 
 
@@ -52,9 +52,9 @@ def three(value: float | None) -> str:
 
 
 def alike(*values: float | None) -> list[str]:
-    """As many decimals for all as the smallest needs for three significant digits, so that
-    an interval reads `0.951 to 1.009`. The first sets the scale: what is far from it does
-    not ask for decimals, and what they would not show has an exponent."""
+    """All values with as many decimals as the smallest needs for three significant digits, so
+    that an interval reads `0.951 to 1.009`. The first value sets the scale: values far below it
+    add no decimals, and a value that these decimals would not show gets an exponent."""
     known = [abs(value) for value in values if value and math.isfinite(value)]
     scale = min([size for size in known if size >= known[0] / 3], default=100.0)
     decimals = 2 - math.floor(math.log10(float(f"{scale:.2e}")))
@@ -68,7 +68,7 @@ def decimal(value: float, decimals: int) -> str:
 
 
 def scientific(value: float) -> str:
-    """`3.1e-15`; plain `0` for nothing at all."""
+    """`3.1e-15`; plain `0` for zero."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     mantissa, exponent = f"{value:.1e}".split("e")
@@ -81,7 +81,7 @@ def short(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`3 %`, `6.1 %`, `0.42 %`; nobody wants to know what is beyond `1,000 %`."""
+    """`3 %`, `6.1 %`, `0.42 %`; above a thousand only `over 1,000 %`."""
     if share > 10:
         return "over 1,000 %"
     digits = three(100 * share)
@@ -105,8 +105,8 @@ def large(number: float, unit: str) -> str:
 def crossed(keys: Sequence[tuple[object, ...]]) -> str:
     """Many keys in few words: `mlp and mnist-cnn, default, CPU, 1 and 2 threads`.
 
-    Keys that are all combinations of their parts become one phrase; others are split by
-    the part that makes for the fewest phrases.
+    If the keys are all combinations of their parts, they become one phrase. Otherwise they are
+    split by the part that gives the fewest phrases.
     """
     return "; ".join(phrases(list(dict.fromkeys(keys))))
 
@@ -114,18 +114,18 @@ def crossed(keys: Sequence[tuple[object, ...]]) -> str:
 def phrases(keys: list[tuple[object, ...]]) -> list[str]:
     axes = [list(dict.fromkeys(values)) for values in zip(*keys, strict=True)]
     if len(keys) == math.prod(map(len, axes)):
-        return [", ".join(listing(spoken(axis)) for axis in axes)]
+        return [", ".join(listing(named(axis)) for axis in axes)]
     splits = [
         [[key for key in keys if key[place] == value] for value in axis]
         for place, axis in enumerate(axes)
         if len(axis) > 1
     ]
-    told = [[phrase for group in split for phrase in phrases(group)] for split in splits]
-    return min(told, key=len)
+    found = [[phrase for group in split for phrase in phrases(group)] for split in splits]
+    return min(found, key=len)
 
 
-def spoken(values: Sequence[object]) -> list[str]:
-    """Thread counts get their unit, frameworks and devices their names."""
+def named(values: Sequence[object]) -> list[str]:
+    """Thread counts with their unit, frameworks and devices by their names."""
     if all(isinstance(value, int) for value in values):
         words = [str(value) for value in values]
         words[-1] += " thread" if values == [1] else " threads"
@@ -135,10 +135,11 @@ def spoken(values: Sequence[object]) -> list[str]:
 
 
 def line(text: str) -> str:
-    """On one line, whatever a framework put into its error."""
+    """The text on one line; frameworks break the lines of their errors."""
     return " ".join(text.split())
 
 
 def sentence(text: str) -> str:
-    """With a full stop; a capital only where it is not a name such as `jax/default`."""
+    """The text with a full stop. It gets no capital, because it may start with a name such as
+    `jax/default`."""
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,4 +1,4 @@
-"""Steady-state mini-batches of all replicates, and each replicate's median over them."""
+"""The distribution of steady-state mini-batches, with the median of each replicate."""
 
 import seaborn as sns
 

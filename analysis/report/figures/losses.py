@@ -1,4 +1,5 @@
-"""The float64 certificate: losses of all contenders over each other, and how far apart."""
+"""The float64 certificates: losses of all contenders, and their differences from the
+reference."""
 
 from typing import Any
 
@@ -12,7 +13,7 @@ from analysis.report.figures.panels import legend
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from workflows.records.schema import CertificateRow
 
-FLOOR = 1e-17  # where no difference at all is drawn on a logarithmic axis
+FLOOR = 1e-17  # a difference of zero is drawn here, because the axis is logarithmic
 
 Rows = list[tuple[BenchmarkId, CertificateRow]]
 

@@ -25,7 +25,7 @@ class Panel(NamedTuple):
 
 
 class Panels(dict[Panel, list[BenchmarkId]]):
-    """Seats by panel, in their order; two panels side by side, or three where there are many."""
+    """Benchmarks by panel, in their order; two panels side by side, three if there are many."""
 
     def __init__(self, seats: Iterable[BenchmarkId]) -> None:
         for seat in seats:
@@ -41,19 +41,19 @@ class Panels(dict[Panel, list[BenchmarkId]]):
 
     @property
     def contenders(self) -> list[tuple[str, str]]:
-        """Framework and variant of all seats, each once."""
+        """Framework and variant of all benchmarks, each once."""
         return list(dict.fromkeys((s.framework, s.variant) for s in chain(*self.values())))
 
     def __str__(self) -> str:
         return listing(self)
 
     def height(self, each: float, around: float) -> float:
-        """Inches: `each` a row of panels, less where that gets too tall."""
+        """In inches: `each` for a row of panels, less if the figure would get too tall."""
         return min(around + each * self.rows, max(TALLEST, 1.9 * self.rows))
 
     def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[BenchmarkId]]]:
-        """Axes for each panel, titled; `labels`: contenders stand on the y axes, which are
-        shared so that their names are written once a row."""
+        """Axes with a title for each panel. If `labels`, contenders stand on the y axes, and panels
+        of a row share these, so that the names are written once."""
         grid = drawn.subplots(self.rows, self.columns, squeeze=False, sharey=labels)
         for number, (axes, (panel, seats)) in enumerate(zip(grid.flat, self.items(), strict=False)):
             where = f"{device(panel.device)}, {count(panel.threads, 'thread')}"
@@ -70,7 +70,7 @@ def name(framework: str, variant: str) -> str:
 
 
 def milliseconds(axes: Axes, which: str) -> None:
-    """Plain numbers on a logarithmic axis, several of them however short it is."""
+    """A logarithmic axis with plain numbers, several of them even if the axis is short."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
@@ -85,7 +85,8 @@ def milliseconds(axes: Axes, which: str) -> None:
 
 
 def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme) -> None:
-    """One entry for each framework and variant, above everything, a column for each variant."""
+    """A legend above the panels: an entry for each framework and variant, a column for each
+    variant."""
     handles = [
         Line2D([], [], color=theme.colour(framework), label=name(framework, variant),
                linestyle=theme.dashes(variant), linewidth=1.8)

@@ -1,4 +1,4 @@
-"""Where the time goes: data, transfer and step."""
+"""How a mini-batch's time divides into data, transfer and step."""
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
@@ -9,7 +9,7 @@ from analysis.report.figures.panels import Panels
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
 
-CROWDED = 10  # rows of bars above each other, from which there is no room for numbers
+CROWDED = 10  # more bars above each other leave no room for numbers
 COLOURS = {"data": "#999999", "transfer": "#E69F00", "step": "#56B4E9"}
 
 
@@ -44,7 +44,7 @@ def parts(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def stack(axes: Axes, place: int, times: list[float], numbers: bool) -> None:
-    """One bar of three parts, with its numbers below if there is room for them."""
+    """A bar of three parts, with its numbers below if there is room."""
     left = 0.0
     for part, time in zip(PARTS, times, strict=True):
         axes.barh(place - 0.14 * numbers, time, left=left, color=COLOURS[part],

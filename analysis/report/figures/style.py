@@ -18,9 +18,9 @@ from analysis.data.results import BenchmarkId
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
 WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
-TALLEST = 6.1  # inches, but for more panels than fit
+TALLEST = 6.1  # inches, unless there are more panels than fit
 
-# Okabe and Ito's (2008) palette, told apart with any colour vision and on black and white.
+# Okabe and Ito's (2008) palette: distinct with any colour vision, on black and on white.
 PALETTE = {"pytorch": "#D55E00", "tensorflow": "#0072B2", "jax": "#009E73", "keras": "#CC79A7"}
 SPARE = ["#E69F00", "#56B4E9", "#999999", "#F0E442"]
 MARKERS = ["o", "D", "s", "^", "v", "P", "X", "*"]
@@ -53,7 +53,7 @@ THEME: Any = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its words. `svg` still holds the two stand-in colours."""
+    """A drawing with its title and caption. `svg` still holds INK and PAPER."""
 
     name: str
     title: str
@@ -65,12 +65,12 @@ class Figure:
 
     @property
     def file(self) -> str:
-        """For itself: dark on white."""
+        """The SVG as a file of its own: dark on white."""
         return self.svg.replace(INK, "#1b1f24").replace(PAPER, "#ffffff")
 
     @property
     def inline(self) -> str:
-        """For embedding: in the page's colours, with ids that no other figure has."""
+        """The SVG to embed: in the page's colours, with ids that no other figure has."""
         body = re.sub(r"<metadata>.*?</metadata>\s*", "", self.svg, flags=re.DOTALL)
         opening = re.search(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', body)
         assert opening is not None
@@ -86,13 +86,13 @@ class Figure:
 
 @contextmanager
 def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
-    """An empty figure; inches."""
+    """An empty figure; sizes in inches."""
     with sns.axes_style("whitegrid"), matplotlib.rc_context(THEME):
         yield Canvas(figsize=(width, height), layout="constrained")
 
 
 def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figure:
-    """To SVG and PNG, the same bytes for the same figure."""
+    """The drawing as SVG and PNG; the same figure gives the same bytes."""
     svg, png = io.StringIO(), io.BytesIO()
     drawn.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
@@ -129,7 +129,7 @@ class Theme:
 
 
 def bare(axes: Axes, grid: str = "both") -> None:
-    """Without the box, with a grid along one axis only."""
+    """Axes without a box, with a grid along one axis."""
     sns.despine(ax=axes, left=grid == "x")
     axes.tick_params(length=0 if grid == "x" else 3)
     axes.grid(False)

@@ -1,4 +1,4 @@
-"""The workloads in words: layers, sizes, and where their data came from."""
+"""The workloads in words: layers, sizes, and the source of their data."""
 
 from analysis.data.results import Machine
 from analysis.format import large, short
@@ -34,9 +34,9 @@ def layer(stage: Stage) -> str:
     """`conv2d (filters 32, kernel 3, stride 1, padding valid) 26x26x32`"""
     name = str(stage.layer.kind).replace("_", " ")
     values = [f"{key} {value}" for key, value in vars(stage.layer).items() if value is not None]
-    told = f" ({', '.join(values)})" if values else ""
+    sizes = f" ({', '.join(values)})" if values else ""
     reshaped = len(stage.input_shape) > 1 and stage.output_shape != stage.input_shape
-    return name + told + (f" {shape(stage.output_shape)}" if reshaped else "")
+    return name + sizes + (f" {shape(stage.output_shape)}" if reshaped else "")
 
 
 def shape(sizes: tuple[int, ...]) -> str:
@@ -45,5 +45,5 @@ def shape(sizes: tuple[int, ...]) -> str:
 
 def optimised(workload: Workload) -> str:
     values = ", ".join(f"{key} {short(value)}" for key, value in vars(workload.optimiser).items())
-    told = f"Loss: {workload.loss}; optimiser: {workload.optimiser.kind} ({values})"
-    return f"{told.replace('_', ' ')}; batch {workload.batch}."
+    text = f"Loss: {workload.loss}; optimiser: {workload.optimiser.kind} ({values})"
+    return f"{text.replace('_', ' ')}; batch {workload.batch}."
