@@ -20,8 +20,9 @@ from frameworks.workloads.layers import (
 )  # fmt: skip
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from tests.adapters.training import small
+from workflows.worker.handlers import Handlers
 from workflows.worker.process import WorkerDied
-from workflows.worker.worker import Worker, explain
+from workflows.worker.worker import explain
 
 Make = Callable[[Workload, Weights], Trainer]
 
@@ -38,7 +39,7 @@ class InProcess:
     """A worker process as far as a diagnosis asks it."""
 
     def __init__(self, make: Make) -> None:
-        self.worker = Worker()
+        self.worker = Handlers()
         self.worker.adapter = Made(make)
 
     def ask(self, do: str, timeout_s: float = 600, **arguments: Any) -> Any:

@@ -1,1 +1,1 @@
-"""One contender in one process: it holds the only clock, and answers the coordinator."""
+"""One contender in one process, which answers the coordinator's requests and has the only clock."""

@@ -1,40 +1,117 @@
-"""What a worker is asked that nobody times: to load a workload, and to train for certificates."""
+"""The requests that a worker answers, one method each. clock.py times what is timed."""
 
+import contextlib
 import json
-from collections import Counter
+import os
 from dataclasses import replace
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Adapter, Conditions
-from frameworks.workloads import Workload, from_dict
+from frameworks import registry
+from frameworks.contract import SETTINGS, Adapter, Conditions, Trainer, Unavailable
+from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import training
+from workflows.worker.clock import Turns, timed, unfenced
 from workflows.worker.probes import probe
 from workflows.worker.recorded_run import Script, perform
 
 
 class Handlers:
-    """One method for each request, as in `Worker`, which has the others."""
+    """A contender's state, and one method for each request. A subclass may add requests.
+
+    Arguments and answers have a JSON form. Unavailable and NotImplementedError mean that the
+    request cannot be met here; any other exception is a failure of the contender.
+    """
 
     adapter: Adapter
     conditions: Conditions
     workload: Workload
+    initial: Weights
+    turns: Turns
+    trainer: Trainer
+    variant: str
+
+    def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
+        """Import the framework and apply the conditions; `missing` if that cannot be done."""
+        description = registry.framework(framework)
+        installed = registry.versions(description)
+        if not installed:
+            return {"missing": f"{description.title} is not installed ({description.install})"}
+        self.conditions = Conditions(**conditions)
+        try:
+            self.adapter, seconds = timed(
+                lambda: registry.adapter_class(description)(self.conditions)
+            )
+        except Unavailable as reason:
+            return {"missing": str(reason), "versions": installed}
+        return {
+            "versions": {**installed, "numpy": np.__version__, "python": python_version()},
+            "import_s": seconds,
+        }
+
+    def pin(self, cores: list[int]) -> dict[str, Any]:
+        """Keep all threads of this process on these cores, and those that it starts later.
+
+        Comes after the import, which may use any core. Does nothing if the system cannot pin.
+        """
+        for thread in threads():
+            with contextlib.suppress(ProcessLookupError):  # the thread has ended meanwhile
+                os.sched_setaffinity(thread, cores)
+        return {}
 
     def load(self, folder: str) -> dict[str, Any]:
         """Memory-map a prepared workload and read its initial weights."""
         place = Path(folder)
         self.workload = from_dict(json.loads((place / "workload.json").read_text()))
-        self.inputs, self.targets = open_batches(place)
+        self.turns = Turns(*open_batches(place))
         with np.load(place / "weights.npz") as stored:
             self.initial = {name: stored[name] for name in self.workload.parameter_shapes}
-        self.host_inputs = np.empty_like(self.inputs[0])
-        self.host_targets = np.empty_like(self.targets[0])
-        self.steps: Counter[tuple[float, float]] = Counter()  # controls in one process count apart
         return {}
+
+    def build(self, variant: str, offset_ns: int = 0) -> dict[str, Any]:
+        """Build the network from the initial weights. `offset_ns` as in `Turns`."""
+        self.variant, self.turns.offset_ns = variant, offset_ns
+        self.trainer, seconds = timed(self.built)
+        return {"build_s": seconds}
+
+    def built(self) -> Trainer:
+        trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
+        trainer.synchronise()
+        return trainer
+
+    def turn(
+        self, first: int, count: int, rebuild: bool | None, spin: float = 0.0, pause: float = 0.0
+    ) -> dict[str, Any]:
+        """Train on `count` mini-batches from number `first` on, each timed; `Turns.measure` says
+        what a control's `spin` and `pause` do.
+
+        A turn begins with the initial weights, in a new network if `rebuild` is True and in the
+        same one if it is False. If it is None, training goes on where it was.
+        """
+        if rebuild:
+            del self.trainer  # first, so that the new one can have its memory
+            self.trainer = self.built()
+        elif rebuild is not None:
+            self.trainer.restart(self.initial)
+        self.trainer.synchronise()
+        return self.turns.turn(self.trainer, first, count, spin, pause)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings in effect, read back from the framework, and the cores pinned to."""
+        settings = self.trainer.settings()
+        if not isinstance(settings, dict):
+            raise TypeError(f"settings() gave {type(settings).__name__}, a dict is asked for")
+        if lacking := [name for name in SETTINGS if name not in settings]:
+            raise ValueError(
+                f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
+                'SETTINGS (frameworks/contract.py), with "n/a" where it has no such thing'
+            )
+        return {"settings": settings, "cores": pinned()}
 
     def behaviour(self, variant: str) -> dict[str, Any]:
         """What the probes see this contender do with the workload's loss and optimiser."""
@@ -42,6 +119,12 @@ class Handlers:
         if not self.conditions.on_host:  # its threads only wait for the device
             settings["computing_threads"] = "n/a"
         return {"settings": settings}
+
+    def fence(self, variant: str) -> dict[str, Any]:
+        """The share of the work that is left to be done when `synchronise` has returned."""
+        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
+        return {"unfenced": unfenced(trainer, batch)}
 
     def trace(
         self,
@@ -52,8 +135,9 @@ class Handlers:
         optimiser: Any = None,
         restart: int = 0,
     ) -> dict[str, Any]:
-        """Train without timing, perhaps with another optimiser: the loss of every step, and of
-        those repeated after a restart; weights after the steps `at` go to `out`."""
+        """Train without timing, with another optimiser if one is given: the loss of every step,
+        and the losses of `restart` steps repeated after a restart. The weights after the steps
+        `at` go to the file `out`."""
         trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
         trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
         np.savez(out, **training.stored(trained.weights))
@@ -62,8 +146,9 @@ class Handlers:
     def gradients(
         self, variant: str, out: str, optimiser: Any, settings: bool = False, batch: int = 0
     ) -> dict[str, Any]:
-        """The gradients of a first step on this mini-batch, by plain SGD, go to `out`; answers
-        with a tensor that was not as given, if any, and with the settings in effect."""
+        """The gradients of a first step of plain SGD on this mini-batch go to the file `out`.
+        `strange` names a tensor that was not as given before the step, "" for none; `settings`
+        are those in effect, if asked for."""
         workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
         rate = workload.optimiser.learning_rate
@@ -71,20 +156,36 @@ class Handlers:
         np.savez(out, **found)  # type: ignore[arg-type]
         return {"strange": strange, "settings": trainer.settings() if settings else {}}
 
+    def record_run(
+        self, workload: dict[str, Any], variant: str, script: str, out: str
+    ) -> dict[str, Any]:
+        """Train a miniature by the script in a file (.npz); losses and weights go to `out`."""
+        read = Script.read(from_dict(workload), Path(script))
+        seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
+        seen.save(Path(out))
+        return {"losses": [moment.loss for moment in seen.moments[1:]]}
+
     def altered(self, optimiser: Any) -> Workload:
         if optimiser is None:
             return self.workload
         return replace(self.workload, optimiser=parse_optimiser(optimiser))
 
     def mini_batch(self, step: int) -> training.Batch:
-        index = step % len(self.inputs)
-        return self.inputs[index], self.targets[index]
+        number = step % len(self.turns.inputs)
+        return self.turns.inputs[number], self.turns.targets[number]
 
-    def record_run(
-        self, workload: dict[str, Any], variant: str, script: str, out: str
-    ) -> dict[str, Any]:
-        """Train a miniature as a script (.npz) says; losses and weights go to `out` (.npz)."""
-        read = Script.read(from_dict(workload), Path(script))
-        seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
-        seen.save(Path(out))
-        return {"losses": [moment.loss for moment in seen.moments[1:]]}
+
+def threads() -> list[int]:
+    """The kernel's numbers of this process's threads; none if the kernel is not Linux."""
+    if not hasattr(os, "sched_setaffinity"):
+        return []
+    return [int(task.name) for task in Path("/proc/self/task").iterdir()]
+
+
+def pinned() -> list[int]:
+    """All cores that any thread of this process may run on."""
+    cores: set[int] = set()
+    for thread in threads():
+        with contextlib.suppress(ProcessLookupError):
+            cores |= os.sched_getaffinity(thread)
+    return sorted(cores)

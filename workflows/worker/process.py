@@ -1,4 +1,4 @@
-"""A worker process as the coordinator sees it: asked in JSON lines, one at a time."""
+"""A worker process, as the coordinator uses it: one request at a time, in JSON lines."""
 
 import json
 import os
@@ -21,8 +21,8 @@ from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
 from workflows.records.schema import Contender
 
-# Numerical libraries read these at import; they must come from the contender's own
-# thread count, not from Snakemake or the shell.
+# Numerical libraries read these variables at import. Each gets the contender's number of threads,
+# whatever Snakemake or the shell have set.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -34,8 +34,8 @@ CLOSING_S = 10.0
 
 
 class WorkerDied(Exception):
-    """A worker that is gone; `reason` says how, for people, and `where` in which line of its
-    adapter, if that is known."""
+    """A worker process ended, failed or took too long. `reason` says how; `where` is the line of
+    its adapter, "" if that is not known."""
 
     def __init__(self, reason: str, where: str = "") -> None:
         super().__init__(reason)
@@ -49,8 +49,8 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """One contender's process, under its framework's interpreter.
 
-    Its standard error (frameworks are talkative) goes to `log`. Use as a context manager;
-    leaving it ends the process.
+    Its standard error, to which frameworks write much, goes to `log`. Use it as a context
+    manager; leaving it ends the process. A subclass may run another `module`, with more requests.
     """
 
     module = "workflows.worker.worker"
@@ -93,12 +93,12 @@ class WorkerProcess:
         self.close()
 
     def ask(self, do: str, timeout_s: float = 600, **arguments: Any) -> dict[str, Any]:
-        """Have the worker do one thing and wait for its answer. Raises as the two below."""
+        """Send one request and wait for its answer. Raises as `send` and `receive` do."""
         self.send(do, **arguments)
         return self.receive(timeout_s)
 
     def send(self, do: str, **arguments: Any) -> None:
-        """Ask without waiting. Raises WorkerDied if nobody is there to be asked."""
+        """Send a request without waiting. Raises WorkerDied if the process has ended."""
         assert self.process.stdin
         try:
             self.process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
@@ -107,11 +107,11 @@ class WorkerProcess:
             raise WorkerDied(self.obituary()) from None
 
     def receive(self, timeout_s: float = 600) -> dict[str, Any]:
-        """Wait for the answer to what was sent.
+        """Wait for the answer to the last request.
 
         Raises:
-            WorkerDied: it ended, raised an exception, or took longer than `timeout_s`.
-            Unavailable: it is well, but what was asked for cannot be had.
+            WorkerDied: the process ended, raised an exception, or took longer than `timeout_s`.
+            Unavailable: the process is well, but cannot meet the request.
         """
         assert self.process.stdout
         if not select.select([self.process.stdout], [], [], timeout_s)[0]:
@@ -132,7 +132,7 @@ class WorkerProcess:
         return answer
 
     def send_open(self, precision: str, tf32: bool) -> None:
-        """Have it import the framework under its contender's conditions."""
+        """Ask it to import the framework under its contender's conditions."""
         contender = self.contender
         self.send(
             "open",
@@ -144,7 +144,7 @@ class WorkerProcess:
         )
 
     def cpu_s(self) -> float:
-        """Processor time of all its threads so far; 0 once it has ended."""
+        """Processor time of all its threads so far; 0 after it has ended."""
         try:
             times = psutil.Process(self.process.pid).cpu_times()
         except psutil.Error:
@@ -152,7 +152,7 @@ class WorkerProcess:
         return float(times.user + times.system)
 
     def obituary(self) -> str:
-        """How the process ended: signal or exit status, and its last words."""
+        """How the process ended: its signal or exit status, and the last line of its log."""
         try:
             status = self.process.wait(CLOSING_S)
         except subprocess.TimeoutExpired:
@@ -174,7 +174,7 @@ class WorkerProcess:
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """End the process, politely first."""
+        """Let the process end by itself, and kill it if it does not."""
         self.dismiss()
         try:
             self.process.wait(CLOSING_S)

@@ -1,5 +1,8 @@
-"""A recorded run: a miniature trained step by step, everything kept. The worker rehearses an
-adapter, and the coordinator the truth and its mistakes, from the same arrays."""
+"""A recorded run: a miniature is trained step by step, and every loss and weight is kept.
+
+A worker records an adapter. The coordinator records the oracle and its mistakes, from the same
+arrays.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,15 +18,15 @@ from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.smaller import batches
 from workflows.worker.training import gradient, one_step
 
-STEPS = 12  # then a restart, and
-AGAIN = 3  # the first ones again
+STEPS = 12
+AGAIN = 3  # steps that are repeated after a restart
 SEED = 1
-STEEP = SGD(2.0**20)  # one step of it leaves little of the weights but the gradient
+STEEP = SGD(2.0**20)  # after one step, the weights are hardly more than the gradient
 
 
 @dataclass(frozen=True)
 class Script:
-    """What is rehearsed: a workload, its initial weights and its mini-batches."""
+    """What a run trains: a workload, its initial weights and its mini-batches."""
 
     workload: Workload
     weights: Weights
@@ -47,7 +50,7 @@ class Script:
 
 
 class Moment(NamedTuple):
-    """After a step: its loss, and the weights. Before the first, the loss is 0."""
+    """A step's loss, and the weights after it. Before the first step the loss is 0."""
 
     loss: float
     weights: Weights
@@ -55,8 +58,8 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """`moments` before the first step, after each of `STEPS`, and after each of `AGAIN` that
-    follow a restart; `gradients` of the first step, none if plain SGD cannot be had."""
+    """`moments` before the first step, after each of `STEPS` steps, and after each of the `AGAIN`
+    steps that follow a restart. `gradients` of the first step; empty without plain SGD."""
 
     moments: list[Moment]
     gradients: Weights
@@ -84,10 +87,10 @@ class RecordedRun:
 
 
 def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> RecordedRun:
-    """Everything that trainers of one making do with a script."""
+    """The recorded run of the trainers that `make` builds."""
     seen = list(moments(make(script.workload, script.weights), script))
     gradients: Weights = {}
-    with suppress(NotImplementedError, Unavailable):  # of an adapter that has no plain SGD
+    with suppress(NotImplementedError, Unavailable):  # the adapter does not support plain SGD
         steep = replace(script.workload, optimiser=STEEP)
         trainer = make(steep, script.weights)
         before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
@@ -105,5 +108,5 @@ def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:
 
 
 def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> Moment:
-    loss = one_step(trainer, (inputs, targets), useless=0)  # not NaN: what comes of it is known
+    loss = one_step(trainer, (inputs, targets), useless=0)  # a mistake reads zeros, too
     return Moment(loss, trainer.weights())

@@ -1,4 +1,4 @@
-"""Training without a clock, for certificates: what a worker does between request and answer."""
+"""Training for certificates, which is not timed."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,10 +13,13 @@ Batches = Callable[[int], Batch]
 
 
 class Trained(NamedTuple):
-    """Losses by step, weights by the step after which they were taken (0: before the
-    first), the losses of the steps that were repeated after a restart, and by name (or "") a
-    tensor that was not as given before the first step, and one whose array changed after
-    `weights` had given it away."""
+    """What a training run showed.
+
+    `losses` by step; `weights` by the step after which they were read (0: before the first);
+    `again`, the losses of the steps repeated after a restart. `strange` names a tensor that was
+    not as given before the first step, `changed` a tensor whose array changed after `weights()`
+    had returned it; both are "" for none.
+    """
 
     losses: list[float]
     weights: dict[int, Weights]
@@ -28,7 +31,7 @@ class Trained(NamedTuple):
 def train(
     trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
 ) -> Trained:
-    """Take `steps` steps, then restart and repeat the first `restart` of them."""
+    """Take `steps` steps, restart, and repeat the first `restart` steps."""
     given = numbers(trainer.weights())
     kept = {0: {name: array.copy() for name, array in given.items()}}
     losses = []
@@ -45,7 +48,7 @@ def train(
 
 
 def different(weights: Weights, others: Weights) -> str:
-    """A tensor that is not the same to the last bit, "" if all are."""
+    """A tensor that is not the same in both to the last bit, "" if there is none."""
     for name, own in weights.items():
         other = others[name].astype(own.dtype) if name in others else None
         if other is None or not np.array_equal(own, other, equal_nan=True):
@@ -54,8 +57,11 @@ def different(weights: Weights, others: Weights) -> str:
 
 
 def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
-    """The contract lets the caller reuse its arrays once `put` is done: here they become
-    useless then, so that an adapter which goes on reading them cannot agree."""
+    """The loss of one step.
+
+    The contract lets the caller reuse its arrays after `put`. They are overwritten with `useless`
+    here, so that an adapter that still reads them cannot agree.
+    """
     inputs, targets = (array.copy() for array in batch)
     given = trainer.put(inputs, targets)
     trainer.synchronise()
@@ -71,22 +77,22 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
 
 
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
-    """The first step's gradient of each tensor, as a plain SGD step of this learning rate
-    shows it; and a tensor (or "") that was not as given before the step."""
+    """The first step's gradient of each tensor, from a step of plain SGD with this learning rate;
+    and a tensor that was not as given before the step, "" for none."""
     strange = different(trainer.weights(), initial)
     one_step(trainer, batch)
     return gradient(initial, trainer.weights(), rate), strange
 
 
 def gradient(before: Weights, after: Weights, rate: float) -> Weights:
-    """What a step of plain SGD has subtracted, over its learning rate, in float64."""
+    """What a step of plain SGD has subtracted, divided by its learning rate, in float64."""
     return {
         n: (before[n].astype(np.float64) - w.astype(np.float64)) / rate for n, w in after.items()
     }
 
 
 def numbers(weights: Weights) -> Weights:
-    """The same. Raises TypeError unless all are NumPy arrays of floating point."""
+    """The same weights. Raises TypeError unless all are NumPy arrays of floating point."""
     for name, array in weights.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
             raise TypeError(f"weights() gave {name} as {kind(array)}, not as an array of floats")
@@ -94,7 +100,7 @@ def numbers(weights: Weights) -> Weights:
 
 
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:
-    """For `np.savez`: one array a tensor and step."""
+    """Arguments for `np.savez`: one array per tensor and step."""
     return {f"{step}/{name}": array for step, own in weights.items() for name, array in own.items()}
 
 
@@ -107,7 +113,7 @@ def kind(array: Any) -> str:
 
 
 def read(arrays: Any) -> dict[int, Weights]:
-    """The other way: from what `np.load` gives."""
+    """The reverse of `stored`, from what `np.load` returns."""
     weights: dict[int, Weights] = {}
     for key in arrays:
         step, _, name = key.partition("/")

@@ -1,8 +1,8 @@
-"""What a contender really computes, found out by having it compute: the harness's own probes.
+"""Black-box probes: what a contender computes, found out by having it compute.
 
-Each module here trains one small network through nothing but the contract (`observe`) and
-answers some questions about what came out (`QUESTIONS`, by the name of the setting). They
-hold for any adapter, and ask it nothing about itself.
+Each module trains one small network through the contract (`observe`), and answers questions about
+the result (`QUESTIONS`, by the name of the setting). Probes work with any adapter, and ask it
+nothing about itself.
 """
 
 import math
@@ -27,8 +27,8 @@ QUESTIONS: tuple[str, ...] = tuple(name for _, questions in GROUPS for name in q
 
 
 def probe(adapter: Adapter, variant: str, workload: Workload) -> dict[str, Setting]:
-    """The answer to every question, for this workload's loss and optimiser; `not supported`
-    and why, where the adapter cannot do what is asked."""
+    """The answer to every question, for this workload's loss and optimiser. The answer is `not
+    supported` with the reason if the adapter cannot train the probe's network."""
     found: dict[str, Setting] = {}
     for observe, questions in GROUPS:
         try:
@@ -50,5 +50,5 @@ def unsupported(error: Exception) -> str:
 
 
 def finite(value: Setting) -> Setting:
-    """Records hold no NaN among their settings."""
+    """The value, in words if it is not finite: records hold no NaN among their settings."""
     return "not finite" if isinstance(value, float) and not math.isfinite(value) else value

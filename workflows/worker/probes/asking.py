@@ -1,4 +1,4 @@
-"""How the probes ask: networks of a few layers with weights of the prober's choice."""
+"""What the probes share: small networks, with weights that the probe chooses."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -29,7 +29,7 @@ def network(
 def trained(
     adapter: Adapter, variant: str, workload: Workload, weights: Mapping[str, np.ndarray]
 ) -> tuple[Trainer, Weights]:
-    """A trainer that starts from zeros but for the weights given, and all of them, float32."""
+    """A trainer, and its initial weights in float32: those given, and zeros for all others."""
     given = {name: np.zeros(shape, np.float32) for name, shape in workload.parameter_shapes.items()}
     for name, value in weights.items():
         given[name][...] = value
@@ -44,14 +44,14 @@ def step(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> float:
 
 
 def nearest(value: float, candidates: Mapping[Found, float], within: float) -> Found | None:
-    """The candidate closest to a value, None where it is relatively further than `within`."""
+    """The candidate closest to a value, None if its relative distance is more than `within`."""
     errors = {name: abs(value - one) / max(abs(one), 1e-30) for name, one in candidates.items()}
     best = min(errors, key=lambda name: errors[name])
     return best if errors[best] <= within else None
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy at a multiple of 64 bytes: frameworks share only memory aligned so."""
+    """A copy at a multiple of 64 bytes, because frameworks share only memory aligned like this."""
     memory = np.empty(array.nbytes + 64, np.uint8)
     start = -memory.ctypes.data % 64
     copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -60,5 +60,5 @@ def aligned(array: np.ndarray) -> np.ndarray:
 
 
 def significant(value: float) -> float:
-    """To four digits: what float32 computes is not the same to the last."""
+    """The value to four digits, because further digits depend on rounding in float32."""
     return float(f"{value:.4g}")

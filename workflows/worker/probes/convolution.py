@@ -1,7 +1,7 @@
 """Convolution with stride 2: where SAME padding puts its zeros, and the precision of products.
 
-An impulse at an edge meets other taps of the kernel where there is a row of zeros above or
-to the left, so the size of the response says which. Wide enough for a tensor core to take it.
+A row of zeros above or to the left shifts the taps of the kernel that an impulse at an edge
+meets, so the size of the response shows the padding. The layer is wide enough for tensor cores.
 """
 
 from itertools import product
@@ -49,7 +49,7 @@ def candidates() -> dict[tuple[str, str], float]:
 
 
 def response(taps: np.ndarray, before: int) -> float:
-    """The sum of squares that the impulses leave in one channel; no output sees two."""
+    """The sum of squares of one channel's outputs; no output sees both impulses."""
     total = 0.0
     for row, column in np.ndindex(SIZE // 2, SIZE // 2):
         for (y, x), height in IMPULSES.items():

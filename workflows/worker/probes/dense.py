@@ -14,13 +14,14 @@ from workflows.worker.probes.products import KEPT, NUMBER, WITHIN
 
 SIZE = 512  # features, units and samples
 STEPS = 8
-# The gradient of every weight is 2 * NUMBER^2 / SIZE^2, so a step takes 2^-26 off: nothing, to
-# a float32 of 1; eight of them together are a float32's last bit.
+# The gradient of every weight is 2 * NUMBER^2 / SIZE^2, so a step subtracts 2^-26. This is lost in
+# a float32 of 1, but eight steps together are its last bit.
 RATE = SGD(SIZE**2 / 2 * 2.0**-26)
 
 
 class Seen(NamedTuple):
-    """The first loss, the weights of 1 after all steps, and how many threads had worked."""
+    """The first loss, the weights that began as 1 after all steps, and the number of threads that
+    worked."""
 
     loss: float
     ones: np.ndarray
@@ -30,8 +31,8 @@ class Seen(NamedTuple):
 def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen:
     asked = network(Dense(SIZE), shape=(SIZE,), batch=SIZE, optimiser=RATE)
     trainer, _ = trained(adapter, variant, asked, {"dense1.kernel": np.eye(SIZE)})
-    # Only the first sample has anything in it: a quarter of a million equal squares, one added to
-    # the other in float32, are off by more than reduced products are.
+    # Only the first sample is not zero: adding a quarter of a million equal squares in float32
+    # causes a larger error than reduced products do.
     inputs = np.zeros((SIZE, SIZE), np.float32)
     inputs[0] = NUMBER
     targets = np.zeros((SIZE, SIZE), np.float32)
@@ -52,7 +53,7 @@ def dense_products(seen: Seen) -> Setting:
 
 
 def weights_kept(seen: Seen) -> Setting:
-    """The type in which updates add up, whatever type the weights are given out in."""
+    """The type in which updates are added, whatever type `weights()` returns."""
     return "float32" if bool((seen.ones == 1).all()) else "finer than float32"
 
 

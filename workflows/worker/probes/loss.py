@@ -1,7 +1,7 @@
-"""The loss: which one, of which numbers, of which labels, and when it is taken.
+"""The loss: which formula, of which numbers and labels, and when it is computed.
 
-A dense layer of nine weights, so small that NumPy can try every reading and see which one
-gives the loss that the trainer gave.
+The network is a dense layer of nine weights. NumPy computes the loss for every possible reading
+and compares it with the trainer's loss.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ REDUCTIONS: dict[str, Callable[[np.ndarray], float]] = {
 
 
 class Reading(NamedTuple):
-    """One way to understand the same loss."""
+    """One way to understand the loss of a workload."""
 
     reduction: str
     softmaxes: int
@@ -43,8 +43,8 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Losses:
-    """What happened in two steps, and which reading explains the first loss. `kept`: it is
-    that of the arrays as overwritten after put; `late`: of the weights after the update."""
+    """The weights of two steps, and the reading that explains the first loss. `kept`: the loss is
+    that of the arrays overwritten after `put`. `late`: it is that of the updated weights."""
 
     labelled: bool
     reading: Reading | None
@@ -103,7 +103,7 @@ def loss(reading: Reading, labelled: bool, weights: Weights, inputs: np.ndarray)
 
 
 def gradient(function: Callable[[Weights], float], weights: Weights) -> np.ndarray:
-    """By central differences, all weights in one vector."""
+    """The gradient by central differences, of all weights in one vector."""
     found = []
     for name, tensor in weights.items():
         for place in np.ndindex(tensor.shape):
@@ -143,7 +143,7 @@ def put(seen: Losses) -> Setting:
 
 
 def initial(seen: Losses) -> Setting:
-    """The weights that come back before the first step, against those given."""
+    """How the weights before the first step differ from those given."""
     pairs = [(seen.started[name].astype(np.float32), given) for name, given in seen.given.items()]
     if all(np.array_equal(one, other) for one, other in pairs):
         return "as given"
@@ -151,7 +151,7 @@ def initial(seen: Losses) -> Setting:
 
 
 def gradients(seen: Losses) -> Setting:
-    """Whether the second step follows its own gradient alone."""
+    """Whether the second step uses only its own gradient."""
     if not seen.reading:
         return OTHER
     function = partial(loss, seen.reading, seen.labelled)

@@ -1,7 +1,7 @@
-"""The optimiser's formula, read off what it does to weights of known gradients.
+"""The optimiser's formula, read off its updates of weights with known gradients.
 
-One output, `sum(w_i * x_i) + b`, against a target so large that the weights hardly matter:
-the gradient of `w_i` is the one chosen, from 1 down to 1e-12, and hardly changes.
+The network has one output, `sum(w_i * x_i) + b`, and a target so large that the weights hardly
+matter. The inputs fix the gradient of each `w_i`, from 1 down to 1e-12, and it hardly changes.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ LINEAR = 1e-3  # relative
 
 @dataclass(frozen=True)
 class Updates:
-    """The first and second update of each weight in `GRADIENTS`; `drift` is the second
-    gradient over the first. `still` is what became of a weight 1 without a gradient,
-    `again` the first update after a restart."""
+    """The first and second update of the weight of each gradient in `GRADIENTS`.
+
+    `drift`: the second gradient divided by the first. `still`: a weight that began as 1 and has
+    no gradient. `again`: the first update after a restart.
+    """
 
     first: np.ndarray
     second: np.ndarray
@@ -37,7 +39,7 @@ class Updates:
 
     @property
     def linear(self) -> bool:
-        """Proportional to the gradient, as in SGD: there is no epsilon."""
+        """Whether updates are proportional to the gradient, as in SGD, which has no epsilon."""
         return bool(np.allclose(self.first, self.plateau * GRADIENTS, rtol=LINEAR, atol=0))
 
 
@@ -75,14 +77,15 @@ def effective_rate(seen: Updates) -> Setting:
 
 
 def effective_epsilon(seen: Updates) -> Setting:
-    """The gradient at which the line of small gradients meets the plateau of large ones. For
-    Adam as published this is epsilon, for RMSprop `epsilon / sqrt(1 - decay)`."""
+    """The gradient at which updates change from proportional to constant. For the published Adam
+    this is epsilon, for RMSprop `epsilon / sqrt(1 - decay)`."""
     return "n/a" if seen.linear else significant(corner(seen))
 
 
 def epsilon_place(seen: Updates) -> Setting:
-    """Where epsilon is added to the root of the mean square: at the bend the two roots differ
-    by 1.4, and a bias correction that comes after it makes small second updates larger."""
+    """Whether epsilon is added inside or outside the root of the mean square, for which updates
+    near the corner differ by a factor of 1.4. If the bias is corrected after epsilon is added,
+    small second updates are larger than the first ones."""
     if seen.linear or not corner(seen):
         return "n/a"
     smallest, update = GRADIENTS[-1], seen.first[-1]

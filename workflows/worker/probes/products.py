@@ -1,4 +1,4 @@
-"""The precision of products: a number whose low bits each reduced precision drops."""
+"""The precision of products, from a number whose low bits are lost in reduced precision."""
 
 # 1 + 2^-9 + 2^-12: float32 keeps it, TF32 (and float16) with 10 bits keeps 1 + 2^-9, and
 # bfloat16 with 7 keeps 1, rounded or cut off.

@@ -1,4 +1,4 @@
-"""Which threads worked, by the processor time that Linux counts for each."""
+"""How many threads worked, by the processor time that Linux counts for each thread."""
 
 import os
 from contextlib import suppress
@@ -9,8 +9,7 @@ SHARE = 0.5  # of the busiest thread's time; dispatching alone takes up to a thi
 
 
 def processor_time() -> dict[str, int]:
-    """Nanoseconds on a processor by thread; empty where the kernel is not Linux or does not
-    tell."""
+    """Nanoseconds on a processor by thread; empty if the kernel does not count them."""
     found = {}
     for task in TASKS.iterdir() if TASKS.exists() else ():
         with suppress(OSError, ValueError, IndexError):  # ended meanwhile
@@ -19,8 +18,8 @@ def processor_time() -> dict[str, int]:
 
 
 def working(before: dict[str, int], after: dict[str, int]) -> int | None:
-    """How many threads did a fair share of the work in between, or could have at once: where
-    there are more than cores, they took turns. None where nobody knows."""
+    """The number of threads that did a fair share of the work in between; None if not known. It
+    is at most the number of cores, because more threads than cores take turns."""
     spent = [time - before.get(thread, 0) for thread, time in after.items()]
     if not spent or max(spent) <= 0:
         return None

@@ -1,0 +1,127 @@
+"""The only clock of the study: what is timed, is timed here, outside every adapter."""
+
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from frameworks.contract import Trainer
+
+FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
+FENCES = 5
+
+Result = TypeVar("Result")
+
+now = time.perf_counter_ns
+
+
+def timed(call: Callable[[], Result]) -> tuple[Result, float]:
+    """A call's result, and its time in seconds."""
+    begin = now()
+    result = call()
+    return result, (now() - begin) / 1e9
+
+
+class Turns:
+    """Times the mini-batches of one workload, turn by turn.
+
+    `offset_ns` turns this machine's monotonic clock into Unix time. It is the same for all
+    workers of a contest.
+    """
+
+    offset_ns = 0
+
+    def __init__(self, inputs: np.ndarray, targets: np.ndarray) -> None:
+        self.inputs, self.targets = inputs, targets
+        self.host_inputs = np.empty_like(inputs[0])
+        self.host_targets = np.empty_like(targets[0])
+        # A contender and its controls take turns in one process; each has its own count.
+        self.steps: Counter[tuple[float, float]] = Counter()
+
+    def turn(
+        self, trainer: Trainer, first: int, count: int, spin: float = 0.0, pause: float = 0.0
+    ) -> dict[str, list[Any]]:
+        """Train on `count` mini-batches from number `first` on: the columns of their rows."""
+        numbers = [(first + index) % len(self.inputs) for index in range(count)]
+        rows = [self.measure(trainer, number, spin, pause) for number in numbers]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def measure(self, trainer: Trainer, number: int, spin: float, pause: float) -> dict[str, Any]:
+        """One mini-batch: data, transfer and step, each followed by the device's fence.
+
+        A control busy-waits inside its step until transfer and step take `1 + spin` times as
+        long. It then busy-waits for `pause` times as long again, which is not timed.
+        """
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        cpu = time.process_time_ns()
+        start = now()
+        np.copyto(self.host_inputs, self.inputs[number])
+        np.copyto(self.host_targets, self.targets[number])
+        fetched = now()
+        batch = trainer.put(self.host_inputs, self.host_targets)
+        trainer.synchronise()
+        transferred = now()
+        trainer.step(batch)
+        trainer.synchronise()
+        stepped = done = now()
+        if spin:
+            stepped = spin_until(done + round(spin * (done - fetched)))
+        cpu = time.process_time_ns() - cpu
+        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+        if pause:
+            spin_until(stepped + round(pause * (done - fetched)))
+        self.steps[spin, pause] += 1
+        return {
+            "batch": number,
+            "step": self.steps[spin, pause] - 1,
+            "start_ns": start + self.offset_ns,
+            "data_ns": fetched - start,
+            "transfer_ns": transferred - fetched,
+            "step_ns": stepped - transferred,
+            "cpu_ns": cpu,
+            "switches": switches,
+            "loss": trainer.loss(),
+        }
+
+
+def spin_until(end: int) -> int:
+    """Read the clock until this time; the time of the last reading."""
+    while (time_ns := now()) < end:
+        pass
+    return time_ns
+
+
+def unfenced(trainer: Trainer, batch: Any) -> float:
+    """The share of the work that is still to be done when `synchronise` has returned."""
+    fenced(trainer, batch, 1)  # which may compile
+    single = max(sum(fenced(trainer, batch, 1)), 1)
+    # Many steps, in case all are left undone; few steps, in case only the last one is.
+    counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
+    shares = (min(late(trainer, batch, count) for _ in range(FENCES)) for count in counts)
+    return max(0.0, *shares)
+
+
+def late(trainer: Trainer, batch: Any, count: int) -> float:
+    work, left = fenced(trainer, batch, count)
+    return left / (left + work)
+
+
+def fenced(trainer: Trainer, batch: Any, count: int) -> tuple[int, int]:
+    """Nanoseconds of `count` steps with their fence, and of the work that was left after it.
+
+    If work was left, reading the weights takes longer the first time than the second time.
+    """
+    begin = now()
+    for _ in range(count):
+        trainer.step(batch)
+    trainer.synchronise()
+    done = now()
+    first = trainer.weights()
+    read = now()
+    again = trainer.weights()
+    end = now()
+    del first, again  # not before: the second reading must not find the first one's memory
+    return done - begin, (read - done) - (end - read)
