@@ -1,4 +1,4 @@
-"""Finds frameworks: folders beside this file, and installed packages by entry point."""
+"""Finds frameworks: folders beside this file, and entry points of installed packages."""
 
 import importlib
 import importlib.metadata
@@ -14,28 +14,29 @@ GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
 
 
 class UnknownFramework(KeyError):
-    """No folder and no entry point of that name."""
+    """No folder and no entry point has this name, or its description cannot be loaded."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def names() -> list[str]:
-    """All names there are, whether or not the frameworks are installed."""
+    """The names of all frameworks, whether or not they are installed."""
     return sorted({*folders(), *entry_points()})
 
 
 def framework(name: str) -> Framework:
-    """One framework by name, a folder before an entry point; only its own module is imported.
+    """A framework's description, by its name. A folder takes precedence over an entry point. Only
+    the module of the description is imported.
 
     Raises:
-        UnknownFramework: there is none of that name (those there are, are named), or the
-            package that offers it cannot be loaded.
+        UnknownFramework: no framework has this name (the message lists all names), or its
+            package cannot be loaded.
     """
     try:
         if name in folders():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
-        elif name in (packages := entry_points()):  # asked last, since all packages are looked at
+        elif name in (packages := entry_points()):  # last, because this reads all packages
             offered = packages[name].load()
         else:
             raise UnknownFramework(
@@ -44,7 +45,7 @@ def framework(name: str) -> Framework:
             )
     except UnknownFramework:
         raise
-    except Exception as error:  # somebody else's code, at its import
+    except Exception as error:  # the import runs other people's code
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
@@ -59,19 +60,19 @@ def is_pitfall(contender: Any) -> bool:
 
 
 def environment(contender: Any) -> dict[str, str]:
-    """What its framework, and over that its variant, want set before the import."""
+    """The environment variables of a contender's framework, and over them those of its variant."""
     description = framework(contender.framework)
     return {**description.environment, **own_environment(contender)}
 
 
 def own_environment(contender: Any) -> dict[str, str]:
-    """What its variant alone wants; a control is of the variant that it runs."""
+    """The environment variables of its variant; a control has those of the variant it runs."""
     variant = getattr(contender, "built", contender.variant)
     return dict(framework(contender.framework).variants[variant].environment)
 
 
 def folders() -> list[str]:
-    """The folders here that say what they are: their `__init__.py` has a `FRAMEWORK`."""
+    """The folders of frameworks: those whose `__init__.py` defines `FRAMEWORK`."""
     here = Path(__file__).parent
     return [file.parent.name for file in here.glob("*/__init__.py")
             if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)]  # fmt: skip
@@ -89,8 +90,8 @@ def adapter_class(description: Framework) -> type[Adapter]:
 
 
 def versions(description: Framework) -> dict[str, str]:
-    """Versions of its installed distributions and their companions, in this interpreter,
-    without importing them. Empty when it is not installed."""
+    """The versions of its installed distributions and companions in this interpreter, found
+    without an import. Empty if the framework is not installed."""
     installed = present(description.distributions)
     return installed and {**installed, **present(description.companions)}
 

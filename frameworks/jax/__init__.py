@@ -1,4 +1,4 @@
-"""JAX, seen from outside."""
+"""The description of JAX."""
 
 from frameworks.contract import Framework, Variant
 

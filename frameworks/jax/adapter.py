@@ -1,4 +1,4 @@
-"""JAX, one jitted update function a training step."""
+"""The JAX adapter: a training step is one jitted update function."""
 
 import os
 from functools import partial
@@ -18,7 +18,7 @@ Batch = tuple[Any, Any]
 
 class JaxAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
-        # XLA makes its pool of threads as large as this says, once, with its first device.
+        # XLA reads the size of its thread pool from this variable, once, with its first device.
         os.environ["NPROC"] = str(conditions.threads)
         if conditions.on_host:
             jax.config.update("jax_platforms", "cpu")
@@ -34,12 +34,12 @@ class JaxAdapter(Adapter):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         if variant not in FRAMEWORK.variants:
             raise KeyError(variant)
-        configure(self._conditions)  # another adapter of this process may have been made since
+        configure(self._conditions)  # the process may have made another adapter since
         return JaxTrainer(workload, weights, self._device, self._conditions.precision)
 
 
 def configure(conditions: Conditions) -> None:
-    """What JAX keeps for the whole process."""
+    """Apply the settings that JAX keeps for the whole process."""
     jax.config.update("jax_enable_x64", conditions.precision == "float64")
     # JAX's own default on a GPU is TF32.
     products = "tensorfloat32" if conditions.tf32 else "highest"
@@ -75,7 +75,7 @@ class JaxTrainer(Trainer):
         )
 
     def synchronise(self) -> None:
-        # JAX waits for arrays, not for a device: these are all that may be on their way.
+        # JAX waits for arrays and not for a device. These are all that may be unfinished.
         jax.block_until_ready((self._batch, self._parameters, self._state, self._loss))
 
     def loss(self) -> float:
@@ -115,7 +115,7 @@ def loss(apply: Any, measure: Any, parameters: Any, inputs: Any, targets: Any) -
 def update(
     value_and_grad: Any, optimiser: Any, parameters: Any, state: Any, inputs: Any, targets: Any
 ) -> tuple[Any, Any, Any]:
-    """The update function of JAX's and optax's own tutorials."""
+    """The update function of JAX's and optax's tutorials."""
     value, gradients = value_and_grad(parameters, inputs, targets)
     updates, state = optimiser.update(gradients, state, parameters)
     return optax.apply_updates(parameters, updates), state, value

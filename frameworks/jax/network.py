@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 
 def network(workload: Workload) -> Function:
-    """`apply(parameters, inputs)`, the parameters being a list in the workload's order."""
+    """`apply(parameters, inputs)`, with a list of parameters in the workload's order."""
     functions = [
         (function(stage.layer), len(stage.layer.parameter_shapes(stage.input_shape)))
         for stage in workload.stages

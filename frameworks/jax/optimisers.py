@@ -1,5 +1,4 @@
-"""The published optimisers in optax: Adam is theirs, RMSprop where epsilon is told to stay
-outside the root."""
+"""The published optimisers in optax. RMSprop needs an argument to keep epsilon outside the root."""
 
 import dataclasses
 
@@ -27,5 +26,5 @@ NAMES = {"sgd": "optax.sgd", "momentum": "optax.sgd(momentum)", "rmsprop": "opta
 
 
 def settings(optimiser: Optimiser) -> dict[str, Setting]:
-    """Implementation, and the numbers it was given: optax keeps them in closures."""
+    """The implementation, and the numbers given to it: optax keeps them in closures."""
     return {"optimiser": NAMES[optimiser.kind], **dataclasses.asdict(optimiser)}

@@ -1,4 +1,4 @@
-"""Keras 3, seen from outside: a variant for each of its backends."""
+"""The description of Keras 3: a variant for each of its backends."""
 
 from frameworks.contract import Framework, Variant
 from frameworks.tensorflow import DEVIATIONS
@@ -34,6 +34,6 @@ FRAMEWORK = Framework(
         "jax": variant("compile and train_on_batch on JAX", "jax"),
         "fit": variant("compile and fit on TensorFlow", "tensorflow", TIMED_FIT),
     },
-    # For whichever backend it is.
+    # The backends' own variables.
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
 )

@@ -1,5 +1,4 @@
-"""Keras on the backend that KERAS_BACKEND names, trained as its users do it mini-batch by
-mini-batch: compile and train_on_batch. Nothing here imports a backend; backends/ does."""
+"""Keras on the backend that KERAS_BACKEND names. Only backends/ imports the backend itself."""
 
 import importlib
 import os
@@ -14,12 +13,12 @@ FOLDERS = {"tensorflow": "tensorflow", "torch": "pytorch", "jax": "jax"}
 
 class KerasAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
-        """A backend's own adapter puts the process into the conditions."""
+        """The backend's own adapter puts the process into the conditions."""
         self._conditions = conditions
         self._name = os.environ.get("KERAS_BACKEND", "tensorflow")
         if self._name not in FOLDERS:
             raise Unavailable(
-                f"KERAS_BACKEND is {self._name!r}, and this adapter knows {', '.join(FOLDERS)}"
+                f"KERAS_BACKEND is {self._name!r}, but this adapter supports {', '.join(FOLDERS)}"
             )
         try:
             self._backend: Any = importlib.import_module(f"frameworks.keras.backends.{self._name}")

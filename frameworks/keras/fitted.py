@@ -1,5 +1,8 @@
-"""Keras' fit, one mini-batch at a time: it runs in a thread, and each step hands a mini-batch to
-the data set that it reads and waits for its callback."""
+"""Keras' fit, one mini-batch at a time.
+
+`fit` runs in a thread. Each step passes a mini-batch to the data set that `fit` reads, and waits
+for the callback at the mini-batch's end.
+"""
 
 import queue
 import threading
@@ -15,21 +18,21 @@ import tensorflow as tf
 from frameworks.keras.trainer import Batch, KerasTrainer
 from frameworks.workloads import Weights
 
-END = None  # instead of a mini-batch: that was the last one
+END = None  # passed instead of a mini-batch after the last one
 
 
 class Fit:
-    """One call of model.fit in a thread of its own, from the first mini-batch until `end`.
+    """One call of model.fit in its own thread, from the first mini-batch until `end`.
 
-    Between mini-batches it waits in its callback, and not in the data set: there TensorFlow
-    would wait with it, in the only thread that it may have, and nobody else could compute.
+    Between mini-batches the thread waits in its callback and not in the data set. There it would
+    block TensorFlow's thread, and TensorFlow may have only one.
     """
 
     def __init__(self, model: Any, signature: Any) -> None:
         self._model, self._signature = model, signature
         self._given: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()  # to the callback
         self._passed_on: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()  # to the data set
-        # A loss for each mini-batch; an exception, or None at the end, when there are no more.
+        # A loss for each mini-batch; at the end, an exception or None.
         self._answers: queue.SimpleQueue[float | BaseException | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="model.fit", daemon=True)
 
@@ -43,20 +46,20 @@ class Fit:
         answer = self._answers.get()
         if isinstance(answer, float):
             return answer
-        raise answer or RuntimeError("model.fit came to its end before the last mini-batch")
+        raise answer or RuntimeError("model.fit ended before the last mini-batch")
 
     def end(self) -> None:
         self._given.put(END)
         self._thread.join()
 
     def _run(self) -> None:
-        told = keras.callbacks.LambdaCallback(on_train_batch_end=self._told)
+        callback = keras.callbacks.LambdaCallback(on_train_batch_end=self._trained)
         try:
-            # A signature, as Keras would else ask for two mini-batches before it trains on one.
+            # Without a signature Keras would ask for two mini-batches before it trains on one.
             data = tf.data.Dataset.from_generator(self._batches, output_signature=self._signature)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Your input ran out of data")  # as it shall
-                self._model.fit(data, shuffle=False, verbose=0, callbacks=[told])
+                warnings.filterwarnings("ignore", "Your input ran out of data")  # as intended
+                self._model.fit(data, shuffle=False, verbose=0, callbacks=[callback])
         except BaseException as error:
             self._answers.put(error)
         else:
@@ -66,7 +69,7 @@ class Fit:
         while (batch := self._passed_on.get()) is not END:
             yield batch
 
-    def _told(self, step: int, logs: dict[str, float]) -> None:
+    def _trained(self, step: int, logs: dict[str, float]) -> None:
         self._answers.put(float(logs["loss"]))
         self._passed_on.put(self._given.get())
 
@@ -76,7 +79,7 @@ class FitTrainer(KerasTrainer):
         super().__init__(*arguments)
         self._fit: Fit | None = None
         self._over: Any = None
-        self._counted = False  # whether Keras' mean of losses has any
+        self._counted = False  # whether Keras' mean of losses includes the last step
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         """Copies on the host: fit moves them to the device itself."""
@@ -96,8 +99,8 @@ class FitTrainer(KerasTrainer):
         self._counted = True
 
     def loss(self) -> float:
-        """What fit tells is a mean since its last reset, so that it has to be of one step: reset
-        here, which is off the clock where every loss is read."""
+        """The last step's loss. `fit` reports the mean since the last reset, so the metrics are
+        reset here after every step, where it is not timed."""
         if self._counted:
             self._model.reset_metrics()
             self._counted = False

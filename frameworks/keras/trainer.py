@@ -1,4 +1,5 @@
-"""A Keras model, compiled and trained by train_on_batch."""
+"""A Keras model, compiled and trained by train_on_batch, as users train mini-batch by
+mini-batch."""
 
 from typing import Any
 
@@ -18,7 +19,7 @@ class KerasTrainer(Trainer):
     def __init__(self, workload: Workload, weights: Weights, backend: Any, precision: str) -> None:
         self._workload, self._backend, self._dtype = workload, backend, precision
         self._labels = backend.labels if workload.loss == "sparse_cross_entropy" else precision
-        with keras_model.floatx(precision):  # the type of what adds losses up
+        with keras_model.floatx(precision):  # the type in which Keras adds losses
             self._model = keras_model.network(workload, precision)
             self._variables = self._model.trainable_variables
             self._optimiser = keras_model.optimiser(workload.optimiser, precision, self._variables)

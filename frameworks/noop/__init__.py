@@ -1,4 +1,4 @@
-"""A framework that computes nothing: what is timed of it is the harness's own cost."""
+"""A framework that computes nothing: its time is the harness's own cost."""
 
 from frameworks.contract import Framework, Variant
 

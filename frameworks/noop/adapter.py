@@ -1,4 +1,4 @@
-"""The shortest adapter there can be, and no example of one: it trains nothing."""
+"""An adapter that trains nothing. Do not copy it: contract.py has the smallest real adapter."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""PyTorch, seen from outside."""
+"""The description of PyTorch."""
 
 from frameworks.contract import Framework, Variant
 

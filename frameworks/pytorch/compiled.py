@@ -1,4 +1,4 @@
-"""PyTorch's `default`, its network compiled by torch.compile."""
+"""PyTorch's `default` with its network compiled by torch.compile."""
 
 import sysconfig
 from pathlib import Path
@@ -16,8 +16,8 @@ class Compiled(PyTorchTrainer):
     ) -> None:
         require_compiler()
         super().__init__(workload, weights, conditions, "default")
-        # After eight networks of other shapes PyTorch would silently go on without compiling,
-        # and after the second leave sizes open.
+        # Without a reset PyTorch compiles the second network for open sizes, and silently stops
+        # compiling after eight networks.
         torch.compiler.reset()
         self._forward = torch.compile(self._network)
 
@@ -26,9 +26,11 @@ class Compiled(PyTorchTrainer):
 
 
 def require_compiler() -> None:
-    """Raise Unavailable where torch.compile would fail at its first step, on a GPU too: what
-    launches the kernels is compiled here."""
-    # Not above: every PyTorch process reads this file, and these cost a second.
+    """Raise Unavailable if torch.compile would fail at its first step.
+
+    A GPU needs the compiler, too: the code that launches its kernels is compiled here.
+    """
+    # Not above, because every PyTorch process imports this file, and these imports take a second.
     from torch._inductor.cpp_builder import get_cpp_compiler
     from torch._inductor.exc import InvalidCxxCompiler
 

@@ -11,7 +11,7 @@ from frameworks.workloads import Weights, Workload, layers
 
 
 class FlattenRowMajor(nn.Module):
-    """Flatten images in canonical order (height, width, channels): a view, and so free, if
+    """Flatten images in canonical order (height, width, channels): a view that costs nothing if
     they are channels-last in memory."""
 
     def forward(self, images: Tensor) -> Tensor:
@@ -21,12 +21,12 @@ class FlattenRowMajor(nn.Module):
 class Network(nn.Sequential):
     """A workload's layers in order, on the meta device until `to_empty` and `load`.
 
-    Where channels come first in memory, a flatten gives PyTorch's own order; the rows of the
-    dense kernel behind it are permuted here, once, and not the images in every step.
+    If channels come first in memory, a flatten gives PyTorch's own order. The rows of the dense
+    kernel after it are then permuted once, here, instead of the images in every step.
     """
 
     def __init__(self, workload: Workload, tuned: bool) -> None:
-        # On the meta device no initial values are drawn only to be overwritten.
+        # The meta device draws no initial values, which would be overwritten.
         with torch.device("meta"):
             super().__init__(*(module(s.layer, s.input_shape) for s in workload.stages))
         self.names = tuple(workload.parameter_shapes)
@@ -93,7 +93,7 @@ def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
 
 
 def convolution(layer: layers.Conv2D, shape: layers.Shape) -> nn.Module:
-    """PyTorch pads both sides alike; what cannot be said so is padded in a layer of its own."""
+    """A convolution. PyTorch pads both sides alike; other padding needs a layer of its own."""
     (top, bottom), (left, right) = layer.pads(shape)
     sizes = (shape[2], layer.filters, layer.kernel, layer.stride)
     if (top, left) == (bottom, right):
@@ -102,15 +102,15 @@ def convolution(layer: layers.Conv2D, shape: layers.Shape) -> nn.Module:
 
 
 def overwritable(workload: Workload) -> Iterator[int]:
-    """The index of each ReLU whose input nobody needs for a gradient: it may work in place."""
+    """The index of each ReLU that may work in place: no gradient needs its input."""
     for index, (before, layer) in enumerate(pairwise(workload.layers), 1):
         if isinstance(layer, layers.ReLU) and isinstance(before, (layers.Dense, layers.Conv2D)):
             yield index
 
 
 def flattened_into_dense(workload: Workload) -> Iterator[tuple[int, str, layers.Shape]]:
-    """Each flatten of images that reaches a dense layer (only elementwise layers can come
-    between): its index, the dense layer's name, the shape of the images."""
+    """Each flatten of images before a dense layer: its index, the dense layer's name, and the
+    shape of the images. Only elementwise layers can stand between the two."""
     stages = workload.stages
     for index, stage in enumerate(stages):
         if isinstance(stage.layer, layers.Flatten) and len(stage.input_shape) == 3:

@@ -1,4 +1,4 @@
-"""The published optimisers in torch.optim: PyTorch's formulas are the published ones."""
+"""The published optimisers in torch.optim, whose formulas are the published ones."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSp
 def build(
     optimiser: Optimiser, parameters: Iterable[nn.Parameter], tuned: bool
 ) -> torch.optim.Optimizer:
-    """`tuned`: the fused implementation, or `foreach` where PyTorch has none."""
+    """`tuned` uses the fused implementation, or `foreach` if PyTorch has no fused one."""
     fused: dict[str, Any] = {"fused": True} if tuned else {}
     foreach: dict[str, Any] = {"foreach": True} if tuned else {}
     match optimiser:
@@ -33,7 +33,7 @@ NAMES = {"lr": "learning_rate", "momentum": "momentum", "alpha": "decay", "eps":
 
 
 def settings(optimiser: torch.optim.Optimizer) -> dict[str, Setting]:
-    """Implementation and numbers in effect, under the workload's names."""
+    """The implementation and its numbers in effect, under the workload's names."""
     group = optimiser.param_groups[0]
     flags = ", ".join(f"{flag}={group[flag]}" for flag in ("foreach", "fused") if flag in group)
     found: dict[str, Setting] = {"optimiser": f"torch.optim.{type(optimiser).__name__}({flags})"}

@@ -1,5 +1,7 @@
-"""PyTorch with one common mistake, or default of its own, at a time: each a few lines on top
-of the default trainer, which it is held against."""
+"""PyTorch with one common mistake, or one default of its own, at a time.
+
+Each pitfall changes a few lines of the default trainer, with which it is compared.
+"""
 
 from typing import Any
 
@@ -24,8 +26,8 @@ class Pitfall(PyTorchTrainer):
 
 
 class OwnWeights(Pitfall):
-    """Every layer's `reset_parameters`, after a fixed seed: weights and biases from
-    U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers."""
+    """Weights from every layer's `reset_parameters`, after a fixed seed. Weights and biases are
+    from U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -54,8 +56,8 @@ class PooledFirst(Pitfall):
 
 
 class Summed(Pitfall):
-    """The loss is summed and so are the gradients; what is told is the mean, to show what
-    that does to the training and not to the unit."""
+    """The loss and the gradients are summed. `loss` returns the mean, to show the effect on the
+    training and not the change of unit."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
         super().__init__(workload, *others)
@@ -85,14 +87,16 @@ class FlushedDenormals(Pitfall):
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         if not conditions.on_host:
-            raise Unavailable("does not apply to a GPU: PyTorch's switch is the processor's")
+            raise Unavailable(
+                "does not apply to a GPU: only processors flush denormals"
+            )
         super().__init__(workload, weights, conditions, "")
         if not torch.set_flush_denormal(True):
             raise Unavailable("this processor cannot flush denormals")
 
 
 class OwnTF32(Pitfall):
-    """Convolutions in TF32, matrix products not."""
+    """TF32 for convolutions but not for matrix products."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         conditions.require_gpu("TF32")

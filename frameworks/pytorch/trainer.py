@@ -26,11 +26,11 @@ class PyTorchTrainer(Trainer):
         self._shape = workload.dataset.shape
         if tuned:
             memory.keep_freed()
-        # TensorFlow tries cuDNN's algorithms out unasked.
+        # TensorFlow tries cuDNN's algorithms by default; so does PyTorch's tuned.
         torch.backends.cudnn.benchmark = tuned
 
         self._network = Network(workload, tuned).to(self._dtype).to_empty(device=self._device)
-        # (PyTorch's annotations leave memory_format out.)
+        # PyTorch's annotations omit memory_format.
         self._network.to(memory_format=self._format)  # type: ignore[call-overload]
         self._network.load(weights)
         self._network.train()
@@ -74,7 +74,7 @@ class PyTorchTrainer(Trainer):
     def restart(self, weights: Weights) -> None:
         self._network.load(weights)
         self._optimiser.zero_grad()
-        self._optimiser.state.clear()  # made anew, from zero, by the next step
+        self._optimiser.state.clear()  # the next step makes it again, from zeros
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:

@@ -1,8 +1,8 @@
-"""TensorFlow, seen from outside."""
+"""The description of TensorFlow."""
 
 from frameworks.contract import Deviation, Framework, Variant
 
-# Of Keras' optimisers, whatever it runs on.
+# Keras' optimisers deviate on every backend.
 DEVIATIONS = (
     Deviation(
         "optimiser.adam",

@@ -1,4 +1,4 @@
-"""TensorFlow's `default` with its step compiled in another way, or not at all."""
+"""TensorFlow's `default` with its step compiled by XLA, or not compiled."""
 
 from typing import Any
 

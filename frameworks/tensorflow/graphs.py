@@ -1,4 +1,4 @@
-"""What TensorFlow's traced graphs say about a network and its training step."""
+"""Settings of a network and its training step, read off TensorFlow's traced graphs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,11 +10,11 @@ from frameworks import reading
 SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
 POOLS = ("MaxPool", "AvgPool")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput")
-PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd")  # values, not new ones
+PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd")  # operations to look through
 
 
 def forward(network: Any, images: Any) -> list[Any]:
-    """The operations of the network's forward pass, traced."""
+    """The operations of the network's forward pass, from a trace."""
     traced = tf.function(lambda x: network(x, training=True)).get_concrete_function(images)
     return list(traced.graph.get_operations())
 
@@ -34,7 +34,7 @@ def relu_and_pool(operations: Iterable[Any]) -> str:
 
 
 def sources(operation: Any) -> Iterator[Any]:
-    """Where its inputs come from, behind what only passes them on."""
+    """The operations that compute its inputs, without those in PASSED_ON."""
     for tensor in operation.inputs:
         if tensor.op.type in PASSED_ON:
             yield from sources(tensor.op)
@@ -43,7 +43,7 @@ def sources(operation: Any) -> Iterator[Any]:
 
 
 def users(operation: Any) -> Iterator[Any]:
-    """What uses its outputs, behind what only passes them on."""
+    """The operations that use its outputs, without those in PASSED_ON."""
     for tensor in operation.outputs:
         for user in tensor.consumers():
             if user.type in PASSED_ON:
@@ -53,8 +53,8 @@ def users(operation: Any) -> Iterator[Any]:
 
 
 def input_gradient(step: Any, kernel: Any) -> str:
-    """Whether the training steps traced so far multiply by the first trained kernel once,
-    forward, or a second time, for the gradient of its input, and use the result."""
+    """Whether the training steps traced so far compute a gradient of the input. They then multiply
+    by the first trained kernel not only in the forward pass, and use the second product, too."""
     found = set()
     for traced in step._list_all_concrete_functions():
         graph = traced.graph
@@ -67,7 +67,7 @@ def input_gradient(step: Any, kernel: Any) -> str:
 
 
 def used(graph: Any) -> set[Any]:
-    """The operations whose results reach an output or a variable; no others are run."""
+    """The operations whose results reach an output or a variable. TensorFlow runs no others."""
     left = [tensor.op for tensor in graph.outputs] + list(graph.control_outputs)
     found: set[Any] = set()
     while left:

@@ -97,7 +97,7 @@ def state(optimiser: Any) -> list[Any]:
 
 
 def settings(optimiser: Any) -> dict[str, Setting]:
-    """Implementation and numbers in effect, under the workload's names."""
+    """The implementation and its numbers in effect, under the workload's names."""
     rate = optimiser.learning_rate
     found: dict[str, Setting] = {
         "optimiser": f"keras.optimizers.{type(optimiser).__name__}",

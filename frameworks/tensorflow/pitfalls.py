@@ -1,5 +1,7 @@
-"""TensorFlow with one common mistake, or default of Keras', at a time: each a few lines on top
-of the default trainer, which it is held against."""
+"""TensorFlow with one common mistake, or one default of Keras, at a time.
+
+Each pitfall changes a few lines of the default trainer, with which it is compared.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +27,7 @@ class Pitfall(TensorFlowTrainer):
 
 
 class OwnWeights(Pitfall):
-    """Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of zero."""
+    """Weights from Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of 0."""
 
     def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
         super().__init__(workload, weights, *others)
@@ -47,8 +49,8 @@ class OwnEpsilon(Pitfall):
 
 
 class PythonFloats(Pitfall):
-    """Betas and epsilon as Python's floats, which Keras casts to float32 on the way, and a
-    learning rate in Keras' global float type. No difference where the weights are float32."""
+    """Betas and epsilon as Python floats, which Keras casts to float32, and a learning rate in
+    Keras' global float type. It makes no difference if the weights are float32."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
         adam(workload)
@@ -60,7 +62,7 @@ class PythonFloats(Pitfall):
 
 
 class Probabilities(Pitfall):
-    """Keras takes outputs for probabilities unless told that they are logits."""
+    """Keras takes outputs for probabilities unless an argument says that they are logits."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
         if workload.loss != "sparse_cross_entropy":
@@ -79,7 +81,7 @@ class PooledFirst(Pitfall):
 
 
 class InputGradients(Pitfall):
-    """Watched, asked for and returned, as tf.function leaves out what nobody gets."""
+    """The step returns the input's gradient, because tf.function omits unused results."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
         super().__init__(workload, *others)

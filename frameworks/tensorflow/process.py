@@ -1,4 +1,4 @@
-"""What TensorFlow keeps for the whole process: which GPUs it sees, how many threads it has."""
+"""The settings that TensorFlow keeps for the whole process: visible GPUs and threads."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def see_only(gpus: list[Any]) -> None:
-    """Hide all other GPUs, and take memory of these only as it is needed."""
+    """Hide all other GPUs, and take memory of these GPUs only when it is needed."""
     if tf.config.get_visible_devices("GPU") != gpus:
         tf.config.set_visible_devices(gpus, "GPU")
     for gpu in gpus:

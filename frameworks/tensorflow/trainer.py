@@ -25,7 +25,7 @@ class TensorFlowTrainer(Trainer):
         self._dtype = tf.as_dtype(precision)
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
-            self._target_dtype = tf.int64  # int32 would stay in host memory, even with a GPU
+            self._target_dtype = tf.int64  # int32 stays in host memory, even with a GPU
         self._shape = workload.dataset.shape
 
         self._network = parts.network(workload, precision)
@@ -81,7 +81,7 @@ class TensorFlowTrainer(Trainer):
             **settings.process(weight),
             "layout": graphs.layout(operations),
             "compilation": "tf.function",
-            "mode": "n/a",  # an argument of each call; the network is in none
+            "mode": "n/a",  # the network has none: it is an argument of each call
             "input_gradient": graphs.input_gradient(step, self._variables[0]),
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
@@ -103,8 +103,8 @@ def train_step(network: Any, loss_function: Any, optimiser: Any) -> Step:
 
 
 def looked_up_once(function: Any) -> Step:
-    """The graph traced for the first arguments, called directly from then on: tf.function
-    looks it up by type and shape at each call, for about 0.1 ms."""
+    """A function that calls the graph traced for its first arguments directly. tf.function looks
+    the graph up by type and shape at each call, which takes about 0.1 ms."""
     found: list[Step] = []
 
     def call(*arguments: Any) -> Any:
@@ -112,5 +112,5 @@ def looked_up_once(function: Any) -> Step:
             found.append(function.get_concrete_function(*arguments))
         return found[0](*arguments)
 
-    call.traced = function  # type: ignore[attr-defined]  # its graphs are there to be read
+    call.traced = function  # type: ignore[attr-defined]  # for settings(), which reads its graphs
     return call

@@ -1,4 +1,4 @@
-"""The fastest way we know in TensorFlow: plain operations, and its fused update kernels."""
+"""The fastest way that we know in TensorFlow: plain operations and fused update kernels."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from frameworks.workloads.optimisers import Optimiser
 
 
 class Network:
-    """A workload's layers in order, as operations on variables of its own."""
+    """A workload's layers in order, as operations on its own variables."""
 
     def __init__(self, workload: Workload, precision: str) -> None:
         self.trainable_variables: list[Any] = []
@@ -77,10 +77,10 @@ def optimiser(published: Optimiser, precision: str, variables: list[Any]) -> Upd
 
 
 def state(optimiser: Update) -> list[Any]:
-    """What training changes in an optimiser; all of it starts at zero."""
+    """The variables of an optimiser that training changes; all start at zero."""
     return optimiser.state
 
 
 def settings(optimiser: Update) -> dict[str, Setting]:
-    """Implementation and numbers in effect, under the workload's names."""
+    """The implementation and its numbers in effect, under the workload's names."""
     return {"optimiser": optimiser.kernel, **vars(optimiser.published)}

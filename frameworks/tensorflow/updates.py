@@ -1,6 +1,6 @@
-"""The published optimisers on TensorFlow's own update kernels, one call a variable.
+"""The published optimisers on TensorFlow's own update kernels, with one call per variable.
 
-Constants reach the kernels in the weights' type, straight from Python's float64.
+Constants are cast from Python's float64 directly to the weights' type.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ Pairs = Iterable[tuple[Any, Any]]  # gradient, variable
 
 
 class Update:
-    """An optimiser with its state, all of which starts at zero."""
+    """An optimiser and its state, which starts at zero."""
 
     kernel: str
 
@@ -57,7 +57,7 @@ class Momentum(Update):
 
 
 class RMSprop(Update):
-    """By hand: ResourceApplyRMSProp adds epsilon inside the root."""
+    """Written by hand, because ResourceApplyRMSProp adds epsilon inside the root."""
 
     kernel = "tf.Variable.assign_sub"
 
@@ -72,11 +72,11 @@ class RMSprop(Update):
 
 class Adam(Update):
     """The kernel's update is `alpha * m / (sqrt(v) + epsilon)`, with both bias corrections in
-    `alpha = lr * sqrt(1 - beta2_power) / (1 - beta1_power)`: the published one, if epsilon is
-    multiplied by `sqrt(1 - beta2^t)`.
+    `alpha = lr * sqrt(1 - beta2_power) / (1 - beta1_power)`. This is the published update if
+    epsilon is multiplied by `sqrt(1 - beta2^t)`.
 
-    The corrections are computed in float64, as PyTorch does, and handed over within lr and
-    epsilon, the powers being zero: `1 - 0.999` in float32 is off by 1e-5.
+    The corrections are computed in float64, as in PyTorch, because `1 - 0.999` in float32 is off
+    by 1e-5. The kernel gets them in lr and epsilon, and powers of zero.
     """
 
     kernel = "tf.raw_ops.ResourceApplyAdam"

@@ -1,11 +1,15 @@
-"""What differs between Keras' backends: arrays in, the fence, and what can be read back. A module
-for each has a class `Backend`, made of parts of the backend's own adapter beside this folder."""
+"""What differs between Keras' backends: arrays, the fence, and settings read back.
+
+The module of a backend has a class `Backend`, which uses the backend's own adapter.
+"""
 
 from keras.src.backend.common import dtypes
 
 
 def keep(precision: str) -> None:
-    """Have operations on float64 give float64. On PyTorch and JAX, Keras makes float32 of it, to
-    be like JAX without x64: matrix products among them, so that no float64 model would be one.
-    Nothing changes where the weights are float32."""
+    """Let operations on float64 return float64.
+
+    On PyTorch and JAX, Keras makes float32 of it, like JAX without x64. Matrix products are among
+    these operations, so a float64 model would compute in float32. Nothing changes for float32.
+    """
     dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64" if precision == "float64" else "float32"
