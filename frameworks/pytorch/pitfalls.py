@@ -87,9 +87,7 @@ class FlushedDenormals(Pitfall):
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
         if not conditions.on_host:
-            raise Unavailable(
-                "does not apply to a GPU: only processors flush denormals"
-            )
+            raise Unavailable("does not apply to a GPU: only processors flush denormals")
         super().__init__(workload, weights, conditions, "")
         if not torch.set_flush_denormal(True):
             raise Unavailable("this processor cannot flush denormals")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from frameworks.contract import Framework
+from frameworks.device import DEVICES, HOST
 from frameworks.registry import UnknownFramework, framework, names
 from frameworks.workloads import CATALOGUE
 from samestep.terminal import Problem, unknown
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name", metavar="NAME", help="the framework: a folder in frameworks/ or an entry point"
     )
     parser.add_argument("--variant", default="default", help="(default: %(default)s)")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--device", choices=tuple(DEVICES), default=HOST.name)
     parser.add_argument(
         "--threads", type=int, default=1, help="threads of the processor (default: 1)"
     )

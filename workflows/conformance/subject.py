@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from frameworks.contract import Framework, Unavailable
+from frameworks.device import HOST
 from frameworks.registry import own_environment
 from frameworks.workloads import CATALOGUE, Workload, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
@@ -81,7 +82,7 @@ class Subject:
         self,
         description: Framework,
         variant: str = "default",
-        device: str = "cpu",
+        device: str = HOST.name,
         threads: int = 1,
         workloads: Mapping[str, Any] | None = None,
         quick: bool = False,

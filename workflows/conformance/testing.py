@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from frameworks.device import HOST
 from frameworks.registry import framework
 from workflows.conformance.engine import Examined
 from workflows.conformance.rules import RULES
@@ -38,7 +39,7 @@ class Conformance:
 
     framework: ClassVar[str]
     variants: ClassVar[tuple[str, ...]] = ()
-    device: ClassVar[str] = "cpu"
+    device: ClassVar[str] = HOST.name
     threads: ClassVar[int] = 1
     quick: ClassVar[bool] = True
     isolated: ClassVar[bool] = True

@@ -11,17 +11,19 @@ import numpy as np
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.smaller import batches
+from workflows.worker.clock import fenced, now
+from workflows.worker.handlers import Handlers
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
 from workflows.worker.training import Batch, different, numbers
-from workflows.worker.worker import Worker, clock, main
+from workflows.worker.worker import main
 
 STEPS = 5
 REPEATS = 3  # of a timed trial
 
 
-class Requests(Worker):
-    """One method for each request, as in `Worker`. Workloads come as dictionaries."""
+class Requests(Handlers):
+    """One method for each request, as in `Handlers`. Workloads come as dictionaries."""
 
     busy: tuple[Trainer, Any]
 
@@ -158,10 +160,10 @@ class Requests(Worker):
         asked = from_dict(workload)
         trainer = self.made(asked, variant)
         batch = trainer.put(*drawn(asked, 1)[0])
-        self.fenced(trainer, batch, 1)  # which may compile
+        fenced(trainer, batch, 1)  # which may compile
         found = {}
         for name, count in (("one", 1), ("many", times)):
-            pairs = [self.fenced(trainer, batch, count) for _ in range(REPEATS)]
+            pairs = [fenced(trainer, batch, count) for _ in range(REPEATS)]
             found[name] = min(pairs, key=lambda pair: pair[0] + abs(pair[1]))
         share = min(late / (work + late) if late > 0 else 0.0 for work, late in pairs)
         return {**found, "share": share}
@@ -174,11 +176,11 @@ class Requests(Worker):
         taken = []
         for _ in range(REPEATS + 1):
             trainer.synchronise()
-            begin = clock()
+            begin = now()
             trainer.step(batch)
-            returned = clock()
+            returned = now()
             trainer.synchronise()
-            taken.append((returned - begin, clock() - returned))
+            taken.append((returned - begin, now() - returned))
         step_ns, wait_ns = np.median(taken[1:], axis=0)  # the first may compile
         return {"step_ns": float(step_ns), "wait_ns": float(wait_ns)}
 
@@ -188,12 +190,12 @@ class Requests(Worker):
             trainer = self.made(asked := from_dict(workload), variant)
             self.busy = trainer, trainer.put(*drawn(asked, 1)[0])
         trainer, batch = self.busy
-        begin, steps = clock(), 0
-        while not steps or clock() - begin < seconds * 1e9:
+        begin, steps = now(), 0
+        while not steps or now() - begin < seconds * 1e9:
             trainer.step(batch)
             trainer.synchronise()
             steps += 1
-        return {"wall_s": (clock() - begin) / 1e9, "steps": steps}
+        return {"wall_s": (now() - begin) / 1e9, "steps": steps}
 
     def drop(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """Build a trainer, train it, and forget it."""
@@ -238,4 +240,4 @@ def uncanonical(found: Weights, wanted: Weights) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(Requests)
+    main(Requests())

@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
@@ -128,7 +129,7 @@ def planned(subject: Subject, folders: Folders) -> Plan:
         found = Detected(
             versions=versions(framework(entry.framework)) or {entry.framework: "there"}
         )
-        probe = Detection(framework=entry.framework, devices=dict.fromkeys(("cpu", "gpu"), found))
+        probe = Detection(framework=entry.framework, devices=dict.fromkeys(DEVICES, found))
         write_json(folders.probe(entry.framework), probe)
     return load_plan(folders)
 
@@ -136,10 +137,10 @@ def planned(subject: Subject, folders: Folders) -> Plan:
 def configured(subject: Subject) -> Configuration:
     name, variant = subject.description.name, subject.variant
     own = {"framework": name, "variants": [variant], "devices": [subject.device]}
-    reference = {"framework": REFERENCE, "variants": ["default"], "devices": ["cpu"]}
+    reference = {"framework": REFERENCE, "variants": ["default"], "devices": [HOST.name]}
     if name == REFERENCE:
         both = list(dict.fromkeys(["default", variant]))
-        contenders = [{**own, "variants": both, "devices": list({"cpu", subject.device})}]
+        contenders = [{**own, "variants": both, "devices": list({HOST.name, subject.device})}]
     else:
         contenders = [reference, own]
     return parse(

@@ -1,6 +1,9 @@
 """Rules about the conditions asked for: device, threads, precision, variant."""
 
+from typing import Any
+
 from frameworks.contract import Unavailable
+from frameworks.device import DEVICES, GPU, HOST
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import printed
@@ -71,19 +74,20 @@ def device(subject: Subject) -> Finding:
     """The device asked for is used, and a GPU that is not there is not replaced by a processor."""
     says = subject.ask("answer", subject.basis.dense())["device"]
     pid = subject.opened("float32", subject.device, subject.threads).process.pid
+    on_host, title = DEVICES[subject.device].is_host, DEVICES[subject.device].title
     on_gpu = str(pid) in printed("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
     seen = f"asked for {subject.device}: settings say {says or 'nothing'}"
-    if subject.device == "cpu" and (on_gpu or str(says or "cpu").lower() != "cpu"):
+    if on_host and (on_gpu or not names_host(says)):
         return broken(
             f"{seen}{', and it holds memory of a GPU' * on_gpu}",
             "put the network and its batches on Conditions.device; hide the GPUs for a cpu",
         )
-    if subject.device == "gpu" and str(says or "cpu").lower() == "cpu":
+    if not on_host and names_host(says):
         return broken(
-            f"{seen}, and no GPU",
-            "use the GPU, and give its name as settings()['device']; or raise Unavailable",
+            f"{seen}, and no {title}",
+            f"use the {title}, and give its name as settings()['device']; or raise Unavailable",
         )
-    if subject.device == "cpu" and "gpu" in subject.description.devices and not gpus():
+    if on_host and GPU.name in subject.description.devices and not gpus():
         return absent(subject, seen)
     return holds(seen)
 
@@ -91,7 +95,7 @@ def device(subject: Subject) -> Finding:
 def absent(subject: Subject, seen: str) -> Finding:
     """What the adapter does if asked for a GPU on a machine that has none."""
     mend = "raise Unavailable in Adapter.__init__, with the reason, where there is no GPU"
-    mine, subject.device = subject.device, "gpu"
+    mine, subject.device = subject.device, GPU.name
     try:
         says = subject.ask("answer", subject.basis.dense())["device"]
     except Unavailable as reason:
@@ -101,11 +105,16 @@ def absent(subject: Subject, seen: str) -> Finding:
     except WorkerDied as death:
         return broken(f"asked for a GPU, which is not here, it fails: {death.reason}", mend)
     finally:
-        subject.end("gpu", subject.threads)
+        subject.end(GPU.name, subject.threads)
         subject.device = mine
-    if str(says or "cpu").lower() == "cpu":
+    if names_host(says):
         return broken("asked for a GPU, which is not here, it silently uses the processor", mend)
     return holds(f"{seen}; asked for a GPU, it says {says}, which is none that nvidia-smi knows")
+
+
+def names_host(says: Any) -> bool:
+    """Whether settings name the processor as the device, or no device."""
+    return str(says or HOST.name).lower() == HOST.name
 
 
 def settings(subject: Subject) -> Finding:

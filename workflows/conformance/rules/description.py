@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from frameworks.contract import Framework
+from frameworks.device import DEVICES
 from frameworks.oracle.mistakes import CATALOGUE
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
@@ -86,8 +87,8 @@ def oddities(d: Framework) -> Iterator[str]:
                 if not getattr(d, field))  # fmt: skip
     if not re.fullmatch(r"[\w.]+:\w+", d.adapter):
         yield f"adapter {d.adapter!r} is not 'module:Class'"
-    if odd := set(d.devices) - {"cpu", "gpu"}:
-        yield f"devices {', '.join(sorted(odd))}: cpu and gpu only"
+    if odd := set(d.devices) - {*DEVICES}:
+        yield f"devices {', '.join(sorted(odd))}: {' and '.join(DEVICES)} only"
     if "float32" not in d.precisions or set(d.precisions) - set(PRECISIONS):
         yield f"precisions {d.precisions}: float32, and float64 where there is it"
     for name, variant in d.variants.items():

@@ -5,6 +5,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
+from frameworks.device import DEVICES
 from frameworks.workloads import Workload
 from workflows.certify.judge import UNFENCED
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
@@ -13,7 +14,7 @@ from workflows.machine.fingerprint import available_cores
 
 TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least
-WORK = {"cpu": (384, 128), "gpu": (4096, 4096)}  # size of the matrices, samples: a few ms
+HOST_WORK, DEVICE_WORK = (384, 128), (4096, 4096)  # size of the matrices, samples: a few ms
 BLOCKING = 0.5  # share of a GPU's step in which step() may hold the caller up
 SYNCHRONOUS = 0.1  # a smaller share of a step waited for in synchronise() is called synchronous
 
@@ -27,7 +28,11 @@ MEND = (
 
 
 def work(subject: Subject) -> Workload:
-    return subject.basis.wide(*WORK[subject.device])
+    return subject.basis.wide(*(HOST_WORK if on_host(subject) else DEVICE_WORK))
+
+
+def on_host(subject: Subject) -> bool:
+    return DEVICES[subject.device].is_host
 
 
 def fence(subject: Subject) -> Finding:
@@ -51,7 +56,7 @@ def returns(subject: Subject) -> Finding:
     step, wait = seen["step_ns"], seen["wait_ns"]
     share = wait / max(step + wait, 1)
     text = f"{share:.0%} of a step of {(step + wait) / 1e6:.1f} ms is waited for in synchronise()"
-    if subject.device == "gpu" and 1 - share > BLOCKING:
+    if not on_host(subject) and 1 - share > BLOCKING:
         return broken(
             f"{text}: step() holds the caller up",
             "read nothing back from the GPU in step() (no item(), no float(), no print): keep the "
@@ -62,7 +67,7 @@ def returns(subject: Subject) -> Finding:
 
 def threads(subject: Subject) -> Finding:
     """How many threads computed: the processor time of all over that of the busiest."""
-    if subject.device != "cpu":
+    if not on_host(subject):
         return does_not_apply("threads of the processor only wait for a GPU")
     one, ratio = worth(subject, 1)
     seen = f"asked for 1, {one:.2f} computed (processor time {ratio:.2f} times that passed)"
