@@ -21,6 +21,7 @@ from tests.adapters.training import (
     started,
     train,
 )
+from workflows.worker.probes.asking import aligned
 
 CNN = NETWORKS["same-stride-2"]
 
@@ -87,15 +88,6 @@ def loss_of(
     trainer = contender.trainer(workload, precision)
     trainer.step(trainer.put(*batch))
     return trainer.loss()
-
-
-def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy at a multiple of 64 bytes: frameworks share only memory aligned so."""
-    memory = np.empty(array.nbytes + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -1,4 +1,4 @@
-"""Each trap does what it says: elsewhere in the loss, or the same to the last digits."""
+"""Each pitfall has the effect that it is listed with: on the loss, or on the time only."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ COMPILED = ("pytorch", "trap-compiled")  # takes long: tried on the smallest net
 
 
 def differences(name: str, variant: str, workload: Workload, precision: str) -> np.ndarray:
-    """Of each loss, relative; restarted, a trap must show the same ones again."""
+    """Relative differences of each loss; after a restart, a pitfall has the same losses again."""
     trainer = Contender(name, variant).trainer(workload, precision)
     losses = train(trainer, workload)
     trainer.restart(initial_weights(workload, 1))
@@ -108,14 +108,14 @@ def test_what_cannot_apply_says_so(name: str, variant: str, reason: str) -> None
         Contender(name, variant).trainer(replace(REGRESSION, optimiser=SGD()))
 
 
-def test_numbers_as_python_floats_are_no_trap_in_float32() -> None:
+def test_numbers_as_python_floats_change_nothing_in_float32() -> None:
     found = differences("tensorflow", "trap-python-floats", CNN, "float32")
     assert (found == 0).all()
     assert differences("tensorflow", "trap-python-floats", CNN, "float64").max() < 1e-4
 
 
 @pytest.mark.parametrize("workload", [CNN, REGRESSION], ids=["mean over", "mean over outputs"])
-def test_a_summed_loss_is_told_as_the_mean(workload: Workload) -> None:
+def test_a_summed_loss_is_reported_as_the_mean(workload: Workload) -> None:
     """With plain SGD a sum is a learning rate as many times as large."""
     terms = workload.batch * (1 if workload.dataset.classes else workload.outputs)
     larger = replace(workload, optimiser=SGD(1e-3 * terms))

@@ -8,7 +8,7 @@ from frameworks.contract import SETTINGS
 from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.worker.probes import QUESTIONS
 
-LIST = Path(__file__).with_name("fairness-traps.md").read_text()
+LIST = Path(__file__).with_name("fairness-checklist.md").read_text()
 
 # The rows of the list that each item of the checklist answers.
 ROWS = {
