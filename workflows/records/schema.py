@@ -2,8 +2,9 @@
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
 `BATCHES`, and `<replicate>.json`, a `ContestRecord`. A certificate is a
-`CertificateRecord`. `collect` gathers one machine's into `batches.parquet` and
-`records.json`, a `MachineRecords`: all that analysis ever reads.
+`CertificateRecord`. `collect` gathers one machine's into the folder that analysis reads:
+`batches.parquet`, `turns.parquet` in the columns of `TURNS`, and `records.json.zst`, a
+`MachineRecords` without the turns.
 """
 
 from typing import Any, Literal
@@ -11,10 +12,8 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA = 3
-READABLE = (2, 3)  # 2 knew no controls
+SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: it takes turns, but is no contender
-NOOPS = (NOOP, "nothing")  # with its name in older records
 
 BATCHES = pa.schema(
     [
@@ -42,8 +41,42 @@ BATCHES = pa.schema(
     ]
 )
 
+# A row per turn; the fields of `TurnRecord`, with times in whole microseconds.
+TURNS = pa.schema(
+    [
+        ("workload", pa.string()),
+        ("replicate", pa.int16()),
+        ("round", pa.int16()),
+        ("position", pa.int16()),
+        ("contender", pa.string()),
+        ("start_ns", pa.int64()),
+        ("cores", pa.int16()),
+        ("duration_us", pa.int64()),
+        ("switches", pa.int32()),
+        ("cpu_us", pa.int64()),
+        ("waited_us", pa.int64()),
+        ("steal_us", pa.int64()),
+        ("other_us", pa.int64()),
+        ("elsewhere_us", pa.int64()),
+        ("pressure_us", pa.int64()),
+        ("mhz", pa.float64()),
+        ("throttles", pa.int64()),
+    ]
+)
+
+# What stands in a column that the file lacks. A column that is added to BATCHES or TURNS needs a
+# value here, so that files written before can still be read; all others are required.
+DEFAULTS: dict[str, Any] = {
+    "steal_us": None,
+    "other_us": None,
+    "elsewhere_us": None,
+    "pressure_us": None,
+    "mhz": None,
+    "throttles": None,
+}
+
 # Configuration keys that change no measurement, for records that do not list them.
-CONCLUDING = ("title", "replicates", "margin", "confidence", "precision", "budget_minutes")
+CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
 
 Status = Literal["ok", "missing", "failed"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
@@ -76,13 +109,13 @@ class Entrant(Contender):
     its other controls.
 
     A control `runs` the variant of that name, while its own `variant` says what it is for
-    (`tuned+twin`, `tuned+5%`); the harness makes its mini-batches longer by `spin`, a share, and
-    spins for `pause` between them, off the clock.
+    (`tuned+twin`, `tuned+5%`). The harness makes its mini-batches longer by `slowed_by`, a share
+    of their time, and busy-waits between them, off the clock, for the share `idle`.
     """
 
     runs: str = ""
-    spin: float = 0.0
-    pause: float = 0.0
+    slowed_by: float = 0.0
+    idle: float = 0.0
 
     @property
     def built(self) -> str:
@@ -161,8 +194,8 @@ class ContestRecord(Record):
     seed: int
     order: list[list[str]]  # contenders of each round in the order they ran
     code: Code
-    configuration: str  # hash of the configuration but for the keys about conclusions
-    environment: dict[str, Any]
+    configuration: str  # hash of the keys that can change what a contest measures
+    system_info: dict[str, Any]
     contenders: list[ContenderRecord]
     turns: list[TurnRecord] = []  # in the order they were dealt
 
@@ -276,11 +309,11 @@ class MissingRow(Contender):
 
 
 class PitfallRow(Record):
-    """A variant that falls into a trap, and the one of the same framework beside it."""
+    """A variant with a pitfall, and `beside` it the same framework's variant without."""
 
     framework: str
     variant: str
-    trap: str
+    pitfall: str
     beside: str
 
 
@@ -306,7 +339,7 @@ class StudyRecord(Record):
     confidence: float
     command: str
     configuration: dict[str, Any]
-    precision: float = 0.03  # half-width asked of every ratio's interval, relative
+    target_precision: float = 0.03  # half-width asked of every ratio's interval, relative
     budget_minutes: float | None = None  # for all contests
     titles: dict[str, str] = {}  # of frameworks, as people write them
     concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
@@ -321,6 +354,6 @@ class MachineRecords(Record):
     workloads: list[WorkloadRecord]
     datasets: list[DatasetRecord]
     missing: list[MissingRow]
-    traps: list[PitfallRow] = []
+    pitfalls: list[PitfallRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

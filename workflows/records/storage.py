@@ -10,51 +10,124 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
+from pydantic_core import from_json
 
-from workflows.records.schema import BATCHES, Record
+from workflows.records.earlier import READABLE, upgraded
+from workflows.records.schema import BATCHES, DEFAULTS, SCHEMA, Record
 
 R = TypeVar("R", bound=Record)
+
+COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
+LEVEL = 19
+VERSION = b"samestep_schema"  # in the metadata of Parquet files
 
 
 class RecordError(Exception):
     """A record that cannot be read: which file, and what is wrong with it."""
 
 
-def write_json(path: Path, record: Record) -> None:
-    """Put a record in place in one go: it is there whole or not at all."""
+def write_json(path: Path, record: Record, **options: Any) -> None:
+    """Put a record in place in one go, so that the file is there whole or not at all. A file
+    that ends in `.zst` is compressed; `options` are those of Pydantic's `model_dump_json`."""
+    small = path.suffix == COMPRESSED
+    text = record.model_dump_json(indent=None if small else 1, **options) + "\n"
+    content = text.encode()
+    if small:
+        content = pa.Codec("zstd", compression_level=LEVEL).compress(content, asbytes=True)
     with atomic(path) as temporary:
-        temporary.write_text(record.model_dump_json(indent=1) + "\n")
+        temporary.write_bytes(content)
 
 
 def read_json(path: Path, kind: type[R]) -> R:
-    """Read a record. Raises RecordError, naming the file and the field that is wrong."""
+    """Read a record of any readable schema.
+
+    Raises:
+        RecordError: it cannot be read; the message names the file and the field that is wrong.
+    """
     try:
-        return kind.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise RecordError(f"{path}: {error.strerror or error}") from None
+        content = path.read_bytes()
+        if path.suffix == COMPRESSED:
+            content = pa.input_stream(pa.BufferReader(content), compression="zstd").read()
+        values = from_json(content)
+        version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
+        if version not in READABLE:
+            raise RecordError(
+                f"{path}: schema version {version}, this samestep reads "
+                f"{READABLE[0]} to {READABLE[-1]}"
+            )
+        return kind.model_validate(upgraded(values))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise RecordError(f"{path}: {where}: {first['msg']}") from None
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise RecordError(f"{path}: file: Invalid JSON: {error}") from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RecordError(f"{path}: not a record of an earlier schema: {error!r}") from None
 
 
 def write_batches(path: Path, columns: dict[str, Any] | pa.Table) -> None:
     """Write mini-batches in one go, in exactly the columns of `BATCHES`."""
-    table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=BATCHES)
+    write_table(path, columns, BATCHES)
+
+
+def write_table(path: Path, columns: dict[str, Any] | pa.Table, schema: pa.Schema) -> None:
+    """Write a table in one go, in exactly the columns of `schema`.
+
+    Numbers are stored by the place of their bytes, because the high bytes of neighbours are
+    alike; the file takes half as much space.
+    """
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=schema)
+    numbers = [
+        f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)
+    ]
     with atomic(path) as temporary:
-        pq.write_table(table.cast(BATCHES), temporary, compression="zstd")
+        pq.write_table(
+            table.cast(schema).replace_schema_metadata({VERSION: str(SCHEMA)}),
+            temporary,
+            compression="zstd",
+            compression_level=LEVEL,
+            use_dictionary=[name for name in schema.names if name not in numbers],
+            column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+        )
 
 
 def read_batches(path: Path) -> pa.Table:
-    """Read mini-batches. Raises RecordError where the columns are not those of `BATCHES`."""
+    """Read mini-batches, in the columns of `BATCHES`. Raises RecordError."""
+    return read_table(path, BATCHES)
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read a table by the names of its columns. A column that the file lacks has the value in
+    `DEFAULTS`, if there is one; other columns of the file are left out.
+
+    Raises:
+        RecordError: it cannot be read, a required column is missing, or a type differs.
+    """
     try:
         table = pq.ParquetFile(path).read()
     except (OSError, pa.ArrowInvalid) as error:
         raise RecordError(f"{path}: not a readable Parquet file ({error})") from None
-    if table.schema.remove_metadata() != BATCHES:
-        wrong = sorted(set(BATCHES.names) ^ set(table.schema.names)) or "types differ"
-        raise RecordError(f"{path}: not the columns of a mini-batch table: {wrong}")
-    return table
+    version = int((table.schema.metadata or {}).get(VERSION, SCHEMA))
+    if version > SCHEMA:
+        raise RecordError(f"{path}: schema version {version}, this samestep reads up to {SCHEMA}")
+    columns = []
+    for field in schema:
+        if field.name in table.schema.names:
+            found = table[field.name]
+            if found.type != field.type:
+                raise RecordError(
+                    f"{path}: column {field.name}: types differ ({found.type} in the file, "
+                    f"{field.type} is wanted)"
+                )
+        elif field.name in DEFAULTS:
+            found = pa.repeat(pa.scalar(DEFAULTS[field.name], field.type), table.num_rows)
+        else:
+            raise RecordError(f"{path}: column {field.name} is missing")
+        columns.append(found)
+    return pa.table(columns, schema=schema)
 
 
 @contextmanager

@@ -1,0 +1,97 @@
+"""Records that an earlier samestep wrote, brought to today's schema.
+
+Schema 2 had no controls and no turns. Schema 3 had other names for some fields, for
+configuration keys and for the framework that computes nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workflows.records.schema import NOOP, SCHEMA
+
+READABLE = range(2, SCHEMA + 1)
+EARLIER_NOOP = "nothing"
+
+# Configuration keys by their former name.
+RENAMED = {"harness": "noop", "precision": "target_precision", "contest.settle": "contest.discard"}
+
+
+def renamed_keys(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A configuration under the names of today, and the former names that it used.
+
+    A former name takes precedence over today's, because samestep's own files, over which
+    others are laid, only use the names of today.
+    """
+    values, used = dict(configuration), []
+    for before, now in RENAMED.items():
+        section, _, old = before.rpartition(".")
+        new = now.rpartition(".")[2]
+        place = values.get(section) if section else values
+        if not isinstance(place, Mapping) or old not in place:
+            continue
+        used.append(before)
+        moved = {key: value for key, value in place.items() if key not in (old, new)}
+        moved[new] = place[old]
+        values = {**values, section: moved} if section else moved
+    return values, used
+
+
+def upgraded(values: Any) -> Any:
+    """The JSON of a record in today's schema; unchanged if it has no version or today's."""
+    if not isinstance(values, dict) or values.get("schema_version") not in READABLE[:-1]:
+        return values
+    change = machine if "contests" in values else contest if "contenders" in values else dict
+    return {**change(values), "schema_version": SCHEMA}
+
+
+def machine(values: dict[str, Any]) -> dict[str, Any]:
+    study = renamed(values["study"], precision="target_precision")
+    study["configuration"] = renamed_keys(study["configuration"])[0]
+    found = renamed(values, traps="pitfalls")
+    return {
+        **found,
+        "study": study,
+        "pitfalls": [renamed(row, trap="pitfall") for row in found.get("pitfalls", [])],
+        "certificates": [upgraded(one) for one in values["certificates"]],
+        "contests": [upgraded(one) for one in values["contests"]],
+    }
+
+
+def contest(values: dict[str, Any]) -> dict[str, Any]:
+    contenders = [renamed(one, spin="slowed_by", pause="idle") for one in values["contenders"]]
+    return {
+        **renamed(values, environment="system_info"),
+        "order": [[contender(name) for name in names] for names in values["order"]],
+        "contenders": [{**one, "framework": framework(one["framework"])} for one in contenders],
+        "turns": [
+            {**turn, "contender": contender(turn["contender"])} for turn in values.get("turns", [])
+        ],
+    }
+
+
+def renamed(values: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in values.items()}
+
+
+def framework(name: str) -> str:
+    return NOOP if name == EARLIER_NOOP else name
+
+
+def contender(name: str) -> str:
+    return "/".join([framework(name.partition("/")[0]), *name.split("/")[1:]])
+
+
+def upgraded_batches(table: pa.Table) -> pa.Table:
+    """Mini-batches with the names of today."""
+    changes: dict[str, Callable[[str], str]] = {"framework": framework, "contender": contender}
+    for column, change in changes.items():
+        names = pc.unique(table[column])
+        if any(change(name) != name for name in names.to_pylist() if name):
+            now = pa.array([name and change(name) for name in names.to_pylist()], pa.string())
+            index = table.schema.get_field_index(column)
+            found = now.take(pc.index_in(table[column], value_set=names).combine_chunks())
+            table = table.set_column(index, column, found)
+    return table

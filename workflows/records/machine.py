@@ -1,0 +1,93 @@
+"""One machine's records of one study, as the folder that analysis reads.
+
+Older folders have all records, the turns among them, in a `records.json` that is not compressed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from workflows.records.earlier import upgraded_batches
+from workflows.records.schema import TURNS, ContestRecord, MachineRecords, TurnRecord
+from workflows.records.storage import (
+    RecordError,
+    read_batches,
+    read_json,
+    read_table,
+    write_batches,
+    write_json,
+    write_table,
+)
+
+RECORDS = "records.json.zst"
+EARLIER = "records.json"
+FILES = (RECORDS, "batches.parquet", "turns.parquet")
+MICROSECONDS = 1_000_000
+
+
+def records_file(folder: Path) -> Path:
+    """The compressed file, or an older folder's, if it is the only one."""
+    compressed, plain = folder / RECORDS, folder / EARLIER
+    return plain if plain.exists() and not compressed.exists() else compressed
+
+
+def write_machine(folder: Path, records: MachineRecords, batches: pa.Table) -> None:
+    """Write the three files, and remove the records of an older form."""
+    write_batches(folder / "batches.parquet", batches)
+    write_table(folder / "turns.parquet", turn_columns(records.contests), TURNS)
+    without_turns = {"contests": {"__all__": {"turns"}}}
+    write_json(folder / RECORDS, records, exclude=without_turns)
+    (folder / EARLIER).unlink(missing_ok=True)
+
+
+def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
+    """Records and mini-batches of either form.
+
+    Raises:
+        RecordError: a file is missing or damaged, or turns belong to no contest.
+    """
+    path = records_file(folder)
+    records = read_json(path, MachineRecords)
+    if path.name == RECORDS:
+        give_turns(records.contests, folder / "turns.parquet")
+    return records, upgraded_batches(read_batches(folder / "batches.parquet"))
+
+
+def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:
+    """The turns of all contests as columns of `TURNS`."""
+    turns = [(contest, turn) for contest in contests for turn in contest.turns]
+    columns: dict[str, list[Any]] = {
+        "workload": [contest.workload for contest, _ in turns],
+        "replicate": [contest.replicate for contest, _ in turns],
+    }
+    for column, field in fields():
+        values = [getattr(turn, field) for _, turn in turns]
+        columns[column] = [in_microseconds(v) for v in values] if column != field else values
+    return columns
+
+
+def fields() -> Iterator[tuple[str, str]]:
+    """Columns of `TURNS` and the fields of `TurnRecord` that they hold."""
+    for column in TURNS.names[2:]:
+        yield column, f"{column[:-3]}_s" if column.endswith("_us") else column
+
+
+def in_microseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * MICROSECONDS)
+
+
+def give_turns(contests: list[ContestRecord], path: Path) -> None:
+    """Add the turns of a table to their contests."""
+    table = read_table(path, TURNS)
+    known = {(contest.workload, contest.replicate): contest for contest in contests}
+    for row in table.to_pylist():
+        key = (row.pop("workload"), row.pop("replicate"))
+        if key not in known:
+            raise RecordError(f"{path}: turns of contest {key}, which has no record")
+        values = {field: row[column] for column, field in fields()}
+        for column, field in fields():
+            if column != field and row[column] is not None:
+                values[field] = row[column] / MICROSECONDS
+        known[key].turns.append(TurnRecord(**values))
