@@ -59,13 +59,13 @@ def is_pitfall(contender: Any) -> bool:
     return bool(framework(contender.framework).variants[contender.variant].pitfall)
 
 
-def environment(contender: Any) -> dict[str, str]:
+def variables(contender: Any) -> dict[str, str]:
     """The environment variables of a contender's framework, and over them those of its variant."""
     description = framework(contender.framework)
-    return {**description.environment, **own_environment(contender)}
+    return {**description.environment, **own_variables(contender)}
 
 
-def own_environment(contender: Any) -> dict[str, str]:
+def own_variables(contender: Any) -> dict[str, str]:
     """The environment variables of its variant; a control has those of the variant it runs."""
     variant = getattr(contender, "built", contender.variant)
     return dict(framework(contender.framework).variants[variant].environment)

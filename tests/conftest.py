@@ -26,9 +26,9 @@ SMALL = {
     "devices": ["cpu"],
     "threads": [1],
     "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
-    "contest": {"warmup": 2, "rounds": 4, "turn": 4, "settle": 1},
+    "contest": {"warmup": 2, "rounds": 4, "turn": 4, "discard": 1},
     "controls": False,
-    "harness": False,
+    "noop": False,
     "certificate": {"steps": 50},
 }
 

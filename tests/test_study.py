@@ -148,7 +148,7 @@ def test_nothing_is_done_twice(done):
 
 def test_editing_analysis_renders_the_report_and_measures_nothing(done):
     edit(done.folder / "analysis" / "format.py")
-    assert done.would_run() == {"report", "verdict", "all"}
+    assert done.would_run() == {"report", "failures", "all"}
     done.snakemake()
     assert "Nothing to be done" in done.snakemake()
 
@@ -241,10 +241,10 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     assert "no beads left" in (study.report / "report.md").read_text()
     # What failed, and nothing else, is to be done again.
     assert {"contest", "certify"} <= study.would_run()
-    assert not {"prepare", "probe", "reference"} & study.would_run()
+    assert not {"prepare", "detect", "reference"} & study.would_run()
     # What fails in the same way again is kept, and with it what the others measured.
     assert "failed as before" in study.snakemake(fails=True)
-    assert study.would_run() == {"verdict", "all"}
+    assert study.would_run() == {"failures", "all"}
 
 
 def test_a_killed_study_goes_on_where_it_was(done):

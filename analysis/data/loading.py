@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.data.results import PARTS, Machine
-from analysis.format import line, listing
-from workflows.records.schema import NOOPS, READABLE, MachineRecords
-from workflows.records.storage import RecordError, read_batches, read_json
+from analysis.format import line
+from workflows.records.machine import read_machine, records_file
+from workflows.records.schema import NOOP, MachineRecords
+from workflows.records.storage import RecordError
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
 
@@ -40,35 +41,30 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
 def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
-    records = read_json(folder / "records.json", MachineRecords)
-    if records.schema_version not in READABLE:
-        raise RecordError(
-            f"{folder / 'records.json'}: schema version {records.schema_version}, "
-            f"this samestep reads {listing(READABLE)}"
-        )
+    records, table = read_machine(folder)
+    file = records_file(folder)
     pairs = [(contest.workload, contest.replicate) for contest in records.contests]
     if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):
-        raise RecordError(f"{folder / 'records.json'}: contest {twice[0]} is there twice")
+        raise RecordError(f"{file}: contest {twice[0]} is there twice")
     known = {workload.name for workload in records.workloads}
     named = {contest.workload for contest in records.contests}
     named |= {certificate.workload for certificate in records.certificates}
     if strangers := sorted(named - known):
-        raise RecordError(f"{folder / 'records.json'}: workload {strangers[0]} is not described")
-    path = folder / "batches.parquet"
-    batches: pd.DataFrame = read_batches(path).to_pandas()
-    check(path, batches, records)
+        raise RecordError(f"{file}: workload {strangers[0]} is not described")
+    batches: pd.DataFrame = table.to_pandas()
+    check(folder / "batches.parquet", batches, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
-    idle = batches["framework"].isin(NOOPS)
-    return Machine(without_nothing(records), batches[~idle].reset_index(drop=True), batches[idle])
+    idle = batches["framework"] == NOOP
+    return Machine(without_noop(records), batches[~idle].reset_index(drop=True), batches[idle])
 
 
-def without_nothing(records: MachineRecords) -> MachineRecords:
-    """The same without what computes nothing, which is nobody's rival."""
+def without_noop(records: MachineRecords) -> MachineRecords:
+    """The same without the framework that computes nothing, because it is compared with none."""
     contests = []
     for contest in records.contests:
-        names = {one.name for one in contest.contenders if one.framework in NOOPS}
+        names = {one.name for one in contest.contenders if one.framework == NOOP}
         kept = {
             "contenders": [one for one in contest.contenders if one.name not in names],
             "turns": [turn for turn in contest.turns if turn.contender not in names],

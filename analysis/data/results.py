@@ -85,7 +85,7 @@ class Machine:
     @cached_property
     def traps(self) -> dict[tuple[str, str], PitfallRow]:
         """By framework and variant."""
-        return {(row.framework, row.variant): row for row in self.records.traps}
+        return {(row.framework, row.variant): row for row in self.records.pitfalls}
 
     def trap(self, benchmark: BenchmarkId) -> PitfallRow | None:
         """The pitfall that the benchmark's variant falls into; None if there is none."""
@@ -95,7 +95,7 @@ class Machine:
     def controls(self) -> dict[tuple[str, str], Control]:
         """By framework and variant."""
         return {
-            (one.framework, one.variant): Control(one.runs, one.spin, one.pause)
+            (one.framework, one.variant): Control(one.runs, one.slowed_by, one.idle)
             for contest in self.records.contests
             for one in contest.contenders
             if one.runs

@@ -19,7 +19,7 @@ class MachineLine:
 def machine_lines(machine: Machine) -> list[MachineLine]:
     found: dict[str, list[Any]] = {}
     for contest in sorted(machine.records.contests, key=lambda c: (c.started, c.replicate)):
-        facts = {"environment": contest.environment, "samestep": contest.code.model_dump()}
+        facts = {"environment": contest.system_info, "samestep": contest.code.model_dump()}
         for key, value in flattened(facts):
             values = found.setdefault(key.removeprefix("environment."), [])
             if value not in values:
@@ -84,7 +84,7 @@ def spoken(value: Any) -> str:
 def summary(machine: Machine) -> str:
     """One line for people, from the last contest."""
     contests = sorted(machine.records.contests, key=lambda c: (c.started, c.workload))
-    environment = contests[-1].environment if contests else {}
+    environment = contests[-1].system_info if contests else {}
     text = environment.get("summary")
     if isinstance(text, str) and text:
         return text
@@ -96,7 +96,7 @@ def summary(machine: Machine) -> str:
 def virtual(machine: Machine) -> str:
     """What kind of virtual machine or container the contests ran in, "" for none."""
     for contest in machine.records.contests:
-        found = contest.environment.get("virtualisation")
+        found = contest.system_info.get("virtualisation")
         if isinstance(found, Mapping):
             kinds = {"machine": "virtual machine", "container": "container"}
             named = [f"{found[key]} {kind}" for key, kind in kinds.items() if found.get(key)]

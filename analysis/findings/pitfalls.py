@@ -69,7 +69,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
     lines = [
         PitfallLine(
             row.id,
-            trap=pitfalls[row.id].trap,
+            trap=pitfalls[row.id].pitfall,
             beside=row.base.variant,
             estimate=row.estimate,
             **loss_differences(certificates, row.id, row.base),

@@ -66,7 +66,7 @@ def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[Precis
 
 
 def precision_line(machine: Machine, row: Comparison, minutes: float) -> PrecisionLine:
-    precision, alpha = machine.study.precision, 1 - machine.study.confidence
+    precision, alpha = machine.study.target_precision, 1 - machine.study.confidence
     n, (_, low, high) = row.estimate.replicates, row.estimate.ends
     if low is None or high is None:
         return PrecisionLine(row, precision)

@@ -71,7 +71,7 @@ def cycle(
             seconds = time.monotonic() - begin
             if swapped:
                 batches["side"] = 1 - batches["side"]
-            log_ratio = judged(steady(batches, COUNTS.settle))
+            log_ratio = judged(steady(batches, COUNTS.discard))
             found.append({"method": "contests in turns", "log_ratio": log_ratio,
                           "seconds": seconds})  # fmt: skip
             continue

@@ -109,7 +109,7 @@ class Recipe:
                 r.ContenderRecord(
                     framework=self.reference, device="cpu", threads=min(self.threads),
                     variant=f"{self.controlled}+" + (f"{100 * spin:g}%" if spin else "twin"),
-                    runs=self.controlled, spin=spin, status="ok",
+                    runs=self.controlled, slowed_by=spin, status="ok",
                 ),
                 ratio,
             )
@@ -117,7 +117,7 @@ class Recipe:
         ]  # fmt: skip
         if self.paused:
             last = made[-1][0]
-            one = {"variant": f"{self.controlled}+paused", "spin": 0.0, "pause": last.spin}
+            one = {"variant": f"{self.controlled}+paused", "slowed_by": 0.0, "idle": last.slowed_by}
             made.append((last.model_copy(update=one), self.paused))
         return {control.name: (control, ratio) for control, ratio in made}
 
@@ -228,7 +228,7 @@ def make_contest(
         order=[[c.name for c in order] for order in orders[1:]],
         code=r.Code(version="0.1.0", commit="1ebadd4c0ffee", dirty=False),
         configuration="c0ffee",
-        environment={**recipe.environment, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
+        system_info={**recipe.environment, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
         contenders=[make_contender(recipe, workload, replicate, c) for c in everybody]
         + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
     )
@@ -255,8 +255,8 @@ def make_contender(
     return r.ContenderRecord(
         **contender.parts(),
         runs=control.runs if control else "",
-        spin=control.spin if control else 0.0,
-        pause=control.pause if control else 0.0,
+        slowed_by=control.slowed_by if control else 0.0,
+        idle=control.idle if control else 0.0,
         took_s=3.0,
         status="ok",
         versions=VERSIONS.get(contender.framework, {}),
@@ -357,8 +357,8 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             for w in workloads
         ],
         missing=make_missing(recipe),
-        traps=[
-            r.PitfallRow(framework=f, variant=v, trap=label, beside="default")
+        pitfalls=[
+            r.PitfallRow(framework=f, variant=v, pitfall=label, beside="default")
             for (f, v), (label, _, _) in recipe.traps.items()
         ],
         certificates=[

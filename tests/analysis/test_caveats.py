@@ -56,19 +56,19 @@ def other_configuration(contest: ContestRecord) -> None:
 
 
 def virtual(contest: ContestRecord) -> None:
-    contest.environment["virtualisation"] = {"machine": "KVM", "container": "docker"}
+    contest.system_info["virtualisation"] = {"machine": "KVM", "container": "docker"}
 
 
 def virtual_in_a_word(contest: ContestRecord) -> None:
-    contest.environment["virtualisation"] = "kvm"
+    contest.system_info["virtualisation"] = "kvm"
 
 
 def started_anew(contest: ContestRecord) -> None:
-    contest.environment["system"] = {"boot": "before" if contest.replicate < 3 else "after"}
+    contest.system_info["system"] = {"boot": "before" if contest.replicate < 3 else "after"}
 
 
 def no_governor(contest: ContestRecord) -> None:
-    contest.environment["cpu"]["governor"] = "not readable"
+    contest.system_info["cpu"]["governor"] = "not readable"
 
 
 def newer_version(contest: ContestRecord) -> None:

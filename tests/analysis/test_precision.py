@@ -32,7 +32,7 @@ NOISY = Recipe(workloads=("mnist-cnn",), threads=(1,), process_sd=0.06, seed=3)
 
 def asked(findings: Findings, precision: float, budget: float | None = None) -> Findings:
     study = findings.machine.records.study
-    study.precision, study.budget_minutes = precision, budget
+    study.target_precision, study.budget_minutes = precision, budget
     return Findings(findings.machine)
 
 

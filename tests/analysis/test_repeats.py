@@ -153,7 +153,12 @@ def test_what_is_no_repeat_is_refused(
 
 
 def test_what_measures_nothing_may_differ(run: Make) -> None:
-    changes = {"seed": 9, "certificate": {"steps": 9}, "precision": 0.01, "mnist": {"folder": "x"}}
+    changes = {
+        "seed": 9,
+        "certificate": {"steps": 9},
+        "target_precision": 0.01,
+        "mnist": {"folder": "x"},
+    }
     other = reconfigured(
         run(2, replicates=5), lambda records: records.study.configuration.update(changes)
     )

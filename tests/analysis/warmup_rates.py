@@ -19,7 +19,7 @@ from workflows.planning.configuration import ContestEntry
 
 MARGIN = 0.03
 DEALT = ContestEntry()  # by default
-LENGTH = DEALT.warmup + DEALT.rounds * (DEALT.turn - DEALT.settle)  # mini-batches searched
+LENGTH = DEALT.warmup + DEALT.rounds * (DEALT.turn - DEALT.discard)  # mini-batches searched
 NEAR = 5  # mini-batches
 SIZES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0)  # 5 % to three times
 

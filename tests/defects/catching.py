@@ -15,12 +15,12 @@ from tests.defects.ledger import BenchmarkId, Key, mismatches
 from tests.defects.workloads import STEPS, WORKLOADS
 from workflows.certify.stage import certify, make_reference
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import Plan, PlannedContender, ask, load_plan
+from workflows.planning.plan import Plan, PlannedContender, load_plan, write_request
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRow
 from workflows.records.storage import write_json
-from workflows.stages.detect import look
+from workflows.stages.detect import detect
 from workflows.stages.prepare import prepare
 
 FRAMEWORKS = ("planted", "planted-tensorflow")
@@ -99,9 +99,9 @@ def planned(folder: Path) -> tuple[Plan, Folders]:
         }
     )
     folders = Folders(folder / "results" / "here" / "defects")
-    ask(folders, study, "here", "a test")
+    write_request(folders, study, "here", "a test")
     for entry in study.contenders:
-        probe = look(study, entry.framework, note=lambda text: None)
+        probe = detect(study, entry.framework, note=lambda text: None)
         write_json(folders.probe(entry.framework), probe)
     return load_plan(folders), folders
 

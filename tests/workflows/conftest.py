@@ -13,12 +13,12 @@ from tests.conftest import SMALL, built_once, package
 from workflows.certify.stage import certify, make_reference
 from workflows.measure.contest import hold
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import Plan, ask, load_plan
+from workflows.planning.plan import Plan, load_plan, write_request
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContestRecord
 from workflows.records.storage import read_batches, read_json, write_json
-from workflows.stages.detect import look
+from workflows.stages.detect import detect
 from workflows.stages.prepare import prepare
 
 
@@ -61,9 +61,9 @@ def make_study(folder: Path, **changes) -> SmallStudy:
     """The small study with these keys changed, prepared in a folder."""
     configuration = parse({**copy.deepcopy(SMALL), **changes})
     folders = folders_in(folder)
-    ask(folders, configuration, "here", "a test")
+    write_request(folders, configuration, "here", "a test")
     for entry in configuration.contenders:
-        probe = look(configuration, entry.framework, note=lambda text: None)
+        probe = detect(configuration, entry.framework, note=lambda text: None)
         write_json(folders.probe(entry.framework), probe)
     return SmallStudy(load_plan(folders), folders).prepare()
 

@@ -100,7 +100,7 @@ BAD = {
     "misspelt key of the controls": (
         {"controls": {"handicap": [0.1]}}, "controls.handicap", "did you mean 'handicaps'",
     ),
-    "nothing but settling": ({"contest": {"settle": 9}}, "contest", "leaves nothing"),
+    "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
     "precision of nothing": ({"precision": 0}, "precision", "greater than 0"),
@@ -202,3 +202,18 @@ def test_schema_for_editors_is_current():
     from workflows.planning.configfiles import schema
 
     assert (CONFIG / "schema.json").read_text() == schema()
+
+
+def test_former_names_of_keys_are_read_and_said(small, abacus, tmp_path, capsys):
+    former = {**small, "harness": False, "precision": 0.01, "contest": {"settle": 1, "turn": 4}}
+    former = {key: value for key, value in former.items() if key != "noop"}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(former))
+    study = read([path])
+    assert (study.noop, study.target_precision, study.contest.discard) == (False, 0.01, 1)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{path}: `harness` is now called `noop`; the old name still works.",
+        f"{path}: `precision` is now called `target_precision`; the old name still works.",
+        f"{path}: `contest.settle` is now called `contest.discard`; the old name still works.",
+    ]
+    assert parse(former) == study

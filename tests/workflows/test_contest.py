@@ -52,7 +52,7 @@ def test_the_first_of_each_framework_imports_alone_and_is_timed(contested):
 
 def test_a_failing_contender_is_a_row_and_the_others_go_on(study):
     variants = ("default", "raises", "killed", "hangs")
-    contest = {"warmup": 2, "rounds": 2, "turn": 4, "settle": 1, "timeout_s": 5}
+    contest = {"warmup": 2, "rounds": 2, "turn": 4, "discard": 1, "timeout_s": 5}
     record, rows = study(contenders=several(*variants), contest=contest).contest()
     reasons = {c.variant: (c.status, c.reason) for c in record.contenders}
     assert reasons["default"] == ("ok", "")

@@ -77,7 +77,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
         return ask(self, index, do, **arguments)
 
     monkeypatch.setattr(Contest, "ask", watched)
-    contest = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}
+    contest = {"warmup": 2, "rounds": 6, "turn": 6, "discard": 2}
     made = study(contenders=BOTH, replicates=2, contest=contest, controls=FEW)
     record, rows = made.contest()
     made.contest(replicate=2)
@@ -87,7 +87,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
         ("default", 0, 0), ("kept", 0, 0), ("kept+twin", 0, 0), ("kept+paused", 0, 2),
         ("kept+200%", 2, 0),
     }  # fmt: skip
-    assert {c.variant: (c.status, c.runs, c.spin) for c in record.contenders} == {
+    assert {c.variant: (c.status, c.runs, c.slowed_by) for c in record.contenders} == {
         "default": ("ok", "", 0.0), "kept": ("ok", "", 0.0),
         "kept+twin": ("ok", "kept", 0.0), "kept+paused": ("ok", "kept", 0.0),
         "kept+200%": ("ok", "kept", 2.0),

@@ -29,10 +29,10 @@ from workflows.planning import isolated as isolation
 from workflows.planning import provenance as keys
 from workflows.planning.configfiles import parse
 from workflows.planning.isolated import environment, environments_folder, interpreter
-from workflows.planning.plan import ask, contenders, load_plan
+from workflows.planning.plan import contenders, load_plan, write_request
 from workflows.records.folders import Folders
 from workflows.records.storage import read_json, write_json
-from workflows.stages.detect import look
+from workflows.stages.detect import detect
 from workflows.worker.process import WorkerDied, WorkerProcess, surroundings
 
 
@@ -85,7 +85,7 @@ def wheels(offline, tmp_path):
 def folders(small, abacus, tmp_path):
     """A study whose abacus is to be isolated."""
     found = Folders(tmp_path / "results" / "here" / "small")
-    ask(found, parse({**small, "isolate": True}), "here", "a test")
+    write_request(found, parse({**small, "isolate": True}), "here", "a test")
     return found
 
 
@@ -110,7 +110,7 @@ def test_a_worker_sees_its_own_environment_alone(offline, real_wheels, folders, 
     study = parse({**small, "isolate": True})
     write_json(
         folders.probe("abacus"),
-        look(study, "abacus", print, without_environment(study, "abacus", folders)),
+        detect(study, "abacus", print, without_environment(study, "abacus", folders)),
     )
     (contender,) = load_plan(folders).contenders
     assert not contender.missing
@@ -144,7 +144,7 @@ def test_what_cannot_be_installed_is_a_reason_and_is_tried_again(wheels, folders
     reason = without_environment(study, "abacus", folders)
     assert reason.startswith("its environment could not be built: ")
     assert "abacus" in reason and "==0.1" in reason and len(reason) < 1700
-    probe = look(study, "abacus", print, reason)
+    probe = detect(study, "abacus", print, reason)
     assert probe.devices["cpu"].missing == reason
     assert "abacus" in (folders.logs / "environment-abacus.log").read_text()
     assert list(environments_folder().glob("*abacus*/")) == []
@@ -282,7 +282,7 @@ def test_an_environment_that_is_gone_says_how_to_have_it_again(small, abacus):
 
 def test_only_what_is_isolated_can_be_built(small, abacus, tmp_path):
     folders = Folders(tmp_path)
-    ask(folders, parse(small), "here", "a test")
+    write_request(folders, parse(small), "here", "a test")
     process = start(folders)
     assert "has no `isolate: true`" in process.communicate(timeout=60)[1]
     assert process.returncode == 1

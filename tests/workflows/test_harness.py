@@ -22,7 +22,7 @@ def findings(surroundings, tmp_path_factory):
     with package("abacus"):
         made = make_study(
             folder, contenders=several("default", "slow"), replicates=2, contest=CONTEST,
-            harness=True,
+            noop=True,
         )  # fmt: skip
         made.contest(), made.contest(replicate=2)
         made.certificate()
@@ -63,12 +63,12 @@ def test_without_noop_there_is_no_row(contested):
 
 
 def test_noop_changes_the_key_of_contests_but_not_of_certificates(small, abacus):
-    with_it, without = parse({**small, "harness": True}), parse(small)
+    with_it, without = parse({**small, "noop": True}), parse(small)
     assert contest_key(with_it, "mlp") != contest_key(without, "mlp")
     assert certificate_key(with_it, "mlp", "abacus") == certificate_key(without, "mlp", "abacus")
 
 
 def test_noop_cannot_be_listed_as_a_contender(small, abacus):
     listed = [*small["contenders"], {"framework": "noop"}]
-    with pytest.raises(ConfigurationError, match="noop is no contender: `harness: true`"):
+    with pytest.raises(ConfigurationError, match="noop cannot be a contender: `noop: true`"):
         parse({**small, "contenders": listed})

@@ -200,7 +200,7 @@ def test_a_busy_neighbour_on_the_same_core_is_seen(study, tmp_path):
     from tests.analysis.synthetic import Recipe, make_records
 
     workload = {"mlp": {"features": 600, "hidden": [600], "samples": 640, "batch": 32}}
-    deal = {"warmup": 2, "rounds": 3, "turn": 12, "settle": 1}
+    deal = {"warmup": 2, "rounds": 3, "turn": 12, "discard": 1}
     made = study(workloads=workload, contest=deal, replicates=3)
     core = available_cores()[-1]
     program = f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"

@@ -52,10 +52,10 @@ OTHER = {
     "study": "other", "title": "other", "smoke": True, "seed": 2, "replicates": 9,
     "reference": "pytorch", "contenders": [{"framework": "abacus"}], "devices": ["cpu", "gpu"],
     "threads": [2], "tf32": True, "workloads": {"mlp": {"features": 30}}, "mnist.split": "test",
-    "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5, "contest.settle": 1,
+    "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5, "contest.discard": 1,
     "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
-    "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "harness": True,
-    "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "precision": 0.01,
+    "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
+    "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
     "budget_minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
 }  # fmt: skip
 

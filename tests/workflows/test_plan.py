@@ -3,11 +3,11 @@ import sys
 import pytest
 
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import PlanError, ask, contenders, load_plan, surface
+from workflows.planning.plan import PlanError, contenders, load_plan, surface, write_request
 from workflows.records.folders import Folders
 from workflows.records.schema import Entrant
 from workflows.records.storage import RecordError, write_json
-from workflows.stages.detect import look
+from workflows.stages.detect import detect
 from workflows.worker.process import surroundings
 
 
@@ -18,9 +18,9 @@ def plan(small, abacus, tmp_path):
     def make(**changes):
         configuration, notes = parse({**small, **changes}), []
         folders = Folders(tmp_path)
-        ask(folders, configuration, "here", "a test")
+        write_request(folders, configuration, "here", "a test")
         for name in dict.fromkeys(entry.framework for entry in configuration.contenders):
-            write_json(folders.probe(name), look(configuration, name, notes.append))
+            write_json(folders.probe(name), detect(configuration, name, notes.append))
         return load_plan(folders), notes
 
     return make
@@ -93,8 +93,8 @@ def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypa
     study = parse({**small, "threads": [1, "all"]})
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("workflows.planning.plan.available_cores", lambda: list(range(48)))
-        ask(Folders(tmp_path), study, "server", "a test")
-    write_json(Folders(tmp_path).probe("abacus"), look(study, "abacus", lambda text: None))
+        write_request(Folders(tmp_path), study, "server", "a test")
+    write_json(Folders(tmp_path).probe("abacus"), detect(study, "abacus", lambda text: None))
     found = {c.name: c.missing for c in load_plan(Folders(tmp_path)).contenders}
     assert "abacus/default/cpu/48" in found and not any(
         "cores here" in reason for reason in found.values()
@@ -104,9 +104,11 @@ def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypa
 def test_every_stage_checks_again_that_required_contenders_are_there(small, abacus, tmp_path):
     """No key contains `required`, so that changing it measures nothing again."""
     folders = Folders(tmp_path)
-    write_json(folders.probe("abacus"), look(parse({**small, "devices": ["gpu"]}), "abacus", print))
+    write_json(
+        folders.probe("abacus"), detect(parse({**small, "devices": ["gpu"]}), "abacus", print)
+    )
     entry = {"framework": "abacus", "devices": ["gpu"], "required": True}
-    ask(folders, parse({**small, "contenders": [entry]}), "here", "a test")
+    write_request(folders, parse({**small, "contenders": [entry]}), "here", "a test")
     with pytest.raises(PlanError, match="is required, but: an abacus has no GPU"):
         load_plan(folders)
 

@@ -4,11 +4,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workflows.records.schema import BATCHES, CertificateRow, Code, Contender, Measured
+from workflows.records import storage
+from workflows.records.schema import BATCHES, SCHEMA, CertificateRow, Code, Contender, Measured
 from workflows.records.storage import (
     RecordError,
     read_batches,
     read_json,
+    read_table,
     write_batches,
     write_json,
 )
@@ -39,7 +41,27 @@ def test_mini_batches_come_back_as_they_were(tmp_path):
 def test_a_missing_column_is_named(tmp_path, name):
     path = tmp_path / "1.parquet"
     pq.write_table(pa.table(columns(row()), schema=BATCHES).drop([name]), path)
-    with pytest.raises(RecordError, match=rf"1\.parquet: .*{name}"):
+    with pytest.raises(RecordError, match=rf"1\.parquet: column {name} is missing"):
+        read_batches(path)
+
+
+def test_columns_are_read_by_name_and_a_new_one_has_its_default(tmp_path, monkeypatch):
+    path = tmp_path / "1.parquet"
+    table = pa.table(columns(row(step=3)), schema=BATCHES).append_column("more", pa.array([1.0]))
+    pq.write_table(table.select(table.schema.names[::-1]), path)
+    assert read_batches(path).schema == BATCHES
+    new = BATCHES.append(pa.field("energy_uj", pa.int64()))
+    monkeypatch.setitem(storage.DEFAULTS, "energy_uj", 7)
+    assert read_table(path, new).to_pylist() == [{**row(step=3), "energy_uj": 7}]
+
+
+def test_a_table_names_its_schema_and_a_newer_one_is_refused(tmp_path):
+    path = tmp_path / "1.parquet"
+    write_batches(path, columns(row()))
+    assert pq.read_schema(path).metadata[storage.VERSION] == str(SCHEMA).encode()
+    later = pa.table(columns(row()), schema=BATCHES).replace_schema_metadata({storage.VERSION: "9"})
+    pq.write_table(later, path)
+    with pytest.raises(RecordError, match="schema version 9, this samestep reads up to 4"):
         read_batches(path)
 
 
@@ -48,7 +70,7 @@ def test_a_column_of_another_type_is_refused(tmp_path):
     table = pa.table(columns(row()), schema=BATCHES)
     index = BATCHES.get_field_index("step")
     pq.write_table(table.set_column(index, "step", table["step"].cast(pa.float64())), path)
-    with pytest.raises(RecordError, match="types differ"):
+    with pytest.raises(RecordError, match=r"column step: types differ \(double in the file, int32"):
         read_batches(path)
 
 

@@ -45,7 +45,7 @@ def leaves(value):
 @pytest.mark.quiet
 def test_it_survives_json_and_is_quick():
     begin = time.perf_counter()
-    found = environment.environment()
+    found = environment.system_info()
     assert time.perf_counter() - begin < 1.5
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["cpu"]["available"] == machine.available_cores()
@@ -58,7 +58,7 @@ def test_nothing_personal(monkeypatch):
     monkeypatch.setattr(socket, "gethostname", lambda: host)
     monkeypatch.setenv("USER", user)
     monkeypatch.setenv("HOME", f"/home/{user}")
-    text = json.dumps(environment.environment())
+    text = json.dumps(environment.system_info())
     assert host not in text and user not in text
     assert str(Path.cwd()) not in text and sys.prefix not in text
     identity = machine.read("etc/machine-id")
@@ -66,7 +66,7 @@ def test_nothing_personal(monkeypatch):
 
 
 def test_no_leaf_is_the_real_host_name():
-    words = {word for leaf in leaves(environment.environment()) for word in str(leaf).split()}
+    words = {word for leaf in leaves(environment.system_info()) for word in str(leaf).split()}
     assert socket.gethostname() not in words
 
 
@@ -140,7 +140,7 @@ def test_a_system_without_these_files(files, monkeypatch):
     monkeypatch.setattr(environment, "processor_elsewhere", lambda: {"vendor_id": "Apple"})
     answers = {"hw.l1dcachesize": "65536", "hw.l2cachesize": "4194304"}
     monkeypatch.setattr(environment, "printed", lambda *c, **_: answers.get(c[-1], ""))
-    found = environment.environment()
+    found = environment.system_info()
     assert found["cpu"]["vendor"] == "Apple"
     assert found["cpu"]["caches_kib"] == {"L1d": 64, "L2": 4096}
     assert found["cpu"]["governor"] == found["cpu"]["turbo"] == "not readable"
@@ -190,7 +190,7 @@ def test_gpus_bring_driver_and_cuda(monkeypatch):
     card = gpu.Gpu("NVIDIA H200", "570.86.15", 143771, 1980, 1980, "no")
     monkeypatch.setattr(gpu, "gpus", lambda: [card])
     monkeypatch.setattr(gpu, "cuda_driver", lambda: "12.8")
-    found = environment.environment()
+    found = environment.system_info()
     assert found["gpus"] == [
         {"name": "NVIDIA H200", "driver": "570.86.15", "memory_mib": 143771, "mhz": 1980,
          "max_mhz": 1980, "throttled": "no"}

@@ -44,7 +44,7 @@ def test_the_reference_is_never_one_with_a_trap(trapped):
 def test_records_say_what_each_falls_into(trapped):
     trapped.contest()
     records, _ = collect(trapped.folders)
-    assert [(row.framework, row.variant, row.trap, row.beside) for row in records.traps] == [
+    assert [(row.framework, row.variant, row.pitfall, row.beside) for row in records.pitfalls] == [
         ("abacus", "trap-epsilon", "a larger epsilon", "default"),
         ("abacus", "trap-pooling", "pooling the wrong way", "default"),
     ]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from frameworks.contract import Unavailable
-from frameworks.registry import own_environment
+from frameworks.registry import own_variables
 from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.planning.configuration import CertificateEntry
@@ -139,7 +139,7 @@ class Runner:
         Variants that need the same environment share one until it fails.
         """
         key = (contender.framework, contender.device, contender.threads,
-               *own_environment(contender).values())  # fmt: skip
+               *own_variables(contender).values())  # fmt: skip
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
             self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)

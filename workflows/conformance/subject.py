@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from frameworks.contract import Framework, Unavailable
 from frameworks.device import HOST
-from frameworks.registry import own_environment
+from frameworks.registry import own_variables
 from frameworks.workloads import CATALOGUE, Workload, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
@@ -190,7 +190,7 @@ class Subject:
     def missing(self) -> str:
         """Why the adapter cannot be tried under these conditions, "" if it can or fails."""
         contender = self.contender(self.device, self.threads)
-        wanted = {} if self.isolated else own_environment(contender)
+        wanted = {} if self.isolated else own_variables(contender)
         if lacking := [f"{n}={v}" for n, v in wanted.items() if os.environ.get(n) != v]:
             return f"needs a process of its own, with {', '.join(lacking)}"
         try:

@@ -27,7 +27,7 @@ TUNING = re.compile(
 GIB = 2**30
 
 
-def environment() -> dict[str, Any]:
+def system_info() -> dict[str, Any]:
     """A nested description of the machine at this moment, ready for JSON.
 
     `summary` is one line for people. What cannot be read is None, "" or "not readable".

@@ -13,7 +13,7 @@ from typing import Any
 
 from frameworks.registry import framework
 from workflows.machine.lock import machine_lock
-from workflows.machine.system_info import environment
+from workflows.machine.system_info import system_info
 from workflows.measure.eta import TimeLeft
 from workflows.measure.interference import between, look
 from workflows.measure.pool import Report, WorkerPool, cores_for
@@ -96,18 +96,18 @@ class Contest(WorkerPool):
         """One turn, with a look at the weather around it. All but the first of a process start
         from the initial weights again, all of a round on the same mini-batches."""
         record = self.records[index]
-        first, count, settle = 0, self.deal.warmup, self.deal.warmup
+        first, count, discard = 0, self.deal.warmup, self.deal.warmup
         if number:
             first = self.deal.warmup + (number - 1) * self.deal.turn
-            count, settle = self.deal.turn, self.deal.settle
+            count, discard = self.deal.turn, self.deal.discard
         pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
         before = look(pid, cores)
         rows = self.ask(
             index, "turn", first=first, count=count, rebuild=rebuild,
-            spin=record.spin, pause=record.pause,
+            spin=record.slowed_by, pause=record.idle,
         )  # fmt: skip
         after = look(pid, cores)
-        self.columns.add(record, number, position, settle, rows)
+        self.columns.add(record, number, position, discard, rows)
         self.dealt.append(
             TurnRecord(
                 round=number,
@@ -150,7 +150,7 @@ class Contest(WorkerPool):
             order=[[self.records[index].name for index in order] for order in self.orders],
             code=code(),
             configuration=content_hash(self.plan.measuring),
-            environment=around,
+            system_info=around,
             contenders=self.records,
             turns=self.dealt,
         )
@@ -171,7 +171,7 @@ def hold(
             done = turn / max(contest.turns, 1)
             progress.update(turn, text, outlook.left_s(done, time.monotonic() - begin))
 
-        around = environment()  # first, or its load would be our own
+        around = system_info()  # first, or its load would be our own
         contest.run(report)
         record = contest.record(started, time.monotonic() - begin, around)
         for contender in record.contenders:

@@ -9,7 +9,7 @@ import numpy as np
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
-from frameworks.registry import own_environment
+from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
@@ -32,8 +32,8 @@ class WorkerPool:
             ContenderRecord(
                 **contender.parts(),
                 runs=contender.runs,
-                spin=contender.spin,
-                pause=contender.pause,
+                slowed_by=contender.slowed_by,
+                idle=contender.idle,
                 status="missing" if contender.missing else "ok",
                 reason=contender.missing,
                 versions=contender.versions,
@@ -62,7 +62,7 @@ class WorkerPool:
     def imports(self, index: int) -> tuple[object, ...]:
         """The same for those whose imports are alike."""
         contender = self.entrants[index]
-        return contender.framework, contender.device, own_environment(contender)
+        return contender.framework, contender.device, own_variables(contender)
 
     def open(
         self, stack: ExitStack, started: list[int], report: Report, alone: bool = False

@@ -18,10 +18,10 @@ class Columns:
         }
 
     def add(
-        self, contender: Contender, number: int, position: int, settle: int, rows: dict[str, Any]
+        self, contender: Contender, number: int, position: int, discard: int, rows: dict[str, Any]
     ) -> None:
         """Append one turn: the worker's columns, in round `number` at `position` of its
-        order. The first `settle` mini-batches are marked as warm-up."""
+        order. The first `discard` mini-batches are marked as warm-up."""
         count = len(rows["step"])
         constant = {
             **self.contest,
@@ -35,6 +35,6 @@ class Columns:
         }
         for name, value in constant.items():
             self.values[name] += [value] * count
-        self.values["warmup"] += [place < settle for place in range(count)]
+        self.values["warmup"] += [place < discard for place in range(count)]
         for name, values in rows.items():
             self.values[name] += values

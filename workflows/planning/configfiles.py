@@ -1,6 +1,7 @@
 """Configuration files to a checked configuration, and what is wrong with them in words."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from workflows.planning.configuration import (
     MnistEntry,
     Section,
 )
+from workflows.records.earlier import RENAMED, renamed_keys
 
 
 class ConfigurationError(Exception):
@@ -25,9 +27,10 @@ class ConfigurationError(Exception):
 
 
 def parse(values: Mapping[str, Any]) -> Configuration:
-    """Check a configuration. Raises ConfigurationError, naming each key that is wrong."""
+    """Check a configuration, whose keys may have their former names. Raises
+    ConfigurationError, naming each key that is wrong."""
     try:
-        return Configuration.model_validate(dict(values))
+        return Configuration.model_validate(renamed_keys(values)[0])
     except ValidationError as error:
         lines = [describe(item, values) for item in error.errors()]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
@@ -71,8 +74,18 @@ def read(paths: Iterable[Path]) -> Configuration:
             raise ConfigurationError(f"{path}: not readable as YAML: {error}") from None
         if not isinstance(values, dict):
             raise ConfigurationError(f"{path}: keys and values are wanted")
-        merge(merged, values)
+        for line in former_names(values, str(path)):
+            print(line, file=sys.stderr)
+        merge(merged, renamed_keys(values)[0])
     return parse(merged)
+
+
+def former_names(values: Mapping[str, Any], source: str) -> list[str]:
+    """A line for each key of a configuration that has a new name."""
+    return [
+        f"{source}: `{key}` is now called `{RENAMED[key]}`; the old name still works."
+        for key in renamed_keys(values)[1]
+    ]
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:

@@ -97,7 +97,7 @@ class ContenderEntry(Section):
     @model_validator(mode="after")
     def known(self) -> Self:
         if self.framework == NOOP:
-            raise ValueError("noop is no contender: `harness: true` has it take turns")
+            raise ValueError("noop cannot be a contender: `noop: true` lets it take turns")
         try:
             description = framework(self.framework)
         except UnknownFramework as error:
@@ -123,19 +123,19 @@ class ContestEntry(Section):
     """How one contest is dealt, in mini-batches.
 
     Each contender first runs `warmup` of them, then in each of `rounds` one turn of `turn`,
-    of which the first `settle` are kept but not counted as steady state.
+    of which the first `discard` are recorded but not counted as steady state.
     """
 
     warmup: int = Field(default=5, ge=1)
     rounds: int = Field(default=12, ge=1)
     turn: int = Field(default=6, ge=2)
-    settle: int = Field(default=2, ge=0)
+    discard: int = Field(default=2, ge=0)
     timeout_s: float = Field(default=600, gt=0)
 
     @model_validator(mode="after")
     def leaves_steady_state(self) -> Self:
-        if self.settle >= self.turn:
-            raise ValueError(f"settle {self.settle} leaves nothing of a turn of {self.turn}")
+        if self.discard >= self.turn:
+            raise ValueError(f"discard {self.discard} leaves nothing of a turn of {self.turn}")
         return self
 
 
@@ -225,11 +225,11 @@ class Configuration(Section):
     mnist: Annotated[MnistEntry, Scope.RESOLVED] = MnistEntry()
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
-    harness: bool = True  # a framework that computes nothing takes turns, too
+    noop: bool = True  # a framework that computes nothing takes turns too
     certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
     margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
-    precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
+    target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
     budget_minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
     interpreters: Annotated[
         dict[str, Annotated[str, AfterValidator(os.path.expanduser)]], Scope.RESOLVED

@@ -1,7 +1,7 @@
-"""The plan: who meets whom, and who cannot, known before any time is spent.
+"""The plan: which contenders take turns in a contest, and why others cannot.
 
-A study's folder holds `study.json`, what was asked for, and `probes/<framework>.json`, what
-was found of each framework; together they make the `Plan` that every later stage reads.
+A study's folder holds `study.json`, the request, and `probes/<framework>.json`, what was
+detected of each framework. Together they make the `Plan` that every later stage reads.
 """
 
 import sys
@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from frameworks.device import DEVICES, HOST
-from frameworks.registry import framework, is_pitfall, own_environment
+from frameworks.registry import framework, is_pitfall, own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.isolated import interpreter
+from workflows.records.earlier import renamed_keys
 from workflows.records.folders import Folders
 from workflows.records.schema import NOOP, Entrant, Record
 from workflows.records.storage import read_json, write_json
@@ -43,14 +44,14 @@ class StudyRequest(Record):
 
 
 class Detected(Record):
-    """What a probe of one framework on one device found: why it cannot run, if so."""
+    """What was detected of one framework on one device: why it cannot run, if so."""
 
     missing: str = ""
     versions: dict[str, str] = {}
 
 
 class Detection(Record):
-    """`probes/<framework>.json`: a framework as found under its interpreter, by surface."""
+    """`probes/<framework>.json`: a framework as detected under its interpreter, by surface."""
 
     framework: str
     devices: dict[str, Detected]
@@ -64,7 +65,7 @@ class Plan(Record):
     configuration: dict[str, Any]
     contenders: list[PlannedContender]
     controls: list[PlannedContender] = []
-    harness: list[PlannedContender] = []  # what computes nothing, if wanted
+    noop: list[PlannedContender] = []  # the framework that computes nothing, if configured
 
     @cached_property
     def study(self) -> Configuration:
@@ -78,7 +79,7 @@ class Plan(Record):
     @property
     def entrants(self) -> list[PlannedContender]:
         """All that take turns in a contest, or would if they could."""
-        return [*self.contenders, *self.controls, *self.harness]
+        return [*self.contenders, *self.controls, *self.noop]
 
     @property
     def runnable(self) -> list[PlannedContender]:
@@ -154,13 +155,12 @@ def controls(
             )
         ]  # fmt: skip
     for contender in able:
-        for label, spin, pause in asked.kinds:
-            name = f"{contender.variant}+{label}"
-            update = {"variant": name, "runs": contender.variant, "spin": spin, "pause": pause}
-            yield contender.model_copy(update=update)
+        for label, slowed_by, idle in asked.kinds:
+            changes = {"variant": f"{contender.variant}+{label}", "runs": contender.variant}
+            yield contender.model_copy(update={**changes, "slowed_by": slowed_by, "idle": idle})
 
 
-def nothing() -> PlannedContender:
+def noop() -> PlannedContender:
     return PlannedContender(
         framework=NOOP,
         variant="default",
@@ -172,40 +172,40 @@ def nothing() -> PlannedContender:
 
 
 def load_plan(folders: Folders) -> Plan:
-    """Put the plan together from what was asked for and what has been found so far.
+    """Put the plan together from the request and from what each detection found.
 
     Raises:
-        RecordError: `study.json` is not there, or it or a probe is damaged.
+        RecordError: `study.json` is not there, or it or a detection is damaged.
         PlanError: a contender marked `required` cannot run.
     """
-    asked = read_json(folders.study, StudyRequest)
-    study = understood(asked)
-    probes = {
+    request = read_json(folders.study, StudyRequest)
+    study = configuration_of(request)
+    detections = {
         entry.framework: read_json(folders.probe(entry.framework), Detection).devices
         for entry in study.contenders
         if folders.probe(entry.framework).exists()
     }
     unknown = Detected(missing="not looked for yet")
-    planned = list(contenders(study, asked.cores))
+    planned = list(contenders(study, request.cores))
     for contender in planned:
-        found = probes.get(contender.framework, {}).get(surface(contender), unknown)
+        found = detections.get(contender.framework, {}).get(surface(contender), unknown)
         contender.missing = contender.missing or found.missing
         contender.versions = found.versions
         if contender.required and contender.missing and found is not unknown:
             raise PlanError(f"{contender.name} is required, but: {contender.missing}")
     return Plan(
-        machine=asked.machine,
-        command=asked.command,
-        configuration=asked.configuration,
+        machine=request.machine,
+        command=request.command,
+        configuration=renamed_keys(request.configuration)[0],
         contenders=planned,
         controls=list(controls(study, planned)),
-        harness=[nothing()] if study.harness else [],
+        noop=[noop()] if study.noop else [],
     )
 
 
 def surface(contender: Entrant) -> str:
-    """What a probe distinguishes of one framework: `cpu`, `cpu KERAS_BACKEND=jax`."""
-    own = own_environment(contender)
+    """What a detection distinguishes of one framework: `cpu`, `cpu KERAS_BACKEND=jax`."""
+    own = own_variables(contender)
     return " ".join([contender.device, *(f"{name}={value}" for name, value in own.items())])
 
 
@@ -215,19 +215,20 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
     return [contender for contender in every if name in (None, contender.framework)]
 
 
-def understood(asked: StudyRequest) -> Configuration:
+def configuration_of(request: StudyRequest) -> Configuration:
+    """The checked configuration. Raises PlanError, for example if a framework is gone."""
     try:
-        return parse(asked.configuration)
-    except ConfigurationError as error:  # a framework of then that is not here now, say
+        return parse(request.configuration)
+    except ConfigurationError as error:
         raise PlanError(str(error)) from None
 
 
 def load_study(folders: Folders) -> Configuration:
     """The configuration alone. Raises RecordError or PlanError."""
-    return understood(read_json(folders.study, StudyRequest))
+    return configuration_of(read_json(folders.study, StudyRequest))
 
 
-def ask(folders: Folders, study: Configuration, machine: str, command: str) -> None:
+def write_request(folders: Folders, study: Configuration, machine: str, command: str) -> None:
     """Write `study.json`."""
     configuration = study.model_dump(mode="json")
     cores = len(available_cores())

@@ -103,7 +103,7 @@ def contest_key(study: Configuration, workload: str) -> str:
     what the others lead to on this machine, and the code that measures."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders})
-    names += [NOOP] * study.harness
+    names += [NOOP] * study.noop
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

@@ -33,6 +33,14 @@ def records_file(folder: Path) -> Path:
     return plain if plain.exists() and not compressed.exists() else compressed
 
 
+def machine_files(folder: Path) -> list[Path]:
+    """The files of a folder, if it holds a machine's records."""
+    records = records_file(folder)
+    if not records.exists():
+        return []
+    return [records, *(folder / name for name in FILES[1:] if (folder / name).exists())]
+
+
 def write_machine(folder: Path, records: MachineRecords, batches: pa.Table) -> None:
     """Write the three files, and remove the records of an older form."""
     write_batches(folder / "batches.parquet", batches)

@@ -18,9 +18,10 @@ from workflows.planning import provenance as keys
 from workflows.planning.code import content_hash, files_hash
 from workflows.environments.stage import attempt
 from workflows.records.folders import Folders
+from workflows.records.machine import FILES, machine_files
 from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
-from workflows.planning.plan import ask
+from workflows.planning.plan import write_request
 
 try:
     STUDY = configfiles.parse(config)
@@ -51,7 +52,10 @@ def command():
 
 
 onstart:
-    ask(Folders(Path(HERE)), STUDY, MACHINE, command())
+    files = ", ".join(os.path.relpath(path) for path in workflow.overwrite_configfiles)
+    for line in configfiles.former_names(config, files or "the configuration"):
+        print(line, file=sys.stderr)
+    write_request(Folders(Path(HERE)), STUDY, MACHINE, command())
 
 
 def environments(names):
@@ -109,11 +113,12 @@ def machine_records(wildcards):
 
 
 def report_inputs(wildcards):
-    """One folder a machine: collected here, or brought from elsewhere."""
-    collected = {MACHINE, *others()}
-    brought = {path.parent.name for path in Path(REPORT).glob("machines/*/records.json")}
-    return expand(
-        f"{REPORT}/machines/{{machine}}/{{file}}",
-        machine=sorted(collected | brought),
-        file=["records.json", "batches.parquet"],
-    )
+    """One folder a machine: collected here, or brought from elsewhere, perhaps in the form of an
+    earlier samestep."""
+    collected = sorted({MACHINE, *others()})
+    known = {folder.name: folder for folder in Path(REPORT).glob("machines/*")}
+    brought = [folder for name, folder in sorted(known.items()) if name not in collected]
+    return [
+        *expand(f"{REPORT}/machines/{{machine}}/{{file}}", machine=collected, file=FILES),
+        *(str(path) for folder in brought for path in machine_files(folder)),
+    ]

@@ -1,10 +1,10 @@
-rule probe:
+rule detect:
     input:
         lambda wildcards: environments([wildcards.framework]),
     output:
         f"{HERE}/probes/{{framework}}.json",
     log:
-        f"{HERE}/logs/probe-{{framework}}.log",
+        f"{HERE}/logs/detect-{{framework}}.log",
     priority: 20
     conda:
         "conda.yaml"

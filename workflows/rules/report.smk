@@ -2,8 +2,7 @@ rule collect:
     input:
         machine_records,
     output:
-        f"{REPORT}/machines/{{machine}}/records.json",
-        f"{REPORT}/machines/{{machine}}/batches.parquet",
+        expand(f"{REPORT}/machines/{{{{machine}}}}/{{file}}", file=FILES),
     log:
         f"{HERE}/logs/collect-{{machine}}.log",
     conda:
@@ -12,7 +11,7 @@ rule collect:
         folder=lambda wildcards: f"results/{wildcards.machine}/{STUDY.study}",
         out=lambda wildcards: f"{REPORT}/machines/{wildcards.machine}",
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
-        code=files_hash("workflows/stages/collect.py", "workflows/records/schema.py", "workflows/records/storage.py"),
+        code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
         "python -m workflows.stages.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
 
@@ -37,14 +36,14 @@ rule report:
         "python -m analysis {params.folders} --out {params.out} 2>&1 | tee {log}"
 
 
-rule verdict:
+rule failures:
     input:
         report=f"{REPORT}/report.html",
         contests=contests(".json"),
     output:
         touch(f"{HERE}/complete"),
     log:
-        f"{HERE}/logs/verdict.log",
+        f"{HERE}/logs/failures.log",
     conda:
         "conda.yaml"
     params:

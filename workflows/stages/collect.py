@@ -1,7 +1,9 @@
-"""Gather one machine's records of one study into the two files that analysis reads.
+"""Gather one machine's records of one study into the folder that analysis reads.
 
 `python -m workflows.stages.collect results/<machine>/<study> --out FOLDER`, which is
 `reports/<study>/machines/<machine>` in a study.
+`python -m workflows.stages.collect reports/<study>/machines/<machine>` writes such a folder
+again, from the form of an earlier samestep to today's.
 """
 
 import argparse
@@ -15,6 +17,7 @@ from frameworks.workloads import to_dict
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.records.folders import Folders
+from workflows.records.machine import read_machine, records_file, write_machine
 from workflows.records.schema import (
     BATCHES,
     CertificateRecord,
@@ -26,13 +29,7 @@ from workflows.records.schema import (
     StudyRecord,
     WorkloadRecord,
 )
-from workflows.records.storage import (
-    RecordError,
-    read_batches,
-    read_json,
-    write_batches,
-    write_json,
-)
+from workflows.records.storage import RecordError, read_batches, read_json
 
 
 def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
@@ -64,7 +61,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             replicates=study.replicates,
             margin=study.margin,
             confidence=study.confidence,
-            precision=study.precision,
+            target_precision=study.target_precision,
             budget_minutes=study.budget_minutes,
             command=plan.command,
             configuration=plan.configuration,
@@ -78,18 +75,18 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             for contender in plan.contenders
             if contender.missing
         ],
-        traps=traps(study),
+        pitfalls=pitfalls(study),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
     return records, pa.concat_tables(tables) if tables else BATCHES.empty_table()
 
 
-def traps(study: Configuration) -> list[PitfallRow]:
+def pitfalls(study: Configuration) -> list[PitfallRow]:
     asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
     found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
     return [
-        PitfallRow(framework=name, variant=variant, trap=one.pitfall, beside=one.compared_with)
+        PitfallRow(framework=name, variant=variant, pitfall=one.pitfall, beside=one.compared_with)
         for name, variant, one in found
         if one.pitfall
     ]
@@ -108,13 +105,19 @@ def described(plan: Plan, name: str) -> WorkloadRecord:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.stages.collect", description=__doc__)
-    parser.add_argument("folder", type=Path, help="results/<machine>/<study>")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "folder", type=Path, help="results/<machine>/<study>, or a folder written before"
+    )
+    parser.add_argument("--out", type=Path, help="default: the folder itself, if written before")
     arguments = parser.parse_args()
+    folder, out = arguments.folder, arguments.out
     try:
-        records, batches = collect(Folders(arguments.folder))
-        write_batches(arguments.out / "batches.parquet", batches)
-        write_json(arguments.out / "records.json", records)
+        if records_file(folder).exists():
+            write_machine(out or folder, *read_machine(folder))
+        elif out is None:
+            parser.error(f"{folder} is no folder written before, so --out is needed")
+        else:
+            write_machine(out, *collect(Folders(folder)))
     except (RecordError, PlanError, OSError) as error:
         print(f"collect: {error}", file=sys.stderr)
         return 1

@@ -1,8 +1,8 @@
 """Detect: can a framework run here, on which devices, in which versions?
 
 `python -m workflows.stages.detect --configfile config/study.yaml` begins a study without Snakemake:
-it writes `study.json`, probes every framework and prints the study's folder.
-`python -m workflows.stages.detect --study FOLDER --framework NAME` probes one framework again.
+it writes `study.json`, detects every framework and prints the study's folder.
+`python -m workflows.stages.detect --study FOLDER --framework NAME` detects one framework again.
 """
 
 import argparse
@@ -20,22 +20,22 @@ from workflows.planning.plan import (
     Detection,
     PlanError,
     PlannedContender,
-    ask,
     contenders_here,
     load_study,
     surface,
+    write_request,
 )
 from workflows.records.folders import Folders
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 
-def look(
+def detect(
     study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = ""
 ) -> Detection:
-    """Open a framework on each device it is wanted on, for a moment, and again in each
-    environment that a variant wants; one import each. Where its own environment is `unbuilt` for
-    a reason, that is what is found.
+    """Open a framework for a moment on each device that the study wants it on, and again with
+    the environment variables of each variant; each costs one import. If its virtual environment
+    is `unbuilt` for a reason, nothing is opened and that reason is recorded.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
@@ -76,7 +76,7 @@ def main() -> int:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--configfile", type=Path, nargs="+", help="later files go over earlier")
     source.add_argument("--study", type=Path, help="results/<machine>/<study>, with study.json")
-    parser.add_argument("--framework", help="with --study: probe this one")
+    parser.add_argument("--framework", help="with --study: detect this one")
     arguments = parser.parse_args()
 
     def note(text: str) -> None:
@@ -87,7 +87,9 @@ def main() -> int:
             study, machine = read(arguments.configfile), fingerprint()
             folders = Folders(Path("results") / machine / study.study)
             files = " ".join(map(str, arguments.configfile))
-            ask(folders, study, machine, f"python -m workflows.stages.detect --configfile {files}")
+            write_request(
+                folders, study, machine, f"python -m workflows.stages.detect --configfile {files}"
+            )
             names = list(dict.fromkeys(entry.framework for entry in study.contenders))
         else:
             folders = Folders(arguments.study)
@@ -95,7 +97,7 @@ def main() -> int:
             names = [arguments.framework]
         for name in names:
             unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
-            write_json(folders.probe(name), look(study, name, note, unbuilt))
+            write_json(folders.probe(name), detect(study, name, note, unbuilt))
     except (ConfigurationError, PlanError, RecordError, ValueError, OSError) as error:
         note(str(error))
         return 1

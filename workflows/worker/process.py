@@ -16,7 +16,7 @@ import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
-from frameworks.registry import environment
+from frameworks.registry import variables
 from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
 from workflows.records.schema import Contender
@@ -189,11 +189,9 @@ class WorkerProcess:
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
     """The environment variables of a worker: the caller's, without those that its interpreter
     must not see, and with those of its thread count, device, framework and variant."""
-    variables = sealed(interpreter)
-    variables.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
-    variables["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(ROOT), variables.get("PYTHONPATH", "")])
-    )
-    variables.update(DEVICES[contender.device].environment)
-    variables.update(environment(contender))
-    return variables
+    found = sealed(interpreter)
+    found.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), found.get("PYTHONPATH", "")]))
+    found.update(DEVICES[contender.device].environment)
+    found.update(variables(contender))
+    return found

@@ -22,7 +22,7 @@ def boots(findings: Findings) -> Iterator[Caveat]:
     """Records of older versions do not name the boot, so they give no caveat."""
     found: dict[str, set[int]] = {}
     for contest in findings.machine.records.contests:
-        system = contest.environment.get("system")
+        system = contest.system_info.get("system")
         if boot := system.get("boot") if isinstance(system, Mapping) else None:
             found.setdefault(boot, set()).add(contest.replicate)
     if len(found) > 1:

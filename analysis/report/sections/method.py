@@ -218,7 +218,7 @@ def precision(findings: Findings) -> str:
         f"Of a ratio, the half-width of its {percent(study.confidence)} interval, whatever the "
         "ratio is and not corrected; telling a ratio from 1 is another question, to which the "
         "replicates under Comparisons belong. How many replicates would reach "
-        f"{percent(study.precision)} follows from the scatter of those held, by the F "
+        f"{percent(study.target_precision)} follows from the scatter of those held, by the F "
         "distribution of the scatter still to come over it. The study never adds any by itself. "
         "Of simulated studies with 3 to 8 replicates, extended as advised until they were as "
         "precise as asked for or had 24, 95 % intervals covered the truth in 95 %; where each row "

@@ -104,7 +104,7 @@ def trap_table(findings: Findings) -> Table:
 
 def pitfalls(chapter: Chapter) -> Parts:
     findings = chapter.findings
-    if not findings.machine.records.traps:
+    if not findings.machine.records.pitfalls:
         return []
     return [
         Paragraph(trap_summary(findings.pitfalls), style="lead"),

@@ -48,7 +48,7 @@ def advice(machine: Machine, lines: Lines) -> Advice:
 
 def standing(machine: Machine, known: Lines) -> str:
     """Where the study stands."""
-    asked, sure = percent(machine.study.precision), percent(machine.study.confidence)
+    asked, sure = percent(machine.study.target_precision), percent(machine.study.confidence)
     reached = [line.half_width or 0.0 for line in known if line.reached]
     others = [line.half_width or 0.0 for line in known if not line.reached]
     if not others:
@@ -73,7 +73,7 @@ def needed(machine: Machine, short: Lines, several: bool) -> str:
         beyond = [line for line in short if study.replicates + (line.more or 0) > MOST]
         return (
             f"No study could bring {'all' if len(short) > 1 else 'it'} within "
-            f"{percent(study.precision)}: {places(beyond, several)} would need more than "
+            f"{percent(study.target_precision)}: {places(beyond, several)} would need more than "
             f"{MOST:,} replicates, the most that it may have."
         )
     text = (
@@ -103,7 +103,7 @@ def budget(machine: Machine, known: Lines, allowed: int, more: int) -> str:
     if allowed >= more:
         return f"{text} is enough."
     widths = [line.foreseen(allowed, machine.study.confidence) for line in known]
-    precision = machine.study.precision
+    precision = machine.study.target_precision
     everybody, each = f"all to within {percent(max(widths))}", " each" * (len(known) > 1)
     if len(known) == 1:
         everybody = f"the ratio would then be known to within {percent(max(widths))}"

@@ -19,7 +19,7 @@ from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, 
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
-from workflows.planning.plan import Detected, Detection, Plan, ask, load_plan
+from workflows.planning.plan import Detected, Detection, Plan, load_plan, write_request
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRow
@@ -124,7 +124,7 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
 def planned(subject: Subject, folders: Folders) -> Plan:
     """A study of the subject and the reference, as if both had been detected."""
     study = configured(subject)
-    ask(folders, study, "here", "samestep check")
+    write_request(folders, study, "here", "samestep check")
     for entry in study.contenders:
         found = Detected(
             versions=versions(framework(entry.framework)) or {entry.framework: "there"}
