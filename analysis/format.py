@@ -18,7 +18,7 @@ TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 @contextmanager
 def titled(titles: Mapping[str, str]) -> Iterator[None]:
     """Frameworks are called as in `titles`, one machine's, until the block ends."""
-    before = TITLES.set({**KNOWN, **titles})
+    before = TITLES.set(titles)
     try:
         yield
     finally:

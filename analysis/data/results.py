@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
-from analysis.format import crossed, title
+from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
 from workflows.records.schema import (
     Contender,
@@ -80,7 +80,10 @@ class Machine:
     @property
     def titles(self) -> dict[str, str]:
         """What people call each framework."""
-        return self.study.titles
+        return {**KNOWN, **self.study.titles}
+
+    def title(self, framework: str) -> str:
+        return self.titles.get(framework, framework)
 
     @cached_property
     def traps(self) -> dict[tuple[str, str], PitfallRow]:

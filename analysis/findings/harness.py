@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
-from analysis.format import alike, percent, title
+from analysis.format import alike, percent
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
                 replicates=len(rows),
                 batches=int(rows["batches"].sum()),
                 **times,
-                fastest=f"{title(fastest.framework)} {fastest.variant}" if fastest else "",
+                fastest=f"{machine.title(fastest.framework)} {fastest.variant}" if fastest else "",
                 share=times["median_ms"] / least if least else None,
             )
         )

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings, tables
+from analysis.format import titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
@@ -35,6 +36,11 @@ class Shown(NamedTuple):
 def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have."""
+    with titled({name: title for one in machines for name, title in one.titles.items()}):
+        return write_all(machines, out)
+
+
+def write_all(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(
         seat

@@ -1,5 +1,6 @@
 """The report's first screen, for the terminal that made it."""
 
+from analysis.format import titled
 from analysis.report.layout import Chapter
 from analysis.report.sections.answer import claims, summary
 from analysis.report.sections.controls import control_summary
@@ -10,6 +11,11 @@ from analysis.report.sections.precision import advice
 def lines(chapter: Chapter) -> list[str]:
     """The warnings, whether the controls came out right, the answer, and how to make it more
     precise; below the machine's name if there are several."""
+    with titled(chapter.findings.machine.titles):
+        return lines_of(chapter)
+
+
+def lines_of(chapter: Chapter) -> list[str]:
     findings, machine = chapter.findings, chapter.findings.machine
     pitfalls = trap_summary(findings.pitfalls)
     more = advice(machine, findings.precision)

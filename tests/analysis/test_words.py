@@ -1,4 +1,15 @@
-from analysis.format import alike, crossed, large, percent, scientific, short, three, title, titled
+from analysis.format import (
+    KNOWN,
+    alike,
+    crossed,
+    large,
+    percent,
+    scientific,
+    short,
+    three,
+    title,
+    titled,
+)
 
 
 def test_three_significant_digits() -> None:
@@ -31,7 +42,7 @@ def test_an_unknown_framework_is_shown_as_it_is() -> None:
 
 
 def test_titles_of_one_machine_end_with_its_chapter() -> None:
-    with titled({"abacus": "Abacus"}):
+    with titled({**KNOWN, "abacus": "Abacus"}):
         assert (title("abacus"), title("jax")) == ("Abacus", "JAX")
         assert crossed([("mlp", "abacus", 1)]) == "mlp, Abacus, 1 thread"
     assert title("abacus") == "abacus"
