@@ -16,7 +16,7 @@ def process(weight: Tensor) -> dict[str, Setting]:
     """Settings that hold for every network of this process; `weight` is of any of them."""
     return {
         "precision": str(weight.dtype).removeprefix("torch."),
-        "device": torch.cuda.get_device_name(weight.device) if weight.is_cuda else "cpu",
+        "device": device_name(weight.device),
         "intra_threads": torch.get_num_threads(),
         "inter_threads": torch.get_num_interop_threads(),
         "tf32_matmul": torch.backends.cuda.matmul.allow_tf32,
@@ -28,6 +28,10 @@ def process(weight: Tensor) -> dict[str, Setting]:
         "gpu_memory": gpu_memory() if weight.is_cuda else "n/a",
         "freed_memory": freed_memory(),
     }
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 @torch.no_grad()

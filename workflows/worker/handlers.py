@@ -109,7 +109,7 @@ class Handlers:
         if lacking := [name for name in SETTINGS if name not in settings]:
             raise ValueError(
                 f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
-                'SETTINGS (frameworks/contract.py), with "n/a" where it has no such thing'
+                'SETTINGS (frameworks/contract.py), with "n/a" for what the framework does not have'
             )
         return {"settings": settings, "cores": pinned()}
 
