@@ -19,9 +19,13 @@ SEED = 20161
 
 
 class Pitfall(PyTorchTrainer):
+    gpu_only = ""  # what the pitfall is about, if only a GPU has it
+
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
+        if self.gpu_only:
+            conditions.require_gpu(self.gpu_only)
         super().__init__(workload, weights, conditions, "default")
 
 
@@ -96,24 +100,24 @@ class FlushedDenormals(Pitfall):
 class OwnTF32(Pitfall):
     """TF32 for convolutions but not for matrix products."""
 
-    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        conditions.require_gpu("TF32")
-        super().__init__(workload, weights, conditions, "")
+    gpu_only = "TF32"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = True
 
 
 class Autotuned(Pitfall):
-    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        conditions.require_gpu("cuDNN")
-        super().__init__(workload, weights, conditions, "")
+    gpu_only = "cuDNN"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         torch.backends.cudnn.benchmark = True
 
 
 class Unsynchronised(Pitfall):
-    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        conditions.require_gpu("returning before the work is done")
-        super().__init__(workload, weights, conditions, "")
+    gpu_only = "returning before the work is done"
 
     def synchronise(self) -> None:
         pass

@@ -20,9 +20,13 @@ SEED = 20161
 
 
 class Pitfall(TensorFlowTrainer):
+    gpu_only = ""  # what the pitfall is about, if only a GPU has it
+
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
+        if self.gpu_only:
+            conditions.require_gpu(self.gpu_only)
         super().__init__(workload, weights, conditions, "default")
 
 
@@ -104,16 +108,15 @@ class InputGradients(Pitfall):
 
 
 class OwnTF32(Pitfall):
-    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        conditions.require_gpu("TF32")
-        super().__init__(workload, weights, conditions, "")
+    gpu_only = "TF32"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         tf.config.experimental.enable_tensor_float_32_execution(True)
 
 
 class Unsynchronised(Pitfall):
-    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
-        conditions.require_gpu("returning before the work is done")
-        super().__init__(workload, weights, conditions, "")
+    gpu_only = "returning before the work is done"
 
     def synchronise(self) -> None:
         pass
