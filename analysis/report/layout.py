@@ -143,10 +143,11 @@ class Chapter:
     def notes(self) -> list[Caveat]:
         return [caveat for caveat in self.caveats if caveat.severity is Severity.NOTE]
 
-    def figure(self, draw: Draw) -> Figure | None:
-        """The drawing of `draw`, under its name; with the machine's if there are several."""
+    def figure(self, draw: Draw, file: str = "") -> Figure | None:
+        """The figure that `draw` draws, for files with its name or the name `file`, and with the
+        machine's name if there are several machines."""
         suffix = f"-{self.name}" if self.machines > 1 else ""
-        return draw(self.findings, self.theme, draw.__name__ + suffix)
+        return draw(self.findings, self.theme, (file or draw.__name__) + suffix)
 
 
 @dataclass(frozen=True)

@@ -36,17 +36,28 @@ class Shown(NamedTuple):
 def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have."""
-    with titled({name: title for one in machines for name, title in one.titles.items()}):
-        return write_all(machines, out)
+    titles = {name: title for machine in machines for name, title in machine.titles.items()}
+    with titled(titles):
+        chapters, files = render(machines)
+    for name, content in files.items():
+        with atomic(out / name) as temporary:
+            data = content if isinstance(content, bytes) else content.encode()
+            temporary.write_bytes(data)
+    for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
+        for path in out.glob(pattern):
+            if path.relative_to(out).as_posix() not in files:
+                path.unlink()
+    return chapters
 
 
-def write_all(machines: Sequence[Machine], out: Path) -> list[Chapter]:
+def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | bytes]]:
+    """Chapters, and the content of every file by its path in the report's folder."""
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(
-        seat
+        benchmark
         for findings in found
-        for seat in findings.availability
-        if not findings.machine.apart(seat)
+        for benchmark in findings.availability
+        if not findings.machine.apart(benchmark)
     )
     chapters = [
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found
@@ -58,16 +69,7 @@ def write_all(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     for figure in figures(sections):
         files[f"figures/{figure.name}.svg"] = figure.file
         files[f"figures/{figure.name}.png"] = figure.png
-    files |= pages(chapters, sections)
-    for name, content in files.items():
-        with atomic(out / name) as temporary:
-            data = content if isinstance(content, bytes) else content.encode()
-            temporary.write_bytes(data)
-    for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
-        for path in out.glob(pattern):
-            if path.relative_to(out).as_posix() not in files:
-                path.unlink()
-    return chapters
+    return chapters, files | pages(chapters, sections)
 
 
 def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:

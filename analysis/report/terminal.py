@@ -4,7 +4,7 @@ from analysis.format import titled
 from analysis.report.layout import Chapter
 from analysis.report.sections.answer import claims, summary
 from analysis.report.sections.controls import control_summary
-from analysis.report.sections.pitfalls import trap_summary
+from analysis.report.sections.pitfalls import pitfall_summary
 from analysis.report.sections.precision import advice
 
 
@@ -12,12 +12,12 @@ def lines(chapter: Chapter) -> list[str]:
     """The warnings, whether the controls came out right, the answer, and how to make it more
     precise; below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
-        return lines_of(chapter)
+        return first_screen(chapter)
 
 
-def lines_of(chapter: Chapter) -> list[str]:
+def first_screen(chapter: Chapter) -> list[str]:
     findings, machine = chapter.findings, chapter.findings.machine
-    pitfalls = trap_summary(findings.pitfalls)
+    pitfalls = pitfall_summary(findings.pitfalls)
     more = advice(machine, findings.precision)
     return [
         *["", f"{machine.name}:"] * (chapter.machines > 1),

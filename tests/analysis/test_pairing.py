@@ -15,8 +15,9 @@ from analysis.repeats.rows import repeats
 from analysis.repeats.runs import runs
 from analysis.report.caveats.registry import caveats
 from analysis.report.sections.answer import claims, summary
+from analysis.report.sections.appendix import setting_table
+from analysis.report.sections.comparisons import comparison_table
 from analysis.report.sections.start import start_summary, start_table
-from analysis.report.tables import comparison_table, setting_table
 from tests.analysis.synthetic import Recipe, write
 
 FIT = ("keras", "fit")

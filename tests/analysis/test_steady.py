@@ -11,7 +11,7 @@ from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.sections.answer import summary
-from analysis.report.tables import contender_table, steady_table
+from analysis.report.sections.times import contender_table, steady_table
 from analysis.stats.inference import Estimate
 from analysis.steady_state.series import shared_by_others
 from tests.analysis.synthetic import Recipe

@@ -50,5 +50,5 @@ def test_a_pitfall_study_says_what_pitfalls_cost(
     chapter: Chapter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sentence = "The costliest pitfall is spelled out."
-    monkeypatch.setattr(terminal, "trap_summary", lambda rows: sentence)
+    monkeypatch.setattr(terminal, "pitfall_summary", lambda rows: sentence)
     assert sentence in lines(chapter)

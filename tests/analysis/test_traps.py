@@ -14,14 +14,14 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
 from analysis.report.caveats.registry import caveats
-from analysis.report.figures.pitfalls import traps
+from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Severity
 from analysis.report.page import write
 from analysis.report.sections.answer import claims
 from analysis.report.sections.certificates import certificate_table
 from analysis.report.sections.method import method
-from analysis.report.sections.pitfalls import trap_claims, trap_summary, trap_table
+from analysis.report.sections.pitfalls import pitfall_claims, pitfall_summary, pitfall_table
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 
@@ -78,7 +78,7 @@ def test_what_does_not_apply_is_a_row_with_its_reason(trapped: Findings) -> None
     row = line(trapped, "pytorch", "trap-pooled-first", "mlp")
     assert (row.estimate.verdict, row.estimate.ratio, row.reason) == ("missing", None, WHY)
     assert not [one for one in trapped.missing if one.status == "failed"]
-    assert trap_table(trapped).notes == [
+    assert pitfall_table(trapped).notes == [
         ("mlp, PyTorch, trap-pooled-first, CPU, 1 thread", f"missing. {WHY}.")
     ]
 
@@ -127,13 +127,13 @@ def test_settings_of_a_trap_are_nobodys_mismatch(trapped: Findings) -> None:
 
 
 def test_sentences(trapped: Findings) -> None:
-    told = {c.where: str(c) for c in trap_claims(trapped.machine, trapped.pitfalls)}
+    told = {c.where: str(c) for c in pitfall_claims(trapped.machine, trapped.pitfalls)}
     weights = told["PyTorch, mnist-cnn, CPU, 1 thread, PyTorch's own initial weights"]
     assert "times as long as default (95 % interval" in weights
     assert "no difference in time within 3 %. Loss off by 12 % at step 1" in weights
     eager = told["TensorFlow, mlp, CPU, 1 thread, eager, without tf.function"]
     assert ": slower. The same loss, to the last digit." in eager
-    summary = trap_summary(trapped.pitfalls)
+    summary = pitfall_summary(trapped.pitfalls)
     assert summary.startswith("One trap at a time, in 7 cases: 2 cost time (up to ")
     assert "1 saved some" in summary and "4 trained something else" in summary
     assert "The time alone gives away none of those." in summary
@@ -144,8 +144,8 @@ def test_one_replicate_has_no_interval(found: Make) -> None:
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     ratio, low, _ = row.estimate.ends
     assert ratio and low is None and row.estimate.verdict == "cannot tell"
-    assert "one replicate, no interval" in str(trap_claims(findings.machine, [row])[0])
-    drawn = traps(findings, Theme.of(findings.matched), "traps")
+    assert "one replicate, no interval" in str(pitfall_claims(findings.machine, [row])[0])
+    drawn = pitfall_costs(findings, Theme.of(findings.matched), "traps")
     assert drawn and "step 100" in drawn.alt
 
 
@@ -154,7 +154,7 @@ def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> No
     findings.machine.records.certificates.clear()
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     assert row.steps == 0 and row.losses == [] and row.estimate.ratio
-    assert "not found out" in str(trap_claims(findings.machine, [row])[0])
+    assert "not found out" in str(pitfall_claims(findings.machine, [row])[0])
 
 
 def test_the_report_has_the_part_only_where_there_are_traps(
@@ -179,7 +179,7 @@ def test_nothing_in_the_figure_lies_on_anything_else(
     kept: list[Canvas] = []
     module = import_module("analysis.report.figures.pitfalls")
     monkeypatch.setattr(module, "render", lambda drawn, *words: kept.append(drawn))
-    module.traps(trapped, Theme.of(trapped.matched), "traps")
+    module.pitfall_costs(trapped, Theme.of(trapped.matched), "traps")
     (drawn,) = kept
     renderer = FigureCanvasAgg(drawn).get_renderer()
     drawn.canvas.draw()
@@ -198,4 +198,4 @@ def test_nothing_in_the_figure_lies_on_anything_else(
 
 
 def test_an_ordinary_study_has_no_traps(findings: Findings) -> None:
-    assert findings.pitfalls == [] and trap_summary(findings.pitfalls) == ""
+    assert findings.pitfalls == [] and pitfall_summary(findings.pitfalls) == ""

@@ -16,7 +16,11 @@ from analysis.findings.interference import KEYS, flagged
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
-from analysis.report.sections.interference import weather, weather_method, weather_table
+from analysis.report.sections.interference import (
+    interference_method,
+    interference_summary,
+    interference_table,
+)
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import TurnRecord
 
@@ -135,8 +139,8 @@ def test_exactly_the_planted_turns_are_flagged(plain: Findings) -> None:
 
 
 def test_older_records_have_no_turns(plain: Findings, tmp_path: Path) -> None:
-    assert weather(plain) == "The weather of the turns was not recorded."
-    assert weather_table(plain) is None and weather_method(plain) == ""
+    assert interference_summary(plain) == "The weather of the turns was not recorded."
+    assert interference_table(plain) is None and interference_method(plain) == ""
     write_report([plain.machine], tmp_path)
     assert not (tmp_path / "tables" / "turns.csv").exists()
     assert not (tmp_path / "tables" / "unflagged.csv").exists()
@@ -145,23 +149,23 @@ def test_older_records_have_no_turns(plain: Findings, tmp_path: Path) -> None:
 def test_contests_without_a_record_are_counted(plain: Findings) -> None:
     findings = with_turns(plain, nobody)
     findings.machine.records.contests[0].turns = []
-    assert "In 1 contest it was not recorded." in weather(findings)
+    assert "In 1 contest it was not recorded." in interference_summary(findings)
 
 
 def test_quiet_turns(plain: Findings) -> None:
     findings = with_turns(plain, nobody)
-    assert weather(findings) == (
+    assert interference_summary(findings) == (
         "None of 224 turns was flagged. Over all turns the host took 0 % of the time from the "
         "contenders' cores, others worked on these for 1.5 % and anybody on the other cores for "
         "0 %."
     )
-    assert weather_table(findings) is None
+    assert interference_table(findings) is None
     assert findings.unflagged == with_ratio(plain)
 
 
 def test_nothing_could_be_read(plain: Findings) -> None:
     nothing = dict.fromkeys(set(QUIET) - {"cores", "switches"})
-    assert weather(with_turns(plain, lambda *_: nothing)) == (
+    assert interference_summary(with_turns(plain, lambda *_: nothing)) == (
         "The weather of the turns could not be read on this system, but for involuntary "
         "switches, which flag none of 224 turns. Not readable here: steal time, waiting for a "
         "core, other load and frequency."
@@ -170,7 +174,7 @@ def test_nothing_could_be_read(plain: Findings) -> None:
 
 def test_verdicts_that_survive(plain: Findings) -> None:
     findings = with_turns(plain, now_and_then)
-    text = weather(findings)
+    text = interference_summary(findings)
     flagged = sum(bool(turn.flags) for turn in findings.turns if turn.turn.round)
     assert text.startswith(f"{flagged} of 224 turns were flagged (other load {flagged}); the ")
     assert "Without them every verdict stays the same, and ratios move by at most " in text
@@ -198,7 +202,7 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
     for one, other in others:
         assert one == other
     change = "mnist-cnn, TensorFlow, default, CPU, 1 thread (slower becomes faster)."
-    assert f"Without them these verdicts change: {change}" in weather(findings)
+    assert f"Without them these verdicts change: {change}" in interference_summary(findings)
     (caveat,) = (one for one in caveats(findings, 2) if one.text.endswith(change))
     assert (caveat.severity, caveat.heading) == (Severity.WARNING, "Weather")
 
@@ -207,7 +211,7 @@ def test_a_side_without_any_turn_left(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, *_: BUSY if name == TENSORFLOW else {})
     (row,) = [row for row in findings.unflagged if row.id.variant == "tuned"]
     assert row.estimate.ratio is None and "no replicate is left" in row.reason
-    assert "becomes nothing left to compare" in weather(findings)
+    assert "becomes nothing left to compare" in interference_summary(findings)
     assert len(findings.unflagged) == len(with_ratio(findings))
 
 
@@ -227,10 +231,10 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
     write_report([findings.machine], tmp_path)
     markdown = (tmp_path / "report.md").read_text()
     page = (tmp_path / "report.html").read_text()
-    assert weather(findings) in markdown
+    assert interference_summary(findings) in markdown
     assert "**Without the flagged turns**" in markdown and "Without the flagged turns" in page
     assert "Crosses are turns flagged" in markdown
-    assert weather_method(findings) in markdown
+    assert interference_method(findings) in markdown
     with (tmp_path / "tables" / "turns.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert set(KEYS) < set(rows[0])

@@ -5,7 +5,7 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.harness import harness_cost
-from analysis.report.tables import contender_table
+from analysis.report.sections.times import contender_table
 from tests.conftest import package
 from tests.workflows.conftest import make_study, several
 from workflows.planning.configfiles import ConfigurationError, parse

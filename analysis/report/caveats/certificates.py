@@ -39,8 +39,8 @@ def deviations(findings: Findings) -> Iterator[Caveat]:
     for reason, rows in found.items():
         steps = findings.machine.records.certificates[0].declared_steps
         yield note(
-            f"Declared deviation in {crossed([seat for seat, _ in rows])}: {reason}. Its size: "
-            f"{size([row for _, row in rows], steps)}. "
+            f"Declared deviation in {crossed([benchmark for benchmark, _ in rows])}: {reason}. "
+            f"Its size: {size([row for _, row in rows], steps)}. "
             "With plain SGD in its place the certificate holds."
         )
 
@@ -51,8 +51,8 @@ def otherwise_timed(findings: Findings) -> Iterator[Caveat]:
         for row in record.rows:
             if row.timed:
                 found.setdefault(row.timed, []).append(BenchmarkId.of(record.workload, row))
-    for text, seats in found.items():
-        yield note(f"Not timed as all others, {crossed(seats)}: {sentence(text)}")
+    for text, benchmarks in found.items():
+        yield note(f"Not timed as all others, {crossed(benchmarks)}: {sentence(text)}")
 
 
 def uncertified(findings: Findings) -> Iterator[Caveat]:
@@ -81,7 +81,7 @@ def other_optimisers(findings: Findings) -> Iterator[Caveat]:
                     reasons = found.setdefault(kind, [])
                     reasons.append((BenchmarkId.of(record.workload, row), other.reason))
     for kind, rows in found.items():
-        where = crossed([seat for seat, _ in rows])
+        where = crossed([benchmark for benchmark, _ in rows])
         yield note(
             f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
         )

@@ -6,7 +6,7 @@ from typing import cast
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, percent, three
 from analysis.report.layout import Caveat, note, warning
-from analysis.report.sections.interference import changes, lost_claims, spoken
+from analysis.report.sections.interference import changes, describe_changes, lost_claims
 from analysis.steady_state.drift import drifts
 from frameworks.device import HOST
 
@@ -33,19 +33,20 @@ def interference(findings: Findings) -> Iterator[Caveat]:
     undecided verdict changes."""
     if lost := lost_claims(findings.unflagged_pairs):
         text = "without the turns flagged for steal time, other load or frequency, claims change: "
-        yield warning("Weather", f"{text}{spoken(lost)}.")
+        yield warning("Weather", f"{text}{describe_changes(lost)}.")
     elif changed := changes(findings.unflagged_pairs):
         yield note(
-            f"Without the turns flagged for their weather verdicts change: {spoken(changed)}."
+            "Without the turns flagged for their weather verdicts change: "
+            f"{describe_changes(changed)}."
         )
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:
-    medians = {seat: rows["median"] for seat, rows in findings.measured.items()}
-    spread = {seat: times.max() / times.min() for seat, times in medians.items()}
-    wide = [seat for seat, ratio in spread.items() if ratio > APART]
+    medians = {benchmark: rows["median"] for benchmark, rows in findings.measured.items()}
+    spread = {benchmark: times.max() / times.min() for benchmark, times in medians.items()}
+    wide = [benchmark for benchmark, ratio in spread.items() if ratio > APART]
     if wide:
-        worst = max(wide, key=lambda seat: spread[seat])
+        worst = max(wide, key=lambda benchmark: spread[benchmark])
         yield note(
             f"Replicates disagree in {crossed(wide)}: the slowest process took more than {APART} "
             f"times as long as the fastest, up to {three(spread[worst])} times "

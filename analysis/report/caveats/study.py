@@ -50,8 +50,8 @@ def failed(findings: Findings) -> Iterator[Caveat]:
 
 
 def not_measured(findings: Findings) -> Iterator[Caveat]:
-    frameworks = {seat.framework for seat in findings.availability}
-    absent = frameworks - {seat.framework for seat in findings.measured}
+    frameworks = {benchmark.framework for benchmark in findings.availability}
+    absent = frameworks - {benchmark.framework for benchmark in findings.measured}
     if absent:
         yield note(f"Not measured at all: {listing(title(name) for name in sorted(absent))}.")
 

@@ -40,7 +40,10 @@ def pages(findings: Findings) -> Iterator[Caveat]:
     facts = {line.key: line.value for line in findings.environment}
     kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
     may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)
-    several = any(DEVICES[seat.device].is_host and seat.threads > 1 for seat in findings.measured)
+    several = any(
+        DEVICES[benchmark.device].is_host and benchmark.threads > 1
+        for benchmark in findings.measured
+    )
     kept = facts.get("memory.pages_kept_by_core") == "0"
     if kept and may_grow and several and facts.get("virtualisation.hypervisor") == "yes":
         yield note(

@@ -15,15 +15,14 @@ def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
     steady = findings.batches[~findings.batches["warmup"]]
     labels = {named(*contender): theme.colour(contender[0]) for contender in panels.contenders}
     with canvas(panels.height(0.75 + 0.36 * len(labels), 0.2)) as drawn:
-        for axes, panel, seats in panels.draw(drawn, labels=True):
+        for axes, panel, benchmarks in panels.draw(drawn, labels=True):
             here = steady[steady["workload"] == panel.workload]
             times = {
-                named(seat.framework, seat.variant): here["ms"][here["contender"] == seat.contender]
-                for seat in seats
+                benchmark.who: here["ms"][here["contender"] == benchmark.contender]
+                for benchmark in benchmarks
             }
             medians = {
-                named(seat.framework, seat.variant): findings.measured[seat]["median"]
-                for seat in seats
+                benchmark.who: findings.measured[benchmark]["median"] for benchmark in benchmarks
             }
             sns.violinplot(
                 times, orient="y", order=list(labels), palette=labels, ax=axes, inner=None, cut=0,

@@ -24,7 +24,9 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
     for record in records:
         rows = [(BenchmarkId.of(record.workload, row), row) for row in record.rows]
         found.setdefault(record.workload, []).extend(
-            (seat, row) for seat, row in rows if row.losses and not findings.machine.trap(seat)
+            (benchmark, row)
+            for benchmark, row in rows
+            if row.losses and not findings.machine.trap(benchmark)
         )
     found = {workload: rows for workload, rows in found.items() if rows}
     if not found:
@@ -63,10 +65,10 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme, tolerance: float) -> None:
-    for width, (seat, row) in zip(np.linspace(3.4, 1.0, len(rows)), rows, strict=True):
+    for width, (benchmark, row) in zip(np.linspace(3.4, 1.0, len(rows)), rows, strict=True):
         style: dict[str, Any] = {
-            "color": theme.colour(seat.framework),
-            "linestyle": theme.dashes(seat.variant),
+            "color": theme.colour(benchmark.framework),
+            "linestyle": theme.dashes(benchmark.variant),
         }
         upper.plot(range(1, len(row.losses) + 1), row.losses, linewidth=width, **style)
         distances = np.asarray(row.long.loss if row.long else [], dtype=float)

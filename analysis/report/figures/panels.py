@@ -27,9 +27,11 @@ class Panel(NamedTuple):
 class Panels(dict[Panel, list[BenchmarkId]]):
     """Benchmarks by panel, in their order; two panels side by side, three if there are many."""
 
-    def __init__(self, seats: Iterable[BenchmarkId]) -> None:
-        for seat in seats:
-            self.setdefault(Panel(seat.workload, seat.device, seat.threads), []).append(seat)
+    def __init__(self, benchmarks: Iterable[BenchmarkId]) -> None:
+        for benchmark in benchmarks:
+            self.setdefault(
+                Panel(benchmark.workload, benchmark.device, benchmark.threads), []
+            ).append(benchmark)
 
     @property
     def columns(self) -> int:
@@ -55,10 +57,12 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         """Axes with a title for each panel. If `labels`, contenders stand on the y axes, and panels
         of a row share these, so that the names are written once."""
         grid = drawn.subplots(self.rows, self.columns, squeeze=False, sharey=labels)
-        for number, (axes, (panel, seats)) in enumerate(zip(grid.flat, self.items(), strict=False)):
+        for number, (axes, (panel, benchmarks)) in enumerate(
+            zip(grid.flat, self.items(), strict=False)
+        ):
             where = f"{device(panel.device)}, {count(panel.threads, 'thread')}"
             axes.set_title(f"{panel.workload}\n{where}", fontsize=9.5)
-            yield axes, panel, seats
+            yield axes, panel, benchmarks
             if number % self.columns:
                 axes.set_ylabel("")
         for axes in grid.flat[len(self) :]:

@@ -20,11 +20,11 @@ def parts(findings: Findings, theme: Theme, name: str) -> Figure | None:
     labels = [named(*contender) for contender in panels.contenders]
     numbers = len(labels) * panels.rows <= CROWDED
     with canvas(panels.height(0.75 + (0.44 if numbers else 0.3) * len(labels), 0.6)) as drawn:
-        for axes, _, seats in panels.draw(drawn, labels=True):
-            for seat in seats:
-                rows = findings.measured[seat]
+        for axes, _, benchmarks in panels.draw(drawn, labels=True):
+            for benchmark in benchmarks:
+                rows = findings.measured[benchmark]
                 times = [float(rows[f"{part}_ms"].mean()) for part in PARTS]
-                stack(axes, labels.index(named(seat.framework, seat.variant)), times, numbers)
+                stack(axes, labels.index(benchmark.who), times, numbers)
             axes.set_yticks(range(len(labels)), labels)
             axes.set_ylim(len(labels) - 0.35, -0.6)
             axes.set_xlabel("ms per mini-batch")

@@ -1,4 +1,4 @@
-"""What each trap costs: in time on the left, in the loss on the right."""
+"""What each pitfall costs: in time on the left, in the loss on the right."""
 
 import math
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canva
 
 WIDTH = 8.4  # inches: two panels and the longest label side by side
 ROW, AROUND = 0.25, 1.25
-FLOOR, TOP = 1e-16, 1e3  # of the relative difference; what is beyond is drawn there
+FLOOR, TOP = 1e-16, 1e3  # relative differences beyond these are drawn at them
 SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
 NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
 
 
-def traps(findings: Findings, theme: Theme, name: str) -> Figure | None:
+def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
     rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
     if not rows:
         return None
@@ -60,7 +60,7 @@ def traps(findings: Findings, theme: Theme, name: str) -> Figure | None:
             f"losses at steps 1, 10 and 100; no difference at all is drawn at {FLOOR:g}, more "
             f"than {TOP:g} at {TOP:g}; beside it the largest of the three, or that all are within "
             f"{SAME:g}. {narrow(findings)}Logarithmic axes.",
-            "Dot plots of traps. " + " ".join(map(told, rows)),
+            "Dot plots of traps. " + " ".join(map(describe, rows)),
         )
 
 
@@ -107,7 +107,7 @@ def draw_loss(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
 
 
 def beside(axes: Axes, place: int, text: str) -> None:
-    """A number to the right of its row, off the data."""
+    """A number to the right of its row, outside the axes."""
     across = blended_transform_factory(axes.transAxes, axes.transData)
     axes.annotate(text, (1, place), xycoords=across, xytext=(BESIDE, 0), textcoords="offset points",
                   va="center_baseline", fontsize=8.5)  # fmt: skip
@@ -129,7 +129,7 @@ def dots() -> list[Line2D]:
     ]
 
 
-def told(row: PitfallLine) -> str:
+def describe(row: PitfallLine) -> str:
     losses = ", ".join(f"{scientific(loss)} at step {step}" for step, loss in row.losses)
     return (
         f"{title(row.id.framework)}, {row.id.workload}, {row.trap}: "

@@ -1,4 +1,4 @@
-"""The ratios with their intervals, against equal and against the margin."""
+"""The ratios with their intervals, beside equality and the margin."""
 
 import math
 from collections.abc import Sequence
@@ -47,13 +47,13 @@ def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             + f", with its {percent(study.confidence)} interval. The line is equal speed, the band "
             f"{percent(study.margin)} either way, an arrowhead an interval that goes on. "
             "Logarithmic axis.",
-            "Forest plot of ratios. " + " ".join(map(told, rows)),
+            "Forest plot of ratios. " + " ".join(map(describe, rows)),
         )
 
 
 def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
-    """Rows from the top, words on both sides of the axes so that they hide nothing, a heading
-    above each workload; returns the last place."""
+    """Draw rows from the top, with a heading above each workload and words on both sides of the
+    axes, where they hide nothing; return the last place."""
     place, workload = -1, None
     labels: dict[int, str] = {}
     headings: list[int] = []
@@ -85,7 +85,7 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
 
 
 def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
-    """A line, with an arrowhead where it goes on beyond the axis."""
+    """A line, with an arrowhead if it goes on beyond the axis."""
     first, last = axes.get_xlim()
     shown = [max(low, first), min(high, last)]
     axes.plot(shown, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
@@ -115,7 +115,7 @@ def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) 
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def told(row: Comparison) -> str:
+def describe(row: Comparison) -> str:
     ratio, low, high = alike(*row.estimate.ends)
     between = f" ({low} to {high})" if low else ""
     other = f" of {row.against}" * (row.id.variant != row.reference_variant)

@@ -1,4 +1,4 @@
-"""One process from its start: every mini-batch of one replicate, warm-up marked."""
+"""Every mini-batch of one replicate's processes, with warm-up marked."""
 
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, legend, milliseconds
@@ -17,17 +17,19 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
             key = (turn.workload, turn.turn.contender)
             flagged.setdefault(key, set()).add(turn.turn.round)
     with canvas(panels.height(2.45, 0.9)) as drawn:
-        for axes, panel, seats in panels.draw(drawn, labels=False):
+        for axes, panel, benchmarks in panels.draw(drawn, labels=False):
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")
-            for seat in seats:
-                rows = here[here["contender"] == seat.contender]
-                colour = theme.colour(seat.framework)
+            for benchmark in benchmarks:
+                rows = here[here["contender"] == benchmark.contender]
+                colour = theme.colour(benchmark.framework)
                 axes.plot(rows["step"], rows["ms"], color=colour, linewidth=1.1,
-                          linestyle=theme.dashes(seat.variant))  # fmt: skip
+                          linestyle=theme.dashes(benchmark.variant))  # fmt: skip
                 warm = rows[rows["warmup"]]
                 axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.4,
                           markerfacecolor=PAPER, markeredgewidth=0.9)  # fmt: skip
-                hit = rows[rows["round"].isin(flagged.get((panel.workload, seat.contender), ()))]
+                hit = rows[
+                    rows["round"].isin(flagged.get((panel.workload, benchmark.contender), ()))
+                ]
                 if len(hit):
                     axes.plot(hit["step"], hit["ms"], "x", color=colour, markersize=4.2,
                               markeredgewidth=0.9)  # fmt: skip
@@ -51,6 +53,6 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def fullest(findings: Findings) -> int:
-    """The replicate with most contenders, the first of several."""
+    """The replicate with most contenders; the first if several have as many."""
     attended = [int(r) for rows in findings.measured.values() for r in rows.index]
     return max(sorted(set(attended)), key=attended.count)

@@ -108,11 +108,16 @@ class Theme:
     variants: tuple[str, ...]
 
     @classmethod
-    def of(cls, seats: Iterable[BenchmarkId]) -> "Theme":
-        seats = list(seats)
+    def of(cls, benchmarks: Iterable[BenchmarkId]) -> "Theme":
+        benchmarks = list(benchmarks)
         return cls(
-            tuple(dict.fromkeys(seat.framework for seat in seats)),
-            tuple(sorted({seat.variant for seat in seats}, key=lambda v: (v != "default", v))),
+            tuple(dict.fromkeys(benchmark.framework for benchmark in benchmarks)),
+            tuple(
+                sorted(
+                    {benchmark.variant for benchmark in benchmarks},
+                    key=lambda v: (v != "default", v),
+                )
+            ),
         )
 
     def colour(self, framework: str) -> str:

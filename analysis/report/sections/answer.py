@@ -21,7 +21,7 @@ from analysis.report.layout import (
 
 
 def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
-    """One for every comparison that has a ratio."""
+    """A claim for every comparison that has a ratio."""
     family = sum(row.estimate.p_adjusted is not None for row in rows)
     return [claim(machine, row, family) for row in rows if row.estimate.ratio is not None]
 
@@ -43,7 +43,7 @@ def claim(machine: Machine, row: Comparison, family: int) -> Claim:
 
 
 def note(row: Comparison, margin: float, family: int) -> str:
-    """With "cannot tell" comes what could have been told."""
+    """If the verdict is "cannot tell", the smallest difference that would have been detected."""
     found = row.estimate
     if found.verdict != "cannot tell" or found.detectable is None or found.ratio_low is None:
         return ""
@@ -59,8 +59,8 @@ def note(row: Comparison, margin: float, family: int) -> str:
 
 
 def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
-    """A sentence for each framework and variant across its rows, what the certificates say of
-    them, then what was not compared and why."""
+    """A sentence for each framework and variant over all its rows, what the certificates say of
+    these rows, then what was not compared and why."""
     held = [row for row in rows if row.estimate.ratio is not None]
     if not held:
         sentences = ["No two contenders could be compared."]
@@ -108,18 +108,18 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
         "cannot tell": "undecided",
     }
     numbers = {name: sum(row.estimate.verdict == name for row in rows) for name in words}
-    told = [f"{words[name]} in {number}" for name, number in numbers.items() if number]
+    outcomes = [f"{words[name]} in {number}" for name, number in numbers.items() if number]
     ratios = [row.estimate.ratio for row in rows if row.estimate.ratio]
     spread = dict.fromkeys(alike(min(ratios), max(ratios)))
     return (
         f"Variant {rows[0].id.variant}: {title(rows[0].id.framework)} takes "
-        f"{' to '.join(spread)} times as long as {rows[0].against}, {listing(told)} of "
+        f"{' to '.join(spread)} times as long as {rows[0].against}, {listing(outcomes)} of "
         f"{count(len(rows), 'comparison')}."
     )
 
 
 def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
-    """What was shown in float64 before any of these were timed."""
+    """What the certificates showed before the rows were timed."""
     deviating = [row.certificate for row in rows if row.certificate.startswith("declared")]
     single = sum(SINGLE in row.certificate for row in rows if row.certificate not in deviating)
     agreeing, others = len(rows) - len(deviating) - single, len(deviating)

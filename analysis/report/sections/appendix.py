@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+from analysis.findings.fairness.audit import entries
+from analysis.findings.fairness.checklist import ABSENT, HANDLED
+from analysis.findings.findings import Findings
 from analysis.findings.machine import summary as machine_summary
 from analysis.findings.missing import grouped
+from analysis.format import title
 from analysis.report.layout import (
     Bullets,
     Chapter,
@@ -15,7 +19,43 @@ from analysis.report.layout import (
     Section,
     StudySection,
 )
-from analysis.report.tables import environment_table, setting_table
+from analysis.report.tables import Table
+
+
+def setting_table(findings: Findings) -> Table:
+    """A row for each pitfall of the checklist; the notes are pitfalls that the harness rules out
+    for every framework."""
+    found = entries(findings.compared_settings)
+    frameworks = list(found[0].values) if found else []
+    return Table(
+        "The ledger: what may differ between frameworks, as read back from them or found by probe",
+        [
+            ("trap", False), *((title(name), False) for name in frameworks),
+            ("status", False), ("what it matters", False),
+        ],
+        [
+            [
+                one.title, *(one.values[name] for name in frameworks),
+                f"{one.status} ({one.where})" if one.where else one.status, one.matters,
+            ]
+            for one in found
+        ],
+        [*HANDLED.items(), *ABSENT.items()],
+        "settings.csv",
+    )  # fmt: skip
+
+
+def environment_table(findings: Findings) -> Table:
+    return Table(
+        "Machine, versions and code",
+        [("key", False), ("value", False)],
+        [
+            [line.key, line.value + " (changed between contests)" * (line.changed == "yes")]
+            for line in findings.environment
+        ],
+        [],
+        "machine.csv",
+    )
 
 
 def caveats(chapter: Chapter) -> Parts:

@@ -34,9 +34,10 @@ def certificate_table(findings: Findings) -> Table:
             [
                 row.id.workload, data(row.id.workload), row.id.on, row.id.who, row.status,
                 f"{row.steps:,}",
-                told(row.loss), told(row.weights), told(row.full_loss, row.full_weights),
-                told(row.sgd_loss, row.sgd_weights, row.full_sgd_loss, row.full_sgd_weights),
-                told(row.gradients), told(row.rounding) + f" {row.reduced}" * bool(row.reduced),
+                largest(row.loss), largest(row.weights), largest(row.full_loss, row.full_weights),
+                largest(row.sgd_loss, row.sgd_weights, row.full_sgd_loss, row.full_sgd_weights),
+                largest(row.gradients),
+                largest(row.rounding) + f" {row.reduced}" * bool(row.reduced),
             ]
             for row in rows
         ],
@@ -55,10 +56,12 @@ def optimiser_table(findings: Findings) -> Table | None:
     largest difference of any step and tensor over devices and threads."""
     machine = findings.machine
     found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
-    for seat, _, row in certified(machine):
-        for run in runs(machine, seat.workload, row):
-            if machine.trap(seat) is None and row.long and run.name == "long":
-                cells = found.setdefault((seat.workload, seat.framework, seat.variant), {})
+    for benchmark, _, row in certified(machine):
+        for run in runs(machine, benchmark.workload, row):
+            if machine.trap(benchmark) is None and row.long and run.name == "long":
+                cells = found.setdefault(
+                    (benchmark.workload, benchmark.framework, benchmark.variant), {}
+                )
                 cells.setdefault(run.optimiser, []).append(run)
     kinds = list(dict.fromkeys(kind for cells in found.values() for kind in cells))
     if len(kinds) < 2:
@@ -79,12 +82,12 @@ def optimiser_table(findings: Findings) -> Table | None:
 def summed(found: list[Run]) -> str:
     statuses = {run.status for run in found} - {"agrees"}
     measured = [run.measured for run in found if run.measured]
-    size = told(*(end for run in measured for end in (run.worst_loss, run.worst_weights)))
+    size = largest(*(end for run in measured for end in (run.worst_loss, run.worst_weights)))
     return f"{size} {listing(sorted(statuses))}".strip()
 
 
 def deviation_table(findings: Findings) -> Table | None:
-    """How far a declared deviation takes loss and weights, after how many steps."""
+    """The size of each declared deviation, in loss and weights, by number of steps."""
     compared = findings.machine.matched_rows(findings.agreement)
     lines = [line for line in compared if line.status == "declared" and line.run == "long"]
     steps = sorted({line.step for line in lines} - {0})
@@ -104,7 +107,7 @@ def deviation_table(findings: Findings) -> Table | None:
             [
                 workload, f"{title(framework)} {variant}", optimiser, what,
                 *(
-                    told(*(getattr(line, what) for line in held if line.step == step))
+                    largest(*(getattr(line, what) for line in held if line.step == step))
                     for step in steps
                 ),
             ]
@@ -124,7 +127,7 @@ def deviation_table(findings: Findings) -> Table | None:
 
 
 def rounding_table(findings: Findings) -> Table | None:
-    """The tensor that each contender's float32 rounds worst."""
+    """The tensor with the largest float32 rounding, for each contender."""
     worst: dict[BenchmarkId, GradientLine] = {}
     data = findings.machine.dataset
     for line in findings.gradients:
@@ -145,7 +148,7 @@ def rounding_table(findings: Findings) -> Table | None:
         [
             [
                 line.id.workload, data(line.id.workload), line.id.on, line.id.who, line.tensor,
-                told(line.float32), line.reduced or "none",
+                largest(line.float32), line.reduced or "none",
             ]
             for line in worst.values()
         ],
@@ -158,8 +161,8 @@ def further(line: GradientLine) -> float:
     return line.float32 or 0.0
 
 
-def told(*values: float | None) -> str:
-    """The largest, in few digits; empty where there is none."""
+def largest(*values: float | None) -> str:
+    """The largest value, in few digits; "" if there is none."""
     known: Iterable[float] = [value for value in values if value is not None]
     return scientific(max(known)) if known else ""
 

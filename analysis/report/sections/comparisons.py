@@ -1,11 +1,55 @@
 """The ratios, how precise they are, and what the controls and the interference say of them."""
 
+from analysis.findings.fairness.certificates import components
+from analysis.findings.findings import Findings
+from analysis.format import listing, percent, probability, sentence, title
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, File, Paragraph, Parts, Section
 from analysis.report.sections.controls import control_table
-from analysis.report.sections.interference import weather, weather_table
+from analysis.report.sections.interference import interference_summary, interference_table
 from analysis.report.sections.precision import advice
-from analysis.report.tables import comparison_table
+from analysis.report.tables import Table, absent, estimate
+
+
+def comparison_table(findings: Findings) -> Table:
+    study = findings.machine.study
+    data = findings.machine.dataset
+    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
+    pairs = list(dict.fromkeys(f"{title(r.id.framework)} to {r.against}" for r in rows))
+    several = len(pairs) > 1
+    return Table(
+        f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
+        [
+            ("workload", False), ("data", False), ("on", False), ("variant", False),
+            *[("ratio of", False)] * several, ("ratio", True),
+            (f"{percent(study.confidence)} interval", True), ("p (Holm)", True),
+            ("verdict", False), ("could have seen", True),
+            (f"replicates to see {percent(study.margin)}", True), ("same computation", False),
+        ],
+        [
+            [
+                row.id.workload, data(row.id.workload), row.id.on, row.id.variant,
+                *[f"{title(row.id.framework)} to {row.against}"] * several,
+                *estimate(*row.estimate.ends),
+                probability(row.estimate.p_adjusted), row.estimate.verdict,
+                "" if row.estimate.detectable is None else percent(row.estimate.detectable),
+                "" if (n := row.estimate.replicates_needed) is None else f"{n:,}",
+                same(row.certificate),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.comparisons if row.reason],
+            lambda row: f"{row.estimate.verdict}. {sentence(row.reason)}",
+        ),
+        "comparisons.csv",
+    )  # fmt: skip
+
+
+def same(certificate: str) -> str:
+    """The certificate without the sizes of deviations, which stand in its own table."""
+    deviating = components(certificate)
+    return f"declared: {listing(deviating)}" if deviating else certificate
 
 
 def comparisons(chapter: Chapter) -> Parts:
@@ -15,8 +59,8 @@ def comparisons(chapter: Chapter) -> Parts:
         comparison_table(findings),
         *precision(chapter),
         control_table(findings),
-        Paragraph(weather(findings)),
-        weather_table(findings),
+        Paragraph(interference_summary(findings)),
+        interference_table(findings),
     ]
 
 

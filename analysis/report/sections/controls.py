@@ -1,4 +1,4 @@
-"""What the controls say, in sentences and as a table of the report."""
+"""The controls: sentences and a table."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ NONE = (
 
 
 def control_summary(findings: Findings) -> str:
-    """The line on the first screen: what they are, and whether they came out right."""
+    """The line on the first screen: what the controls are, and whether they came out right."""
     rows = [row for row in findings.controls if row.outcome != "measured"]
     if not rows:
         return NONE
@@ -23,13 +23,13 @@ def control_summary(findings: Findings) -> str:
         asked.append(f"slowed by {listing(map(percent, spins))}")
     workloads = list(dict.fromkeys(row.id.workload for row in rows))
     text = f"{originals(rows)} once more, {listing(asked)}, in {listing(workloads)}: {tally(rows)}."
-    if measured := [told for spin in [0.0, *spins] if (told := seen(rows, spin))]:
+    if measured := [text for spin in [0.0, *spins] if (text := seen(rows, spin))]:
         text += f" {'; '.join(measured)}."
     return " ".join([text, *unresolved(rows), *pauses(findings.controls)])
 
 
 def originals(rows: Sequence[ControlLine]) -> str:
-    """Whose controls they are: `PyTorch tuned (CPU, 1 thread)`, or how many."""
+    """The contenders that have controls: `PyTorch tuned (CPU, 1 thread)`, or how many."""
     found = list(dict.fromkeys((r.id.framework, r.of, r.id.device, r.id.threads) for r in rows))
     if len(found) > 1:
         return f"each of {len(found)} contenders"
@@ -38,7 +38,7 @@ def originals(rows: Sequence[ControlLine]) -> str:
 
 
 def tally(rows: Sequence[ControlLine]) -> str:
-    """`all 8 came out right`, or how many did what."""
+    """`all 8 came out right`, or the number of each outcome."""
     words = {
         "right": "came out right",
         "wrong": "came out wrong, see above",
@@ -48,9 +48,9 @@ def tally(rows: Sequence[ControlLine]) -> str:
     if len(of_outcome(rows, "right")) == len(rows):
         return f"all {len(rows)} came out right" if len(rows) > 1 else "it came out right"
     numbers = {outcome: sum(row.outcome == outcome for row in rows) for outcome in words}
-    told = [f"{number or 'none'} {words[outcome]}" for outcome, number in numbers.items()
+    found = [f"{number or 'none'} {words[outcome]}" for outcome, number in numbers.items()
             if number or outcome == "right"]  # fmt: skip
-    return f"of {count(len(rows), 'control')} {listing(told)}"
+    return f"of {count(len(rows), 'control')} {listing(found)}"
 
 
 def seen(rows: Sequence[ControlLine], spin: float) -> str:
@@ -58,15 +58,15 @@ def seen(rows: Sequence[ControlLine], spin: float) -> str:
     ratios = [row.estimate.ratio for row in rows if row.spin == spin and row.estimate.ratio]
     if not ratios:
         return ""
-    told = alike(*ratios)
-    spread = listing(told) if len(ratios) < 3 else " to ".join(alike(min(ratios), max(ratios)))
+    texts = alike(*ratios)
+    spread = listing(texts) if len(ratios) < 3 else " to ".join(alike(min(ratios), max(ratios)))
     if not spin:
         return f"It took {spread} times as long as itself"
     return f"slowed by {percent(spin)}, {spread} times"
 
 
 def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
-    """What spinning off the clock costs, where it is more than does not matter."""
+    """What pauses off the clock cost the next step, if it is more than the margin."""
     for row in rows:
         ratio = row.estimate.ratio
         if row.outcome == "measured" and ratio and row.estimate.verdict in ("slower", "faster"):
@@ -78,7 +78,7 @@ def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
 
 
 def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
-    """What was too small for the study, and what would not have been."""
+    """Which differences were too small for the study, and the smallest that is not."""
     found: dict[str, list[ControlLine]] = {}
     for row in of_outcome(rows, "not resolved"):
         found.setdefault(place(row), []).append(row)
@@ -135,7 +135,7 @@ def control_table(findings: Findings) -> Table | None:
 
 
 def control_method(findings: Findings) -> str:
-    """What was done, and what part of the contests' time it took."""
+    """What the controls are, and their part of the contests' time."""
     rows, machine = findings.controls, findings.machine
     if not rows:
         return "None."

@@ -1,4 +1,4 @@
-"""What the weather did to the conclusions, in sentences and as a table of the report."""
+"""What other load on the machine did to the conclusions: sentences and a table."""
 
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
@@ -16,9 +16,9 @@ DECIDED = ("faster", "slower", "equivalent")
 Pair = tuple[Comparison, Comparison]
 
 
-def weather(findings: Findings) -> str:
+def interference_summary(findings: Findings) -> str:
     """How many turns were flagged, and whether the conclusions survive without them."""
-    turns = dealt(findings)
+    turns = counted(findings)
     if not turns:
         return "The weather of the turns was not recorded."
     unseen = sum(not contest.turns for contest in findings.machine.records.contests)
@@ -37,21 +37,21 @@ def weather(findings: Findings) -> str:
         return f"None of {count(len(turns), 'turn')} was flagged.{rest}"
     reasons = list(dict.fromkeys(reason for turn in hit for reason in turn.reasons))
     numbers = {why: sum(why in turn.reasons for turn in hit) for why in reasons}
-    told = ", ".join(f"{why} {number}" for why, number in numbers.items())
+    counts = ", ".join(f"{why} {number}" for why, number in numbers.items())
     return (
         f"{len(hit)} of {count(len(turns), 'turn')} {'was' if len(hit) == 1 else 'were'} flagged "
-        f"({told}); the estimates above keep them all. {survival(findings.unflagged_pairs)}{rest}"
+        f"({counts}); the estimates above keep them all. {survival(findings.unflagged_pairs)}{rest}"
     )
 
 
-def dealt(findings: Findings) -> list[TurnLine]:
-    """Without those of round 0, which are warm-up and in no estimate."""
+def counted(findings: Findings) -> list[TurnLine]:
+    """The turns that estimates come from; round 0 is warm-up."""
     return [line for line in findings.turns if line.turn.round > 0]
 
 
 def shares(turns: list[TurnLine]) -> str:
-    """Of all turns together, where the ticks of short ones add up to something exact."""
-    told = []
+    """What others took of all turns together. The kernel's ticks are too coarse for one turn."""
+    found = []
     for name, what in (
         ("steal_s", "the host took {} of the time from the contenders' cores"),
         ("other_s", "others worked on these for {}"),
@@ -61,8 +61,8 @@ def shares(turns: list[TurnLine]) -> str:
         if known:
             cores_s = sum(turn.duration_s * turn.cores for turn in known)
             share = sum(getattr(turn, name) for turn in known) / cores_s
-            told.append(what.format(percent(max(share, 0.0))))
-    return f" Over all turns {listing(told)}." if told else ""
+            found.append(what.format(percent(max(share, 0.0))))
+    return f" Over all turns {listing(found)}." if found else ""
 
 
 def changes(pairs: list[Pair]) -> list[Pair]:
@@ -70,7 +70,7 @@ def changes(pairs: list[Pair]) -> list[Pair]:
 
 
 def lost_claims(pairs: list[Pair]) -> list[Pair]:
-    """Claims of the answer that do not stand without the flagged turns."""
+    """Decided verdicts that change without the flagged turns."""
     return [(main, calm) for main, calm in changes(pairs) if main.estimate.verdict in DECIDED]
 
 
@@ -79,7 +79,7 @@ def survival(pairs: list[Pair]) -> str:
     if not pairs:
         return "There is no comparison for them to change."
     if changed := changes(pairs):
-        return f"Without them these verdicts change: {spoken(changed)}."
+        return f"Without them these verdicts change: {describe_changes(changed)}."
     moved = max(abs((c.estimate.ratio or 1) / (m.estimate.ratio or 1) - 1) for m, c in pairs)
     return (
         "Without them every verdict stays the same, and "
@@ -87,7 +87,7 @@ def survival(pairs: list[Pair]) -> str:
     )
 
 
-def spoken(pairs: list[Pair]) -> str:
+def describe_changes(pairs: list[Pair]) -> str:
     """`mlp, TensorFlow, default, CPU, 1 thread (faster becomes cannot tell)`."""
     groups: dict[str, list[tuple[object, ...]]] = {}
     for main, calm in pairs:
@@ -97,9 +97,9 @@ def spoken(pairs: list[Pair]) -> str:
     return "; ".join(f"{crossed(keys)} ({what})" for what, keys in groups.items())
 
 
-def weather_table(findings: Findings) -> Table | None:
-    """Each estimate beside the one without the flagged turns; None where none is flagged."""
-    if not any(turn.reasons for turn in dealt(findings)) or not findings.unflagged_pairs:
+def interference_table(findings: Findings) -> Table | None:
+    """Each estimate beside the same without the flagged turns; None if no turn is flagged."""
+    if not any(turn.reasons for turn in counted(findings)) or not findings.unflagged_pairs:
         return None
     interval = f"{percent(findings.machine.study.confidence)} interval"
     return Table(
@@ -125,8 +125,8 @@ def weather_table(findings: Findings) -> Table | None:
     )  # fmt: skip
 
 
-def weather_method(findings: Findings) -> str:
-    """What a flag is; "" where there is no record to flag."""
+def interference_method(findings: Findings) -> str:
+    """What a flag means; "" if the records have no turns."""
     if not findings.turns:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""How it was measured, told from the records."""
+"""How it was measured, as the records say, and what was trained."""
 
 from collections.abc import Iterable
 
@@ -6,26 +6,26 @@ from analysis.data.results import Machine
 from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificates, furthest
 from analysis.findings.findings import Findings
 from analysis.findings.harness import harness_cost
-from analysis.format import count, listing, percent, scientific, short, title
+from analysis.format import count, large, listing, percent, scientific, short, title
 from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.sections.controls import control_method
-from analysis.report.sections.interference import weather_method
-from analysis.report.sections.workloads import workloads
+from analysis.report.sections.interference import interference_method
 from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
 from analysis.steady_state.classify import TAIL
-from workflows.records.schema import CertificateRecord
+from frameworks.workloads import Stage, Workload, from_dict
+from workflows.records.schema import CertificateRecord, WorkloadRecord
 
 Described = list[tuple[str, str]]
 
 
 def method(findings: Findings) -> Described:
-    """Terms and what there is to say about them, in the order of a contest."""
+    """Terms with their text, in the order of a contest."""
     machine = findings.machine
     return [
         ("Same computation", f"{certificates(machine)} {findings.loss_check}".rstrip()),
         ("Contests", contests(machine)),
         ("Turns", turns(findings)),
-        *[("Weather", text) for text in [weather_method(findings)] if text],
+        *[("Weather", text) for text in [interference_method(findings)] if text],
         ("Cores", cores(machine)),
         (
             "Timed region",
@@ -57,7 +57,7 @@ def certificates(machine: Machine) -> str:
     if not records:
         return "No certificate was recorded, so no pair could be compared."
     found = Certificates(machine).found
-    rows = [row for seat, (_, row) in found.items() if not machine.trap(seat)]
+    rows = [row for benchmark, (_, row) in found.items() if not machine.trap(benchmark)]
     agreeing = [row for row in rows if row.status == "agrees" and row.precision == FLOAT64]
     others = {
         status: sum(row.status == status for row in rows)
@@ -65,7 +65,7 @@ def certificates(machine: Machine) -> str:
     }
     single = sum(row.status == "agrees" for row in rows) - len(agreeing)
     others = {f"{SINGLE} (no float64: first gradients and the first losses)": single} | others
-    told = ", ".join(f"{number} {status}" for status, number in others.items() if number)
+    rest = ", ".join(f"{number} {status}" for status, number in others.items() if number)
     full = max(record.full_steps for record in records)
     narrowed = sorted({record.workload for record in records if record.narrowed})
     reference = listing(sorted({r.reference for r in records}))
@@ -75,7 +75,7 @@ def certificates(machine: Machine) -> str:
         f"tensor of the weights after steps {listing(kept(records))} and every first gradient must "
         f"agree with {reference} to {records[0].tolerance:g} relative. Certificates: "
         f"{len(agreeing)} agree, the furthest "
-        f"to {scientific(max(map(furthest, agreeing), default=0.0))}{told and ', ' + told}."
+        f"to {scientific(max(map(furthest, agreeing), default=0.0))}{rest and ', ' + rest}."
         + " Variants with a trap are not among them."
         * bool(machine.traps)
     )
@@ -185,12 +185,12 @@ def transfer(findings: Findings) -> str:
         if row.transfer_ms is not None and row.step_ms is not None:
             share = row.transfer_ms / (row.transfer_ms + row.step_ms)
             shares.setdefault(title(row.id.framework), []).append(share)
-    told = [
+    parts = [
         f"{' to '.join(dict.fromkeys(f'{100 * end:.1f}' for end in (min(found), max(found))))} % "
         f"in {name}"
         for name, found in shares.items()
     ]
-    return f"Of the time compared, transfer is {listing(told)}." if told else ""
+    return f"Of the time compared, transfer is {listing(parts)}." if parts else ""
 
 
 def estimates(findings: Findings) -> str:
@@ -237,11 +237,54 @@ def seeds(machine: Machine) -> str:
 
 
 def span(values: Iterable[int]) -> str:
-    """`6`, or `5 to 6` where they differ."""
+    """`6`, or `5 to 6` if the values differ."""
     found = sorted({int(value) for value in values})
     if not found:
         return "no"
     return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def workloads(machine: Machine) -> list[tuple[str, str]]:
+    """Each workload with its layers, and its data set."""
+    sources = {record.workload: record for record in machine.records.datasets}
+    described = []
+    for record in machine.records.workloads:
+        text = layers(record)
+        if data := sources.get(record.name):
+            text += (
+                f" Data: {data.source}; {data.samples:,} samples, {data.batches:,} mini-batches."
+            )
+        described.append((record.name, text))
+    return described
+
+
+def layers(record: WorkloadRecord) -> str:
+    workload = from_dict(record.description)
+    chain = " → ".join([shape(workload.dataset.shape), *map(layer, workload.stages)])
+    return (
+        f"{chain}. {optimised(workload)} {record.parameters:,} parameters; one step does "
+        f"{large(record.flops_per_step, 'FLOP')} and moves at least "
+        f"{large(record.bytes_per_step, 'B')} of weights and optimiser state."
+    )
+
+
+def layer(stage: Stage) -> str:
+    """`conv2d (filters 32, kernel 3, stride 1, padding valid) 26x26x32`"""
+    name = str(stage.layer.kind).replace("_", " ")
+    values = [f"{key} {value}" for key, value in vars(stage.layer).items() if value is not None]
+    sizes = f" ({', '.join(values)})" if values else ""
+    reshaped = len(stage.input_shape) > 1 and stage.output_shape != stage.input_shape
+    return name + sizes + (f" {shape(stage.output_shape)}" if reshaped else "")
+
+
+def shape(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def optimised(workload: Workload) -> str:
+    values = ", ".join(f"{key} {short(value)}" for key, value in vars(workload.optimiser).items())
+    text = f"Loss: {workload.loss}; optimiser: {workload.optimiser.kind} ({values})"
+    return f"{text.replace('_', ' ')}; batch {workload.batch}."
 
 
 def how_it_was_measured(chapter: Chapter) -> Parts:

@@ -1,4 +1,4 @@
-"""What a trap costs, in sentences and as a table of the report."""
+"""What a pitfall costs: sentences, a figure and a table."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import SAME, PitfallLine, share
 from analysis.format import alike, count, listing, percent, probability, scientific, sentence, title
-from analysis.report.figures.pitfalls import traps
+from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Claim, Claims, Folded, Paragraph, Parts, Rich, Section
 from analysis.report.tables import Table, absent, estimate
 
 
-def trap_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
-    """One for every trap that was timed."""
+def pitfall_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
+    """A claim for every pitfall that was timed."""
     return [claim(machine, row) for row in rows if row.estimate.ratio is not None]
 
 
@@ -34,18 +34,18 @@ def claim(machine: Machine, row: PitfallLine) -> Claim:
 
 
 def losses(row: PitfallLine) -> str:
-    """`Loss 2.0 % off at step 1, ...`, or that it is the same."""
+    """`Loss off by 2.0 % at step 1 ...`, or that the loss is the same."""
     if not row.losses:
         return "What it does to the loss was not found out."
     worst = row.worst_loss
     if worst <= SAME:
         return f"The same loss, to {scientific(worst) if worst else 'the last digit'}."
-    told = [f"{share(loss)} at step {step}" for step, loss in row.losses if loss > SAME]
-    return f"Loss off by {listing(told)}."
+    sizes = [f"{share(loss)} at step {step}" for step, loss in row.losses if loss > SAME]
+    return f"Loss off by {listing(sizes)}."
 
 
-def trap_summary(rows: Sequence[PitfallLine]) -> str:
-    """All of them in one sentence; "" where there is none."""
+def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
+    """All pitfalls in one sentence; "" if none was timed."""
     timed = [row for row in rows if row.estimate.ratio is not None]
     if not timed:
         return ""
@@ -67,7 +67,7 @@ def trap_summary(rows: Sequence[PitfallLine]) -> str:
     )
 
 
-def trap_table(findings: Findings) -> Table:
+def pitfall_table(findings: Findings) -> Table:
     study = findings.machine.study
     data = findings.machine.dataset
     rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
@@ -107,10 +107,10 @@ def pitfalls(chapter: Chapter) -> Parts:
     if not findings.machine.records.pitfalls:
         return []
     return [
-        Paragraph(trap_summary(findings.pitfalls), style="lead"),
-        chapter.figure(traps),
-        Claims(trap_claims(findings.machine, findings.pitfalls)),
-        Folded("All traps in a table", trap_table(findings), in_markdown=False),
+        Paragraph(pitfall_summary(findings.pitfalls), style="lead"),
+        chapter.figure(pitfall_costs, "traps"),
+        Claims(pitfall_claims(findings.machine, findings.pitfalls)),
+        Folded("All traps in a table", pitfall_table(findings), in_markdown=False),
     ]
 
 

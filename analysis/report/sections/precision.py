@@ -1,4 +1,4 @@
-"""What to do for more precision, in sentences; the study never does it by itself."""
+"""How precise the ratios are, and what would make them more precise."""
 
 import math
 import shlex
@@ -14,40 +14,40 @@ Lines = Sequence[PrecisionLine]
 
 @dataclass(frozen=True)
 class Advice:
-    """`command` is the study's own with more replicates, "" where there is nothing to run."""
+    """`command` is the study's own with more replicates, "" if no more are advised."""
 
     sentences: list[str]
     command: str = ""
 
 
 def advice(machine: Machine, lines: Lines) -> Advice:
-    """How precise the ratios are, what would make them as precise as asked for, and what the
-    budget allows of that; nothing where there is no ratio."""
+    """How precise the ratios are, what would make them as precise as the study asks for, and how
+    much of that the budget allows; nothing if there is no ratio."""
     known = [line for line in lines if line.half_width is not None]
     if not known:
         alone = "One replicate has no interval: how precise the ratios are, nobody can say."
         return Advice([alone] * any(line.comparison.estimate.ratio for line in lines))
-    told = [standing(machine, known)]
+    sentences = [standing(machine, known)]
     short = [line for line in known if not line.reached]
     if not short:
-        return Advice(told)
+        return Advice(sentences)
     more = max(line.more or 0 for line in short)
-    told.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
+    sentences.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
     allowed = affordable(machine)
     if allowed is not None:
-        told.append(budget(machine, known, allowed, more))
+        sentences.append(budget(machine, known, allowed, more))
     replicates = machine.study.replicates + (more if allowed is None else min(more, allowed))
     if not machine.study.replicates < replicates <= MOST:
-        return Advice(told)
-    told.append(
+        return Advice(sentences)
+    sentences.append(
         f"To have {replicates} replicates, set replicates: {replicates} and run the same command "
         "again: only the new ones are measured."
     )
-    return Advice(told, again(machine.study.command, replicates))
+    return Advice(sentences, again(machine.study.command, replicates))
 
 
 def standing(machine: Machine, known: Lines) -> str:
-    """Where the study stands."""
+    """How many ratios are as precise as the study asks for."""
     asked, sure = percent(machine.study.target_precision), percent(machine.study.confidence)
     reached = [line.half_width or 0.0 for line in known if line.reached]
     others = [line.half_width or 0.0 for line in known if not line.reached]
@@ -65,7 +65,7 @@ def standing(machine: Machine, known: Lines) -> str:
 
 
 def needed(machine: Machine, short: Lines, several: bool) -> str:
-    """What would bring all of them within the precision asked for."""
+    """How many more replicates would make all ratios that precise."""
     study = machine.study
     worst = max(short, key=lambda line: line.more or 0)
     more = worst.more or 0

@@ -1,4 +1,4 @@
-"""What starting costs, as a table and a sentence of the report."""
+"""What a start costs: a table and a sentence."""
 
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
@@ -49,7 +49,7 @@ def against(row: StartLine) -> str:
 
 
 def doubt(row: StartLine) -> str:
-    """What else fits what was seen, where a contender is ahead at once or never."""
+    """What else fits the data if a contender is ahead at once or never."""
     never = row.ahead == "never"
     if row.steps_low is not None:
         low = f"{row.steps_low:,.0f}"
@@ -69,21 +69,21 @@ def between(row: StartLine) -> str:
 
 
 def start_summary(findings: Findings) -> str:
-    """One sentence, for each pair of frameworks; "" where no start was timed."""
+    """A sentence for each pair of frameworks; "" if no start was timed."""
     pairs: dict[tuple[str, str], list[StartLine]] = {}
     for row in findings.machine.matched_rows(findings.start):
         if row.ahead:
             pairs.setdefault(sides(row), []).append(row)
-    return " ".join(told(*names, rows) for names, rows in pairs.items())
+    return " ".join(describe(*names, rows) for names, rows in pairs.items())
 
 
 def sides(row: StartLine) -> tuple[str, str]:
-    """`TensorFlow` and `PyTorch`; with the variants, where these are not the same."""
+    """`TensorFlow` and `PyTorch`; with the variants if these differ."""
     own = f" {row.id.variant}" * (row.reference_variant != row.id.variant)
     return f"{title(row.id.framework)}{own}", against(row)
 
 
-def told(one: str, other: str, rows: list[StartLine]) -> str:
+def describe(one: str, other: str, rows: list[StartLine]) -> str:
     parts = []
     for outcome, words in (
         ("at once", "ahead from the first mini-batch in {n}"),

@@ -1,11 +1,103 @@
 """What each contender took: its times, its way to steady state, its start, and its devices."""
 
+from analysis.findings.findings import Findings
+from analysis.format import alike, crossed, percent, sentence, three
 from analysis.report.figures.distributions import distributions
 from analysis.report.figures.parts import parts
 from analysis.report.figures.series import series
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.sections.start import start_summary, start_table
-from analysis.report.tables import contender_table, device_table, steady_table
+from analysis.report.tables import Table, absent, estimate
+from analysis.steady_state.table import classes, start
+
+
+def contender_table(findings: Findings) -> Table:
+    study = findings.machine.study
+    data = findings.machine.dataset
+    rows = [row for row in findings.contenders if row.median_ms is not None]
+    return Table(
+        "Contenders: milliseconds per mini-batch, transfer and step",
+        [
+            ("workload", False), ("data", False), ("on", False), ("contender", False),
+            ("median", True), (f"{percent(study.confidence)} interval", True),
+            ("middle half", True), ("very first", True), ("samples per s", True),
+            ("replicates", True), ("mini-batches", True),
+        ],
+        [
+            [
+                row.id.workload, data(row.id.workload), row.id.on,
+                row.id.who,
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)),
+                three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
+                str(row.batches),
+            ]
+            for row in rows
+        ]
+        + [
+            [
+                row.workload, "", "", "nothing: the harness itself",
+                *estimate(row.median_ms, row.low_ms, row.high_ms),
+                " to ".join(alike(row.q25_ms, row.q75_ms)), "", "", str(row.replicates),
+                str(row.batches),
+            ]
+            for row in findings.harness
+        ],
+        absent(
+            [row for row in findings.contenders if row.reason],
+            lambda row: f"{row.status}. {sentence(row.reason)}",
+        ),
+        "contenders.csv",
+    )  # fmt: skip
+
+
+def steady_table(findings: Findings) -> Table:
+    return Table(
+        "Steady state: processes by class, and their first steady mini-batch, counted from 0",
+        [
+            ("workload", False), ("on", False), ("contender", False), ("class", False),
+            ("processes", False), ("steady from, median", True), ("worst", True),
+        ],
+        [
+            [
+                row.id.workload, row.id.on,
+                row.id.who,
+                row.kind if row.steady else "no steady state",
+                classes(row), start(row),
+                "" if row.start_worst is None else str(row.start_worst),
+            ]
+            for row in findings.machine.matched_rows(findings.steady)
+        ],
+        [],
+        "steady.csv",
+    )  # fmt: skip
+
+
+def device_table(findings: Findings) -> Table:
+    data = findings.machine.dataset
+    rows = [row for row in findings.devices if row.speedup is not None]
+    return Table(
+        "Devices and threads: how many times as fast as the baseline",
+        [
+            ("workload", False), ("data", False), ("contender", False), ("on", False),
+            ("baseline", False), ("speed-up", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("replicates", True),
+        ],
+        [
+            [
+                row.id.workload, data(row.id.workload), row.id.who,
+                row.id.on,
+                crossed([(row.baseline_device, row.baseline_threads)]),
+                *estimate(row.speedup, row.low, row.high), str(row.replicates),
+            ]
+            for row in rows
+        ],
+        absent(
+            [row for row in findings.devices if row.reason],
+            lambda row: f"{'missing. ' if row.speedup is None else ''}{sentence(row.reason)}",
+        ),
+        "devices.csv",
+    )  # fmt: skip
 
 
 def times(chapter: Chapter) -> Parts:
