@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="FOLDER",
-        help="one machine's batches.parquet and records.json",
+        help="one machine: reports/<study>/machines/<machine>",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""What is read: one folder per machine, each whole, all of one study."""
+"""Reads and checks the folders of a report: one per machine, all of one study."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,8 +19,8 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
     """Read machine folders, sorted by machine.
 
     Raises:
-        RecordError: a folder that is not there or not whole, one machine twice, folders of
-            different studies, or nothing measured in any of them.
+        RecordError: a folder is missing or incomplete, a machine is given twice, folders are of
+            different studies, or no folder has a measurement.
     """
     machines = sorted((read(folder) for folder in folders), key=lambda machine: machine.name)
     for one, other in pairwise(machines):

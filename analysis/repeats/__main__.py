@@ -1,8 +1,9 @@
 """Compare whole studies that were run at different times.
 
 `python -m analysis.repeats reports/default/machines/<machine> reports/again/machines/<machine>`
-exits with 1 if verdicts contradict each other, ratios vary more between runs than replicates within
-them explain, or a comparison is not in all runs. Intervals that miss each other are told.
+exits with 1 if verdicts contradict each other, if ratios vary more between runs than the replicates
+within them explain, or if a comparison is not in all runs. The page names intervals that do not
+overlap.
 """
 
 import argparse
@@ -19,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.repeats", description=__doc__)
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="FOLDER",
-        help="one run's batches.parquet and records.json",
+        help="one run: reports/<study>/machines/<machine>",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The runs: one folder each, of the same machine and configuration."""
+"""Reads the runs of a comparison: one folder each, of the same machine and configuration."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,8 +43,8 @@ def runs(folders: Sequence[Path]) -> list[Run]:
     """Read one machine folder per run; sorted by time.
 
     Raises:
-        RecordError: fewer than two, a folder that cannot be read, or runs that are not repeats
-            of each other, and why.
+        RecordError: there are fewer than two folders, a folder cannot be read, or runs are not
+            repeats of each other; the message says why.
     """
     if len(folders) < 2:
         raise RecordError("two runs at least are needed: a folder for each")
@@ -64,7 +64,7 @@ def label(machine: Machine) -> str:
 
 
 def differences(one: Machine, other: Machine) -> Iterator[str]:
-    """What speaks against two studies being repeats, the plainest first."""
+    """The reasons why two studies are not repeats of each other, the plainest first."""
     if one.name != other.name:
         yield f"they ran on different machines, {one.name} and {other.name}"
     if shared := sorted(contests(one) & contests(other)):
@@ -120,7 +120,7 @@ def datasets(machine: Machine) -> set[str]:
 
 
 def versions(machine: Machine) -> dict[str, list[str]]:
-    """By package; several where they changed between contests."""
+    """Versions by package; several if a package changed between contests."""
     pairs = {
         pair
         for contest in machine.records.contests

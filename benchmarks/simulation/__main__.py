@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fitting = commands.add_parser("fit", help="fit the noise model to real records")
     fitting.add_argument(
         "folders", nargs="+", type=Path, metavar="FOLDER",
-        help="one machine's batches.parquet and records.json, of any study",
+        help="one machine's records, of any study: reports/<study>/machines/<machine>",
     )  # fmt: skip
     fitting.add_argument("--out", type=Path, default=COMMITTED, help=f"default: {COMMITTED}")
     fitting.set_defaults(command=fit)

@@ -1,4 +1,4 @@
-"""Which code was run: version and commit for people, hashes for what must run again."""
+"""Which code ran: version and commit for people, hashes for the keys of results."""
 
 import hashlib
 import importlib.util
@@ -22,9 +22,10 @@ DIGITS = 16
 
 
 def code(root: Path = ROOT) -> Code:
-    """Version, commit and whether files differ from it, other than what a study writes.
+    """The version, the commit, and whether files differ from that commit, apart from what a
+    study writes.
 
-    Outside a git clone, or where git is missing, the commit is "" and nothing differs.
+    Outside a git clone, or without git, the commit is "" and no file counts as different.
     """
     if git(root, "rev-parse", "--show-prefix") != "":
         # No repository, or one that merely has this folder somewhere inside, like a .venv.
@@ -49,7 +50,7 @@ def version(root: Path = ROOT) -> str:
 
 
 def git(root: Path, *arguments: str) -> str | None:
-    """What git says about the repository of `root`, None where it cannot be asked."""
+    """What git prints about the repository of `root`; None if git cannot run there."""
     # A hook's GIT_DIR would point elsewhere, and a lock would disturb other jobs.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     # A clone mounted into a container belongs to somebody else; its code is trusted already.
@@ -70,8 +71,8 @@ def git(root: Path, *arguments: str) -> str | None:
 def files_hash(*paths: str | Path) -> str:
     """Hash of the names and contents of files, and of every *.py under folders.
 
-    Relative paths are relative to `ROOT`, and so are the names that are hashed; a path
-    elsewhere counts from its own name on, so that where it is installed does not matter.
+    Relative paths start at `ROOT`, and so do the names that are hashed. The name of a path
+    elsewhere starts with its last part, so that its place of installation does not matter.
 
     Raises:
         FileNotFoundError: there is no such file or folder.
@@ -90,7 +91,7 @@ def files_hash(*paths: str | Path) -> str:
 
 
 def adapter_files(description: Framework) -> Path:
-    """The folder of a framework's adapter, or its file where it is a module of its own."""
+    """The folder of a framework's adapter, or its file if the adapter is a single module."""
     spec = importlib.util.find_spec(description.adapter.partition(":")[0])
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{description.name}: no module {description.adapter}")

@@ -82,8 +82,8 @@ class Section(BaseModel):
 class ContenderEntry(Section):
     """Contenders of one framework: its variants times devices times thread counts.
 
-    Where `devices` or `threads` are not given, the study's apply. `required` makes an error
-    of what would otherwise be a row with its reason.
+    Without `devices` or `threads`, those of the study apply. If a contender that is `required`
+    cannot run, the study stops with an error; otherwise the report has a row with the reason.
     """
 
     framework: str
@@ -120,10 +120,10 @@ class MnistEntry(Section):
 
 
 class ContestEntry(Section):
-    """How one contest is dealt, in mini-batches.
+    """The schedule of one contest, in mini-batches.
 
-    Each contender first runs `warmup` of them, then in each of `rounds` one turn of `turn`,
-    of which the first `discard` are recorded but not counted as steady state.
+    Each contender first runs `warmup` mini-batches, then in each of `rounds` one turn of `turn`.
+    The first `discard` of a turn are recorded but not counted as steady state.
     """
 
     warmup: int = Field(default=5, ge=1)
@@ -142,8 +142,8 @@ class ContestEntry(Section):
 class CertificateEntry(Section):
     """How long contenders must agree in float64, and how closely (relative).
 
-    `optimisers` are tried beside the workload's own. `rounding` is how far the first float32
-    gradients may be from the float64 ones where no reduced precision explains it.
+    The certificate covers the workload's own optimiser and `optimisers`. `rounding` is how far
+    the first float32 gradients may be from float64's, unless a reduced precision explains more.
     """
 
     steps: int = Field(default=500, ge=10)
@@ -165,15 +165,15 @@ def told_apart(shares: list[float]) -> list[float]:
 
 
 class ControlsEntry(Section):
-    """A contender once more, in another process, so that the study tests itself.
+    """A control runs a contender a second time, in another process: the study tests itself.
 
-    `twin` is the contender against itself, and must come out the same; each of `handicaps` is
-    the same again, slowed by the harness by that share of its time, and must come out as that.
-    Spinning for a while makes the step after it slower as well, on processors whose caches
-    others use meanwhile. So with handicaps comes one that spins off the clock only, against
-    which they are held, and all spin for as long in all.
-    `of` the reference framework (its `variant`, or the first it has), or `all` contenders.
-    `alone`: an A/A study, in which no framework is compared with another.
+    The `twin` is unchanged, so it must not differ from the contender. The harness slows each of
+    `handicaps` by that share of its time, and the study must measure that share.
+    The harness slows a control by busy-waiting. On processors whose caches others use meanwhile,
+    the next step is slower too. To cancel that, handicaps are compared with a control that
+    busy-waits outside the timed region only, and all busy-wait for the same total time.
+    `of` is the reference framework (its `variant`, or its first), or `all` contenders.
+    `alone` makes an A/A study, in which no framework is compared with another.
     """
 
     of: Literal["reference", "all"] = "reference"
@@ -195,7 +195,7 @@ class ControlsEntry(Section):
     @property
     def kinds(self) -> list[tuple[str, float, float]]:
         """Each control's label, the share by which it is slowed, and the share of its time for
-        which it spins off the clock."""
+        which it busy-waits outside the timed region."""
         longest = max(self.handicaps, default=0.0)
         slowed = [(percentage(share), share, longest - share) for share in self.handicaps]
         paused = [("paused", 0.0, longest)] * bool(slowed)

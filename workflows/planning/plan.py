@@ -110,7 +110,7 @@ class Plan(Record):
 
 
 def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
-    """Every contender of the configuration, in its order; `all` threads become a number."""
+    """Every contender of the configuration, in its order, with `all` threads as a number."""
     seen = set()
     for entry in study.contenders:
         python = interpreter(study, entry.framework)
@@ -138,8 +138,8 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
 def controls(
     study: Configuration, planned: Iterable[PlannedContender]
 ) -> Iterator[PlannedContender]:
-    """The controls of those that can run here, or of one of them: of the reference framework
-    and the configured variant if possible, on the processor, with the fewest threads."""
+    """The controls of all contenders that can run here, or of one: preferably of the reference
+    framework, in the configured variant, on the processor, with the fewest threads."""
     asked = study.controls
     able = [contender for contender in planned if not (contender.missing or is_pitfall(contender))]
     if not asked or not able:

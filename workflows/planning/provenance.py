@@ -1,7 +1,7 @@
-"""What each result depends on, as short hashes: Snakemake redoes a job when its key changes.
+"""What each result depends on, as a short hash. Snakemake repeats a job if its key changes.
 
-Editing `analysis/` is in none of them; editing an adapter is in the keys of the contests
-and certificates it takes part in.
+The code of `analysis/` is in no key. An adapter's code is in the keys of the contests and
+certificates that it takes part in.
 """
 
 import json
@@ -50,8 +50,8 @@ def borrowed(place: Path) -> set[Path]:
 
 @cache
 def installed(name: str, interpreter: str) -> dict[str, str]:
-    """Versions of a framework's distributions under an interpreter, without importing it, and
-    of NumPy and Python; empty where it is not installed."""
+    """Versions of a framework's distributions under an interpreter, and of NumPy and Python,
+    without an import; empty if the framework is not installed."""
     description = framework(name)
     if interpreter == sys.executable:
         found = versions(description)
@@ -77,9 +77,9 @@ def installed(name: str, interpreter: str) -> dict[str, str]:
 
 
 def interpreted(study: Configuration, name: str) -> list[Any]:
-    """The interpreter, by its path only where one is configured: however Snakemake itself was
-    started is not a reason to measure again. An environment of its own by what is pinned for it,
-    which is known before it is built."""
+    """What a key holds about the interpreter. Its path is part of a key only if the configuration
+    gives it, so that another way to start Snakemake repeats no measurement. A virtual environment
+    is known by its pinned packages, before it is built."""
     if isolated(study, name):
         return ["isolated", environment(name).key]
     configured = study.interpreters.get(name, "")
@@ -92,8 +92,8 @@ def framework_key(study: Configuration, name: str) -> list[Any]:
 
 
 def probe_key(study: Configuration, name: str) -> str:
-    """Not the adapter: an edit of it seldom changes whether a framework can run, and what
-    depends on its code has that in its own key."""
+    """The key of a detection. The adapter's code is not part of it, because an edit seldom changes
+    whether a framework can run."""
     own = contenders_here(study, name)
     return content_hash([sorted({surface(c) for c in own}), interpreted(study, name)])
 
@@ -131,7 +131,7 @@ def certificate_key(study: Configuration, workload: str, name: str) -> str:
 
 
 def reference_framework(study: Configuration) -> str:
-    """The framework that will be the reference, as far as can be told without importing."""
+    """The framework that will be the reference, as far as is known without an import."""
     names = [study.reference, *(entry.framework for entry in study.contenders)]
     for name in names:
         if isolated(study, name) or installed(name, study.interpreters.get(name, sys.executable)):
@@ -140,7 +140,8 @@ def reference_framework(study: Configuration) -> str:
 
 
 def dataset_key(study: Configuration, workload: str) -> str:
-    """Whether there is a folder counts, not which: its content is known by its SHA-256."""
+    """The key of a data set. It depends on whether a folder of MNIST is given, but not on which,
+    because the content is checked by its SHA-256."""
     parts: dict[str, Any] = {
         "workload": to_dict(study.workload(workload)),
         "seed": study.seed,

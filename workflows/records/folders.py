@@ -30,7 +30,7 @@ class Folders:
         return self.data / workload / "dataset.json"
 
     def traces(self, workload: str) -> Path:
-        """The reference's float64 weights, which the other frameworks are held against."""
+        """The reference's float64 weights, with which the other frameworks are compared."""
         return self.root / "certificates" / workload / "reference"
 
     def certificate(self, workload: str, framework: str) -> Path:

@@ -1,4 +1,4 @@
-"""The end of a study: say what failed, and set it aside so that the next run repeats it.
+"""The end of a study: print what failed, and set it aside so that the next run repeats it.
 
 `python -m workflows.stages.failures --study results/<machine>/<study>` exits with 1 if anything
 failed.
@@ -52,8 +52,8 @@ def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
 
 
 def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]) -> list[Path]:
-    """Records without a framework whose environment is there by now. Where that is the
-    reference's, every certificate refers to another."""
+    """Records that lack a framework whose environment has been built since. If that framework is
+    the reference, these are all certificates, because they refer to another contender."""
 
     def late(rows: Sequence[ContenderRecord | CertificateRow]) -> set[str]:
         without = {row.framework for row in rows if row.reason.startswith(UNBUILT)}
@@ -69,10 +69,10 @@ def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]
 
 
 def set_aside(path: Path) -> bool:
-    """Rename a record and its table, so that it is kept but no longer counts as done.
+    """Rename a record and its table, so that they are kept but no longer count as done.
 
-    What has failed in the same way before stays: repeating it would change nothing, and cost
-    the measurements of the others. Returns whether it was set aside.
+    A record that failed in the same way before stays. Repeating it would change nothing and would
+    cost the measurements of the others. Returns whether the record was set aside.
     """
     before = path.with_name(f"{path.name}.failed")
     if before.exists() and reasons(before) == reasons(path):
