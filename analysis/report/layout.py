@@ -55,49 +55,44 @@ class Claim:
         return f"{self.where}: {self.finding}: {self.verdict}.{self.note and ' ' + self.note}"
 
 
+class Content:
+    """A part that is left out of the report if its first field is empty."""
+
+    def __bool__(self) -> bool:
+        return bool(next(iter(vars(self).values())))
+
+
 @dataclass(frozen=True)
-class Paragraph:
+class Paragraph(Content):
     """`opening` is bold; `style`, in HTML, is "lead", "soft" or neither."""
 
     text: str
     opening: str = ""
     style: str = ""
 
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
 
 @dataclass(frozen=True)
-class Claims:
+class Claims(Content):
     claims: Sequence[Claim]
 
-    def __bool__(self) -> bool:
-        return bool(self.claims)
-
 
 @dataclass(frozen=True)
-class Bullets:
+class Bullets(Content):
     items: Sequence[str]
 
-    def __bool__(self) -> bool:
-        return bool(self.items)
-
 
 @dataclass(frozen=True)
-class Terms:
+class Terms(Content):
     """Terms, each with the text that explains it."""
 
     items: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Commands:
+class Commands(Content):
     """What to type, a command a line."""
 
     lines: Sequence[str]
-
-    def __bool__(self) -> bool:
-        return any(self.lines)
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ class Folded:
 
 
 Part = Paragraph | Claims | Bullets | Terms | Commands | File | Table | Folded | Figure
-Parts = Sequence[Part | None]  # what is None or empty is left out
+Parts = Sequence[Part | None]  # None: there is nothing to show
 Draw = Callable[[Findings, Theme, str], Figure | None]
 
 

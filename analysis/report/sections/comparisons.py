@@ -70,7 +70,7 @@ def precision(chapter: Chapter) -> Parts:
         return []
     return [
         Paragraph(" ".join(found.sentences), opening="How precise that is."),
-        Commands([found.command]),
+        Commands([found.command] if found.command else []),
         File("precision.csv"),
     ]
 
