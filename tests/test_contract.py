@@ -8,7 +8,7 @@ import pytest
 
 from frameworks import contract
 from frameworks.contract import Conditions, Unavailable
-from frameworks.oracle.trainer import TruthTrainer
+from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import from_dict, initial_weights, load
 
 LINE = {
@@ -35,7 +35,7 @@ def test_the_smallest_adapter_trains_as_numpy_does(linear, precision, agree):
     workload, random = from_dict(LINE), np.random.default_rng(1)
     weights = initial_weights(workload, 1)
     adapter = linear[linear["FRAMEWORK"].adapter.partition(":")[2]](Conditions(precision=precision))
-    trainer, truth = adapter.trainer(workload, weights, "default"), TruthTrainer(workload, weights)
+    trainer, truth = adapter.trainer(workload, weights, "default"), OracleTrainer(workload, weights)
     inputs, targets = np.zeros((8, 6), np.float32), np.zeros((8, 3), np.float32)
     for _ in range(20):
         inputs[:] = random.normal(size=inputs.shape)

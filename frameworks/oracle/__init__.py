@@ -1,6 +1,6 @@
-"""The whole vocabulary once more in plain float64 NumPy: what is right, and what known
-mistakes make of it. Not a contender: nothing here is ever timed."""
+"""The oracle: every layer, loss and optimiser in plain float64 NumPy, and trainers that make known
+mistakes. The oracle is not a contender: nothing here is timed."""
 
-from frameworks.oracle.trainer import TruthTrainer
+from frameworks.oracle.trainer import OracleTrainer
 
-__all__ = ["TruthTrainer"]
+__all__ = ["OracleTrainer"]

@@ -1,4 +1,7 @@
-"""The losses, each with its slope along the network's outputs `(batch, outputs)`."""
+"""The losses.
+
+Each returns the loss, and its gradient along the network's outputs `(batch, outputs)`.
+"""
 
 from collections.abc import Callable
 
@@ -14,12 +17,12 @@ def mean_squared_error(outputs: Array, targets: Array) -> tuple[float, Array]:
 
 
 def sparse_cross_entropy(outputs: Array, targets: Array) -> tuple[float, Array]:
-    """Of logits, against labels `(batch,)`."""
+    """Outputs are logits, targets are labels `(batch,)`."""
     return cross_entropy(outputs, one_hot(outputs, targets))
 
 
 def cross_entropy(logits: Array, wanted: Array) -> tuple[float, Array]:
-    """Against the probabilities wanted, `(batch, outputs)`."""
+    """`wanted` are the probabilities of all classes, `(batch, outputs)`."""
     logarithms = log_softmax(logits)
     loss = -np.mean((wanted * logarithms).sum(axis=1))
     shares = np.exp(logarithms) * wanted.sum(axis=1, keepdims=True)

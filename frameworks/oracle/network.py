@@ -1,7 +1,7 @@
-"""Every layer's forward pass, and beside it how slopes go back through it.
+"""The layers: forward pass and gradients.
 
-An operation takes `(layer, x, *parameters)` and returns its output and a function that turns
-the slope of the loss along that output into the slopes along `x` and each parameter.
+An operation takes `(layer, x, *parameters)`. It returns its output, and a function that turns the
+gradient of the loss along that output into the gradients along `x` and each parameter.
 """
 
 from collections.abc import Callable
@@ -97,13 +97,14 @@ def windows(layer: Pool, x: Array) -> Array:
 
 
 def gather(layer: Pool, slopes: Array, x: Array) -> Array:
-    """Back from `windows`."""
+    """The gradient along the images, from the gradient along their `windows`."""
     size = layer.size
     return scatter(slopes.reshape(size, size, *slopes.shape[1:]), x.shape, layer.step)
 
 
 def scatter(slopes: Array, shape: tuple[int, ...], stride: int) -> Array:
-    """Add what each window (`(size, size, batch, rows, columns, channels)`) says of its pixels."""
+    """Add the values of all windows, `(size, size, batch, rows, columns, channels)`, to the pixels
+    that each window covers."""
     total = np.zeros(shape, slopes.dtype)
     rows, columns = slopes.shape[3:5]
     for i, j in product(range(slopes.shape[0]), range(slopes.shape[1])):

@@ -1,5 +1,8 @@
-"""The published optimisers. An update takes the optimiser's numbers, the state of one tensor
-(its step `t` counted from 1) and the gradient, and returns what to subtract."""
+"""The published optimisers.
+
+An update takes the optimiser's numbers, the state of one tensor and its gradient. It returns what
+to subtract from the tensor. The state's step `t` counts from 1.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +16,7 @@ Update = Callable[[Any, "State", Array], Array]
 
 
 class State:
-    """What an optimiser remembers of one tensor; all of it starts at zero."""
+    """What an optimiser keeps of one tensor. Everything starts at zero."""
 
     def __init__(self, like: Array) -> None:
         self.t = 0

@@ -1,4 +1,4 @@
-"""A training step in NumPy, cut so that a mistake can replace one small piece of it."""
+"""A training step in NumPy, in small methods, so that a mistake can replace one of them."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ Array = np.ndarray
 Batch = tuple[Array, Array]
 
 
-class TruthTrainer(Trainer):
+class OracleTrainer(Trainer):
     operations: ClassVar[Mapping[str, Operation]] = OPERATIONS
     losses: ClassVar[Mapping[str, Loss]] = LOSSES
     updates: ClassVar[Mapping[str, Update]] = UPDATES
@@ -33,7 +33,7 @@ class TruthTrainer(Trainer):
         self.parameters = {n: np.array(w, self.precision) for n, w in weights.items()}
 
     def forget(self) -> None:
-        """The optimiser's state, back to zero."""
+        """Set the optimiser's state to zero."""
         self.states = {name: State(w) for name, w in self.parameters.items()}
 
     def put(self, inputs: Array, targets: Array) -> Batch:
@@ -45,7 +45,7 @@ class TruthTrainer(Trainer):
         self.apply(gradients)
 
     def differentiate(self, inputs: Array, targets: Array) -> tuple[float, Weights]:
-        """The loss of a mini-batch, and its gradient along every parameter."""
+        """The loss of a mini-batch and its gradient along every parameter."""
         x, backs = self.forward(inputs)
         loss, slope = self.losses[self.workload.loss](x, targets)
         gradients: Weights = {}
@@ -55,7 +55,7 @@ class TruthTrainer(Trainer):
         return loss, {name: gradients[name] for name in self.parameters}
 
     def forward(self, x: Array) -> tuple[Array, list[Back]]:
-        """The network's outputs, and the way back through each layer."""
+        """The network's outputs, and each layer's function for its gradients."""
         backs = []
         for stage in self.workload.stages:
             own = [self.parameters[name] for name in self.names(stage)]
@@ -77,7 +77,7 @@ class TruthTrainer(Trainer):
         return self.updates[optimiser.kind](optimiser, state, gradient)
 
     def synchronise(self) -> None:
-        """NumPy has finished when a call returns."""
+        """Does nothing: NumPy has finished when a call returns."""
 
     def loss(self) -> float:
         return float(self.last)

@@ -1,4 +1,4 @@
-"""What every framework must build, in no framework's terms."""
+"""Workloads: what every framework must build, in terms of no framework."""
 
 from frameworks.workloads.catalogue import CATALOGUE, load
 from frameworks.workloads.layers import WorkloadError

@@ -23,15 +23,15 @@ class Layer:
     kind: ClassVar[str]
 
     def output_shape(self, shape: Shape) -> Shape:
-        """The shape that comes out, unchanged unless a layer says otherwise."""
+        """The shape of the output: that of the input unless a layer overrides this."""
         return shape
 
     def parameter_shapes(self, shape: Shape) -> dict[str, Shape]:
-        """Canonical shapes of what is trained, by the parameter's short name."""
+        """Canonical shapes of the parameters, by their short names."""
         return {}
 
     def multiply_adds(self, shape: Shape) -> int:
-        """Multiply-adds of one sample's forward pass (matrix work only)."""
+        """Multiply-adds of one sample's forward pass, in matrix work only."""
         return 0
 
 
@@ -53,8 +53,11 @@ class Dense(Layer):
 
 @dataclass(frozen=True)
 class Conv2D(Layer):
-    """Cross-correlation. `same` pads as TensorFlow does: `ceil(n / stride)` outputs, the
-    odd row of padding at the bottom and right."""
+    """Cross-correlation.
+
+    `same` pads like TensorFlow: `ceil(n / stride)` outputs, the odd row of padding at the bottom
+    and right.
+    """
 
     filters: int
     kernel: int = 3

@@ -10,8 +10,10 @@ Weights = dict[str, np.ndarray]
 
 
 def bounds(workload: Workload) -> dict[str, float]:
-    """The b of U(-b, b) from which each tensor is drawn, by its name: 1 / sqrt(fan_in)
-    (LeCun et al. 1998), the bias's being its kernel's."""
+    """The bound b of U(-b, b), from which each tensor is drawn, by the tensor's name.
+
+    b is 1 / sqrt(fan_in) (LeCun et al. 1998). A bias has the bound of its kernel.
+    """
     found, bound = {}, 0.0
     for name, shape in workload.parameter_shapes.items():
         if name.endswith(".kernel"):
@@ -21,8 +23,9 @@ def bounds(workload: Workload) -> dict[str, float]:
 
 
 def initial_weights(workload: Workload, seed: int) -> Weights:
-    """Draw every tensor from U(-b, b), b being its bound; biases too: a zero bias would hide a
-    framework that forgets it.
+    """Draw every tensor from U(-b, b), where b is its bound.
+
+    Biases are drawn too, because a bias of zero would hide a framework that forgets it.
 
     Returns float32 arrays in canonical layout, by name. Float64 runs start from the same
     float32 values.

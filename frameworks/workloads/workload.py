@@ -1,4 +1,4 @@
-"""A workload: a frozen description of one training step, from which the rest follows."""
+"""A workload: a frozen description of one training step. Shapes, parameters and FLOPs follow."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,8 +17,11 @@ BYTES = {"float32": 4, "float64": 8}
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is trained on. `normal`: standard-normal inputs, against zeros for a regression
-    and random labels for a classification. `mnist`: handwritten digits in [0, 1]."""
+    """The data set.
+
+    `normal` has standard-normal inputs, and targets of zero for a regression or random labels for
+    a classification. `mnist` has handwritten digits in [0, 1].
+    """
 
     kind: str
     samples: int
@@ -85,7 +88,7 @@ class Workload:
 
     @property
     def batches(self) -> int:
-        """Full mini-batches in one epoch; the short last one is dropped, for everybody."""
+        """Full mini-batches in one epoch. No contender gets the short last one."""
         return self.dataset.samples // self.batch
 
     @cached_property
@@ -102,7 +105,7 @@ class Workload:
         return sum(prod(shape) for shape in self.parameter_shapes.values())
 
     def zeros(self) -> tuple[np.ndarray, np.ndarray]:
-        """A mini-batch without content: inputs and targets as `put` gets them."""
+        """A mini-batch of zeros: inputs and targets for `put`."""
         inputs = np.zeros((self.batch, *self.dataset.shape), np.float32)
         if self.dataset.classes:
             return inputs, np.zeros(self.batch, np.int32)
@@ -110,18 +113,23 @@ class Workload:
 
     @property
     def flops_per_step(self) -> int:
-        """Floating-point operations of the matrix work in one step, a multiply-add being two:
-        forward, gradient of the weights, and gradient of the input except in the first
-        layer that is trained. Activations, pooling, loss and optimiser are left out."""
+        """Floating-point operations of the matrix work in one step.
+
+        A multiply-add counts as two. Counted are the forward pass, the gradient of the weights,
+        and the gradient of the input except in the first trained layer. Activations, pooling,
+        loss and optimiser are left out.
+        """
         work = [s.layer.multiply_adds(s.input_shape) for s in self.stages]
         trained = [w for w in work if w]
         return 2 * self.batch * (3 * sum(trained) - trained[0])
 
     def bytes_per_step(self, precision: str = "float32") -> int:
-        """Least memory traffic of the weights in one step, if nothing stays in cache: read
-        forward, read backward (but the first layer's), write the gradient, then the
-        optimiser reads it and reads and writes the weight and its own state. Activations
-        are left out."""
+        """The least memory traffic of the weights in one step, if nothing stays in cache.
+
+        Weights are read forward, and backward except in the first layer. The gradient is written.
+        The optimiser reads it, and reads and writes the weight and its own state. Activations are
+        left out.
+        """
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))
         return BYTES[precision] * (passes * self.parameters - first)

@@ -24,7 +24,7 @@ import yaml
 from hypothesis import Phase, given, settings
 
 from frameworks.contract import Trainer
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.registry import framework, names
 from frameworks.workloads import Workload, initial_weights, load, to_dict
 from frameworks.workloads.distance import relative
@@ -129,7 +129,7 @@ def forget_graphs() -> None:
 
 
 def require_agreement(workload: Workload, contenders: list[Contender]) -> None:
-    truth = TruthTrainer(workload, initial_weights(workload, 1))
+    truth = OracleTrainer(workload, initial_weights(workload, 1))
     found = disagreements("NumPy", trace(truth, workload), workload)
     for contender in contenders:
         own = workload

@@ -11,7 +11,7 @@ import pytest
 from frameworks.registry import framework
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
-from tests.defects.ledger import BenchmarkId, Key, mismatches
+from tests.defects.audit import BenchmarkId, Key, mismatches
 from tests.defects.workloads import STEPS, WORKLOADS
 from workflows.certify.stage import certify, make_reference
 from workflows.planning.configfiles import parse
@@ -49,8 +49,10 @@ def planted() -> Iterator[None]:
 
 
 def catch(folder: Path) -> Results:
-    """What became of every defect, by framework and variant, and of `right` on each of the
-    workloads (by `right/WORKLOAD`); the study and its logs go to `folder`."""
+    """What caught each defect, by framework and variant, and `right` on each workload.
+
+    The key of the latter is `right/WORKLOAD`. The study and its logs go to `folder`.
+    """
     plan, folders = planned(folder)
     caught: Results = {}
     passed: dict[Key, BenchmarkId] = {}
@@ -82,7 +84,7 @@ def certificates(
 
 
 def planned(folder: Path) -> tuple[Plan, Folders]:
-    """All variants on all workloads, to be chosen from."""
+    """A plan of all variants on all workloads."""
     contenders = [
         {"framework": name, "variants": list(framework(name).variants)} for name in FRAMEWORKS
     ]
@@ -116,7 +118,7 @@ def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
 
 
 def check(row: CertificateRow) -> str:
-    """The part of the certificate that refused, in a word or two; its status where it says none."""
+    """The part of the certificate that refused, in a word or two; its status if it names none."""
     for sign, name in SIGNS:
         if sign in row.reason:
             return name

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frameworks.contract import Unavailable
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
@@ -77,7 +77,7 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
 def explain(script: Script, seen: RecordedRun) -> Diagnosis:
     """The diagnosis of a recorded run."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
-        right = perform(TruthTrainer, script)
+        right = perform(OracleTrainer, script)
         error = farthest(seen.moments, right.moments)
         if error <= AGREES:
             return Diagnosis(ALL_WELL)

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from frameworks.oracle.trainer import TruthTrainer
+from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import Weights, Workload, WorkloadError
 
 # A trainer that goes wrong, or a function that gives the right trainer another workload.
-How = type[TruthTrainer] | Callable[[Workload], Workload]
+How = type[OracleTrainer] | Callable[[Workload], Workload]
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Mistake:
     mend: str
     how: How
 
-    def trainer(self, workload: Workload, weights: Weights) -> TruthTrainer | None:
+    def trainer(self, workload: Workload, weights: Weights) -> OracleTrainer | None:
         """A trainer that makes the mistake; None if the mistake does not fit this workload."""
         if isinstance(self.how, type):
-            trainer: TruthTrainer = self.how(workload, weights)
+            trainer: OracleTrainer = self.how(workload, weights)
             return trainer
         try:
             changed = self.how(workload)
@@ -31,7 +31,7 @@ class Mistake:
             return None
         if changed == workload or changed.parameter_shapes != workload.parameter_shapes:
             return None
-        return TruthTrainer(changed, weights)
+        return OracleTrainer(changed, weights)
 
 
 CATALOGUE: dict[str, Mistake] = {}

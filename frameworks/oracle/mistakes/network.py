@@ -16,7 +16,7 @@ from frameworks.oracle.network import (
     convolve,
     flatten,
 )
-from frameworks.oracle.trainer import TruthTrainer
+from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import Conv2D, Layer, Pool, ReLU, Sigmoid, Tanh
 
@@ -33,7 +33,7 @@ FORMATS = {"float32": 23, "TF32 or float16": 10, "bfloat16": 7}  # bits after th
 def operations(name: str, says: str, mend: str, changed: Mapping[str, Operation]) -> None:
     """Add a trainer with other operations for some kinds of layers."""
     parts = {"operations": {**OPERATIONS, **changed}}
-    mistake(name, says, mend)(type("Operating", (TruthTrainer,), parts))
+    mistake(name, says, mend)(type("Operating", (OracleTrainer,), parts))
 
 
 def without_bias(kind: str) -> Operation:
@@ -131,7 +131,7 @@ relayered(
 )
 
 
-class Rearranged(TruthTrainer):
+class Rearranged(OracleTrainer):
     """Kernels of `dimensions` are used in another arrangement of the same shape.
 
     They are loaded and read back by the same wrong rule. A rule that is wrong one way only

@@ -8,7 +8,7 @@ import numpy as np
 
 from frameworks.oracle.mistakes.mistake import mistake
 from frameworks.oracle.optimisers import UPDATES, Array, State, Update, averages
-from frameworks.oracle.trainer import TruthTrainer
+from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.optimisers import Adam
 
@@ -78,7 +78,7 @@ def updating(kind: str, name: str, says: str, mend: str) -> Callable[[Update], U
 
     def add(update: Update) -> Update:
         changed = {"updates": {**UPDATES, kind: update}}
-        mistake(name, says, mend)(type("Updating", (TruthTrainer,), changed))
+        mistake(name, says, mend)(type("Updating", (OracleTrainer,), changed))
         return update
 
     return add
@@ -170,8 +170,8 @@ def amsgrad(o: Any, s: State, g: Array) -> Any:
     return o.learning_rate * m / (np.sqrt(v) + o.epsilon)
 
 
-def l2(decay: float) -> type[TruthTrainer]:
-    class Decayed(TruthTrainer):
+def l2(decay: float) -> type[OracleTrainer]:
+    class Decayed(OracleTrainer):
         def apply(self, gradients: Weights) -> None:
             super().apply({n: g + decay * self.parameters[n] for n, g in gradients.items()})
 
@@ -183,7 +183,7 @@ for decay in (0.01, 1e-4):
 
 
 @mistake("decoupled-decay-0.01", "has a decoupled weight decay of 0.01 (AdamW)", DECAY)
-class Decoupled(TruthTrainer):
+class Decoupled(OracleTrainer):
     def update(self, name: str, gradient: Array) -> Array:
         shrink = self.workload.optimiser.learning_rate * 0.01
         return super().update(name, gradient) + shrink * self.parameters[name]

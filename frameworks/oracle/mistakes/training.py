@@ -7,7 +7,7 @@ import numpy as np
 from frameworks.oracle.losses import LOSSES, Loss, log_softmax, sparse_cross_entropy
 from frameworks.oracle.losses import mean_squared_error as squared_error
 from frameworks.oracle.mistakes.mistake import mistake
-from frameworks.oracle.trainer import Array, Batch, TruthTrainer
+from frameworks.oracle.trainer import Array, Batch, OracleTrainer
 from frameworks.workloads import Weights
 
 LOGITS = "Give the loss raw logits, once: no softmax before one that has its own (from_logits)."
@@ -15,7 +15,7 @@ LOGITS = "Give the loss raw logits, once: no softmax before one that has its own
 
 def lossy(name: str, says: str, mend: str, changed: Mapping[str, Loss]) -> None:
     """Add a trainer with another function for some losses."""
-    mistake(name, says, mend)(type("Losing", (TruthTrainer,), {"losses": {**LOSSES, **changed}}))
+    mistake(name, says, mend)(type("Losing", (OracleTrainer,), {"losses": {**LOSSES, **changed}}))
 
 
 def scaled(loss: Loss, by: Callable[[Array], float]) -> Loss:
@@ -92,7 +92,7 @@ lossy(
     "gives the mean of all losses so far, as Keras' fit does",
     "Keep the loss of the forward pass that the step's gradient came from.",
 )
-class Averaged(TruthTrainer):
+class Averaged(OracleTrainer):
     def forget(self) -> None:
         super().forget()
         self.all: list[float] = []
@@ -108,7 +108,7 @@ class Averaged(TruthTrainer):
     "adds each gradient to all those before it",
     "Set the gradients to zero in every step (zero_grad).",
 )
-class Accumulated(TruthTrainer):
+class Accumulated(OracleTrainer):
     def forget(self) -> None:
         super().forget()
         self.sum: Weights = {n: np.zeros_like(w) for n, w in self.parameters.items()}
@@ -119,7 +119,7 @@ class Accumulated(TruthTrainer):
 
 
 @mistake("ascent", "goes up the gradient", "Look at the sign of the loss and of the update.")
-class Ascent(TruthTrainer):
+class Ascent(OracleTrainer):
     def apply(self, gradients: Weights) -> None:
         super().apply({n: -g for n, g in gradients.items()})
 
@@ -129,7 +129,7 @@ class Ascent(TruthTrainer):
     "keeps its optimiser's state at a restart",
     "Let restart() set all of the optimiser's state to zero, its step count too.",
 )
-class StateKept(TruthTrainer):
+class StateKept(OracleTrainer):
     def forget(self) -> None:
         if not hasattr(self, "states"):
             super().forget()
@@ -140,7 +140,7 @@ class StateKept(TruthTrainer):
     "trains on the first mini-batch over and over",
     "Look for inputs captured at compilation or tracing: the step must take them as arguments.",
 )
-class FirstOnly(TruthTrainer):
+class FirstOnly(OracleTrainer):
     def forget(self) -> None:
         super().forget()
         self.kept: Batch | None = None
@@ -155,7 +155,7 @@ class FirstOnly(TruthTrainer):
     "reads the caller's arrays after put() has returned, when they hold something else",
     "Let put() copy both arrays: the caller reuses them.",
 )
-class NotCopied(TruthTrainer):
+class NotCopied(OracleTrainer):
     def put(self, inputs: Array, targets: Array) -> Batch:
         return inputs, targets
 

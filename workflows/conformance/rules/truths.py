@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload
 from workflows.certify.diagnosis import explain, farthest
@@ -49,7 +49,7 @@ def first_loss(subject: Subject) -> Finding:
             script, seen = recorded(subject, network)
         except Late:  # the rule of the vocabulary says so
             continue
-        true = next_loss(TruthTrainer(network, script.weights), script)
+        true = next_loss(OracleTrainer(network, script.weights), script)
         errors.append(relative(seen.moments[1].loss, true))
         if not errors[-1] <= allowed:
             return broken(
@@ -103,7 +103,7 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
     component = f"optimiser.{script.workload.optimiser.kind}"
     declared = [d for d in subject.description.variants[subject.variant].deviations
                 if d.component == component]  # fmt: skip
-    true, allowed = perform(TruthTrainer, script).moments, TRAINED[subject.finest]
+    true, allowed = perform(OracleTrainer, script).moments, TRAINED[subject.finest]
     distance = farthest(seen.moments, true)
     if declared and not distance <= allowed:
         (deviation, *_) = declared

@@ -1,4 +1,4 @@
-"""An adapter made of trainers written in a test, and a worker in this process that has it."""
+"""Trainers written in a test, as an adapter of a worker in this process; and small workloads."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ class Made(Adapter):
 
 
 class InProcess:
-    """A worker process as far as a diagnosis asks it."""
+    """Answers the requests of a diagnosis in this process, like a worker process."""
 
     def __init__(self, make: Make) -> None:
         self.worker = Handlers()
@@ -50,7 +50,7 @@ class InProcess:
             raise WorkerDied(explain(error)) from error
 
 
-# Between them they leave room for every mistake, and show it apart from every other.
+# Every mistake fits one of them at least, and differs there from every other mistake.
 STAGE = {
     "sgd": small(Dense(7), ReLU(), Dense(3), shape=(12,), classes=None, optimiser=SGD(0.02)),
     "momentum": small(

@@ -6,10 +6,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads.smaller import miniature
-from tests.truth.rehearsing import STAGE
+from tests.oracle.in_process import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
 from workflows.worker.recorded_run import AGAIN, STEPS, RecordedRun, Script, moments, perform
@@ -46,7 +46,7 @@ def script(stage: str) -> Script:
 
 @cache
 def truth(stage: str) -> RecordedRun:
-    return perform(TruthTrainer, script(stage))
+    return perform(OracleTrainer, script(stage))
 
 
 @cache
@@ -85,7 +85,7 @@ def test_each_is_named_and_no_other(name, diagnosed):
 
 @pytest.mark.parametrize("stage", STAGE)
 def test_the_truth_makes_none(stage):
-    assert explain(script(stage), perform(TruthTrainer, script(stage))).text == ALL_WELL
+    assert explain(script(stage), perform(OracleTrainer, script(stage))).text == ALL_WELL
 
 
 def test_each_has_words_of_its_own():

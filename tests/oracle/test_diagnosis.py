@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from tests.adapters.training import CONTENDERS, Contender, small
-from tests.truth.rehearsing import STAGE, InProcess
+from tests.oracle.in_process import STAGE, InProcess
 from workflows.certify.diagnosis import ALL_WELL, examine
 from workflows.records.schema import Contender as Recorded
 from workflows.worker.process import WorkerProcess
@@ -164,46 +164,46 @@ def test_the_size_of_errors_names_the_precision(bits, title, diagnosed):
         y, _ = products("dense", bits)(layer, x, *parameters)
         return y, OPERATIONS["dense"](layer, x, *parameters)[1]
 
-    class Reduced(TruthTrainer):
+    class Reduced(OracleTrainer):
         operations: ClassVar = {**OPERATIONS, "dense": forwards}
 
     assert f"are those of {title} arithmetic" in diagnosed(Reduced, "sgd")
 
 
-class Transposed(TruthTrainer):
+class Transposed(OracleTrainer):
     def load(self, weights):
         super().load({**weights, "dense2.kernel": weights["dense2.kernel"].T})
 
 
-class Zero(TruthTrainer):
+class Zero(OracleTrainer):
     def load(self, weights):
         super().load({n: 0 * w if n.endswith("bias") else w for n, w in weights.items()})
 
 
-class Afresh(TruthTrainer):
+class Afresh(OracleTrainer):
     def load(self, weights):
         super().load(initial_weights(self.workload, 7))
 
 
-class OtherPlaces(TruthTrainer):
+class OtherPlaces(OracleTrainer):
     def load(self, weights):
         kernel = weights["dense2.kernel"]
         super().load({**weights, "dense2.kernel": kernel.reshape(-1)[::-1].reshape(kernel.shape)})
 
 
-class Halved(TruthTrainer):
+class Halved(OracleTrainer):
     def differentiate(self, inputs, targets):
         loss, gradients = super().differentiate(inputs, targets)
         return loss, {**gradients, "dense1.kernel": gradients["dense1.kernel"] / 2}
 
 
-class Shifted(TruthTrainer):
+class Shifted(OracleTrainer):
     def differentiate(self, inputs, targets):
         loss, gradients = super().differentiate(inputs, targets)
         return loss + 0.25, gradients
 
 
-class Warm(TruthTrainer):
+class Warm(OracleTrainer):
     """Three times the update from the fifth step on."""
 
     def update(self, name, gradient):
@@ -211,31 +211,31 @@ class Warm(TruthTrainer):
         return step if self.states[name].t < 5 else 3 * step
 
 
-class Burst(TruthTrainer):
+class Burst(OracleTrainer):
     def update(self, name, gradient):
         step = super().update(name, gradient)
         return step if self.states[name].t < 4 or name != "dense1.bias" else np.inf * step
 
 
-class Warped(TruthTrainer):
+class Warped(OracleTrainer):
     def restart(self, weights):
         again = hasattr(self, "parameters")
         super().restart({n: 2 * w for n, w in weights.items()} if again else weights)
 
 
-class Misread(TruthTrainer):
+class Misread(OracleTrainer):
     def loss(self):
         return 2 * self.last if self.states["dense1.bias"].t > 2 else self.last
 
 
-class Skipping(TruthTrainer):
+class Skipping(OracleTrainer):
     def apply(self, gradients):
         self.count = getattr(self, "count", 0) + 1
         if self.count % 3:
             super().apply(gradients)
 
 
-class Late(TruthTrainer):
+class Late(OracleTrainer):
     """Applies the gradient of the step before."""
 
     def apply(self, gradients):
@@ -243,24 +243,24 @@ class Late(TruthTrainer):
         self.waiting = gradients
 
 
-class Twice(TruthTrainer):
+class Twice(OracleTrainer):
     def apply(self, gradients):
         super().apply(gradients)
         super().apply(gradients)
 
 
-class KernelsDecayed(TruthTrainer):
+class KernelsDecayed(OracleTrainer):
     def apply(self, gradients):
         kernels = {n: g + 0.02 * self.parameters[n] for n, g in gradients.items() if g.ndim > 1}
         super().apply(gradients | kernels)
 
 
-class LastLayerFrozen(TruthTrainer):
+class LastLayerFrozen(OracleTrainer):
     def apply(self, gradients):
         super().apply({n: g for n, g in gradients.items() if not n.startswith("dense3")})
 
 
-class WeightsKept(TruthTrainer):
+class WeightsKept(OracleTrainer):
     """restart() does not load the weights."""
 
     def load(self, weights):
@@ -268,7 +268,7 @@ class WeightsKept(TruthTrainer):
             super().load(weights)
 
 
-class ReadOnce(TruthTrainer):
+class ReadOnce(OracleTrainer):
     """weights() always gives the initial ones."""
 
     def load(self, weights):
@@ -279,13 +279,13 @@ class ReadOnce(TruthTrainer):
         return self.given
 
 
-class LossAfterUpdate(TruthTrainer):
+class LossAfterUpdate(OracleTrainer):
     def step(self, batch):
         super().step(batch)
         self.last, _ = self.differentiate(*batch)
 
 
-class Mirrored(TruthTrainer):
+class Mirrored(OracleTrainer):
     def put(self, inputs, targets):
         return super().put(inputs[:, ::-1], targets)
 
@@ -332,12 +332,12 @@ def test_without_plain_sgd_there_is_no_gradient_to_speak_of(diagnosed):
     assert "the first loss is right and the update is not, first at step 5" in answer
 
 
-class Unable(TruthTrainer):
+class Unable(OracleTrainer):
     def step(self, batch):
         raise NotImplementedError("no layer of kind 'dense'")
 
 
-class Renaming(TruthTrainer):
+class Renaming(OracleTrainer):
     def weights(self):
         return {name.upper(): w for name, w in super().weights().items()}
 

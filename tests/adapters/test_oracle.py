@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frameworks.oracle import TruthTrainer
+from frameworks.oracle import OracleTrainer
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD, Optimiser
@@ -29,7 +29,7 @@ def test_the_truth_against_finite_differences(network: str) -> None:
     workload, random, h = NETWORKS[network], np.random.default_rng(2), 1e-6
     weights = {n: w.astype(np.float64) for n, w in initial_weights(workload, 1).items()}
     (batch,) = batches(workload, 1)
-    truth = TruthTrainer(workload, weights)
+    truth = OracleTrainer(workload, weights)
     inputs, targets = truth.put(*batch)
     _, gradients = truth.differentiate(inputs, targets)
     for name, gradient in gradients.items():
@@ -58,7 +58,7 @@ def test_optimiser(contender: Contender, optimiser: Optimiser) -> None:
 def compare(contender: Contender, workload: Workload, steps: int) -> None:
     trainer, truth = (
         contender.trainer(workload),
-        TruthTrainer(workload, initial_weights(workload, 1)),
+        OracleTrainer(workload, initial_weights(workload, 1)),
     )
     losses, right = (train(t, workload, steps) for t in (trainer, truth))
     np.testing.assert_allclose(losses, right, rtol=AGREE)

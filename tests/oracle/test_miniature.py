@@ -9,7 +9,7 @@ from frameworks.workloads import initial_weights, load
 from frameworks.workloads.layers import Conv2D
 from frameworks.workloads.smaller import batches, miniature
 from tests.adapters.training import NETWORKS
-from tests.truth.rehearsing import STAGE
+from tests.oracle.in_process import STAGE
 
 WORKLOADS = {**NETWORKS, **STAGE, "large": load("mnist-cnn", {"filters": [64, 128, 128]})}
 

@@ -1,4 +1,4 @@
-"""What the certificate cannot see, since the numbers agree: settings held against the ledger."""
+"""The audit of settings: it catches defects that change no number, which no certificate sees."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,17 +16,17 @@ Key = tuple[str, str]  # framework and variant
 
 
 def mismatches(
-    reference: PlannedContender, seats: Mapping[Key, BenchmarkId], folders: Folders
+    reference: PlannedContender, benchmarks: Mapping[Key, BenchmarkId], folders: Folders
 ) -> Iterator[tuple[Key, str]]:
-    """What the ledger calls mismatched of each, in words; "" if nothing."""
+    """The settings of each benchmark that do not match the reference's, in words; "" if all do."""
     with opened(reference, folders) as worker:
-        workloads = {workload for _, workload in seats.values()}
+        workloads = {workload for _, workload in benchmarks.values()}
         right = {name: settings(worker, (reference, name), folders) for name in workloads}
-    for name in {contender.framework for contender, _ in seats.values()}:
-        own = {key: seat for key, seat in seats.items() if seat[0].framework == name}
+    for name in {contender.framework for contender, _ in benchmarks.values()}:
+        own = {key: found for key, found in benchmarks.items() if found[0].framework == name}
         with opened(next(iter(own.values()))[0], folders) as worker:
-            for key, seat in own.items():
-                yield key, unlike(settings(worker, seat, folders), right[seat[1]])
+            for key, benchmark in own.items():
+                yield key, unlike(settings(worker, benchmark, folders), right[benchmark[1]])
 
 
 @contextmanager
@@ -38,8 +38,8 @@ def opened(contender: PlannedContender, folders: Folders) -> Iterator[WorkerProc
         yield worker
 
 
-def settings(worker: WorkerProcess, seat: BenchmarkId, folders: Folders) -> Settings:
-    contender, workload = seat
+def settings(worker: WorkerProcess, benchmark: BenchmarkId, folders: Folders) -> Settings:
+    contender, workload = benchmark
     worker.ask("load", folder=str((folders.data / workload).resolve()))
     worker.ask("build", variant=contender.variant)
     found: Settings = worker.ask("settings")["settings"]
