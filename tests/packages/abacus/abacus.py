@@ -1,7 +1,7 @@
-"""A framework of somebody else's, in one file: multilayer perceptrons in NumPy.
+"""Another package's framework in one file: multilayer perceptrons in NumPy.
 
-It is found by its entry point alone. Beside `default`, which is right, it has variants that
-go wrong in the ways a study must survive.
+samestep finds it by its entry point alone. Its variant `default` is right. The others go wrong in
+the ways that a study must survive.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Frameworks of somebody else's that each break one rule of conformance: the abacus, with a flaw.
+"""Another package's frameworks: the abacus with a flaw that breaks one rule of conformance.
 
-The name of a framework is `flawed-` and the rule that it breaks, and perhaps how.
+The name of a framework is `flawed-` and the rule that it breaks, sometimes with the way.
 """
 
 from frameworks.contract import Framework, Variant

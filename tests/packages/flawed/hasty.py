@@ -1,4 +1,4 @@
-"""An adapter that looks at the clock, and tells."""
+"""An adapter that reads the clock and prints the time."""
 
 from time import perf_counter
 

@@ -1,6 +1,6 @@
-"""Two frameworks of somebody else's that are wrong on purpose: the real adapters, spoilt.
+"""Two frameworks of another package that are wrong on purpose: the real adapters with a defect.
 
-Every variant but `right` has one defect, a few lines long, in the module of its theme.
+Every variant but `right` has one defect of a few lines, in the module of its subject.
 """
 
 from frameworks.contract import Framework, Variant

@@ -1,4 +1,4 @@
-"""The same numbers by other work, or at another time."""
+"""The same numbers from other work, or at another time."""
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +25,7 @@ def input_gradient(trainer):
 
 
 class SlowDevice:
-    """Work in a thread, each piece a while behind; reading waits for it, as it does on a GPU."""
+    """Work in a thread that is always behind. Reading waits for it, as on a GPU."""
 
     def __init__(self, trainer, behind_s):
         self.behind_s = behind_s
@@ -51,7 +51,7 @@ class SlowDevice:
 
 @defect("images", "fence", "synchronise")
 def missing_synchronise(trainer):
-    """A device that works behind one's back, and a synchronise that does not wait"""
+    """The device works in the background, and synchronise does not wait for it"""
     device, step = SlowDevice(trainer, 0.003), trainer.step
     trainer.step = lambda batch: device.queue(step, batch)
 

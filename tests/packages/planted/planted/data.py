@@ -1,4 +1,4 @@
-"""What is trained on is not what was given."""
+"""Mini-batches that are not those given."""
 
 from planted.registry import defect
 

@@ -1,4 +1,4 @@
-"""Less precision than was asked for, sometimes where float64 cannot see it."""
+"""Another precision than was asked for, sometimes in float32 only, which float64 does not show."""
 
 from planted.registry import defect
 

@@ -1,4 +1,4 @@
-"""PyTorch's own adapter, whose trainers are spoilt after they are built."""
+"""PyTorch's own adapter. A defect is planted into each trainer after it is built."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""State that outlives what it belongs to, and declarations that do not hold."""
+"""State that is not reset or not separate, and declarations that do not hold."""
 
 from planted.registry import defect
 from planted.updates import every

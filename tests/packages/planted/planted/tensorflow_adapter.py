@@ -1,4 +1,4 @@
-"""TensorFlow's own adapter, whose trainers are spoilt before they are traced."""
+"""TensorFlow's own adapter. A defect is planted into each trainer before it is traced."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Weights that are loaded or handed out as others than those given."""
+"""Weights that change when they are loaded or read back."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def loaded(trainer, into, out=lambda name, weight: weight):
 
 
 def square(name, weight):
-    """A square dense kernel, transposed; all else as it is."""
+    """The transpose of a square dense kernel; any other tensor unchanged."""
     return weight.T if weight.ndim == 2 and len(set(weight.shape)) == 1 else weight
 
 
@@ -63,7 +63,7 @@ def zero_biases(trainer):
 
 @defect("perceptron", "before training", "dense1.kernel is transposed")
 def kernel_transposed(trainer):
-    """A square dense kernel is loaded transposed, which no shape gives away"""
+    """A square dense kernel is loaded transposed, which no shape shows"""
     loaded(trainer, square)
 
 
