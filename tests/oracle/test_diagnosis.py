@@ -1,5 +1,5 @@
-"""Diagnoses of trainers that do not come from the catalogue: PyTorch's and TensorFlow's, altered
-by hand, another package's in a process of its own, and mistakes that are not listed."""
+"""Diagnoses of trainers that do not come from the catalogue: the frameworks' own, another
+package's in a process of its own, and mistakes that are not listed. tests/defects has more."""
 
 import sys
 from typing import ClassVar
@@ -53,89 +53,6 @@ def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage
     else:
         name = {"adam": "adam-of-keras", "rmsprop": "rmsprop-epsilon-inside-the-root"}
         assert f"one that {CATALOGUE[name[STAGE[stage].optimiser.kind]].says}: " in answer
-
-
-def group(**values):
-    return lambda trainer: trainer._optimiser.param_groups[0].update(values)
-
-
-def forget_zero_grad(trainer):
-    trainer._optimiser.zero_grad = lambda: None
-
-
-def sum_up(trainer):
-    trainer._loss_function.reduction = "sum"
-
-
-def smooth(trainer):
-    trainer._loss_function.label_smoothing = 0.1
-
-
-def softmax(trainer):
-    from torch import nn
-
-    trainer._network.append(nn.Softmax(dim=1))
-
-
-def clip(trainer):
-    from torch import nn
-
-    step, network = trainer._optimiser.step, trainer._network
-    trainer._optimiser.step = lambda: (nn.utils.clip_grad_norm_(network.parameters(), 1.0), step())
-
-
-def freeze(trainer):
-    for parameter in list(trainer._network.parameters())[:2]:
-        parameter.requires_grad = False
-
-
-def pad_alike(trainer):
-    for module in trainer._network.modules():
-        if type(module).__name__ == "ZeroPad2d":
-            left, right, top, bottom = module.padding
-            module.padding = (right, left, bottom, top)
-
-
-def drop_last(trainer):
-    put = trainer.put
-    trainer.put = lambda inputs, targets: put(inputs[:-1], targets[:-1])
-
-
-@pytest.mark.parametrize(
-    ("name", "stage", "alter"),
-    [
-        ("epsilon-1e-07", "mlp", group(eps=1e-7)),
-        ("beta2-in-float32", "mlp", group(betas=(0.9, float(np.float32(0.999))))),
-        ("learning-rate-in-float32", "mlp", group(lr=float(np.float32(0.001)))),
-        ("l2-0.01", "adam", group(weight_decay=0.01)),
-        ("amsgrad", "mlp", group(amsgrad=True)),
-        ("nesterov", "momentum", group(nesterov=True)),
-        ("dampened", "momentum", group(dampening=0.9)),
-        ("rmsprop-centred", "rmsprop", group(centered=True)),
-        ("gradients-not-zeroed", "overlapping", forget_zero_grad),
-        ("sum-for-mean", "sgd", sum_up),
-        ("double-softmax", "mnist-cnn", softmax),
-        ("same-padding-at-the-top", "even", pad_alike),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_pytorch_altered_by_hand(name, stage, alter, diagnosed):
-    assert f"one that {CATALOGUE[name].says}: " in diagnosed(altered(alter), stage)
-
-
-@pytest.mark.parametrize(
-    ("stage", "alter", "words"),
-    [
-        ("momentum", smooth, "look at the forward pass and the loss"),
-        ("mlp", drop_last, "look at the forward pass and the loss"),
-        ("mnist-cnn", freeze, "conv2d1.kernel is zero, conv2d1.bias is zero; look at the backward"),
-        ("sgd", clip, "the first loss is right, and of the first gradient, every tensor is 0."),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_pytorch_altered_in_a_way_without_a_name_is_located(stage, alter, words, diagnosed):
-    answer = diagnosed(altered(alter), stage)
-    assert answer.startswith("in a miniature of it, ") and words in answer
 
 
 def test_keras_without_from_logits(diagnosed, monkeypatch):

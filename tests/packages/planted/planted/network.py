@@ -97,6 +97,17 @@ def padded_alike(trainer):
             module.padding = (max(left, right), right, max(top, bottom), bottom)
 
 
+@defect("images", "loss", "odd row of `same` padding at the top")
+def padded_at_the_top(trainer):
+    """The odd row of `same` padding is at the top and left"""
+    import torch
+
+    for module in trainer._network.modules():
+        if isinstance(module, torch.nn.ZeroPad2d):
+            left, right, top, bottom = module.padding
+            module.padding = right, left, bottom, top
+
+
 @defect("pooled", "loss", "look at the forward pass")
 def not_padded(trainer):
     """`same` padding is ignored"""

@@ -86,6 +86,13 @@ def betas(trainer):
         group(trainer)["betas"] = 0.8, 0.99
 
 
+@defect("pooled", "weights", "centered RMSprop")
+def centred(trainer):
+    """RMSprop subtracts the squared mean gradient"""
+    if "alpha" in group(trainer):
+        group(trainer)["centered"] = True
+
+
 @defect("pooled", "weights", "decay 0.99", probes={"rmsprop": {"effective_rate": 0.01}})
 def decay(trainer):
     """RMSprop's decay is 0.99, PyTorch's default"""
