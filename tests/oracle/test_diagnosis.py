@@ -30,17 +30,6 @@ def diagnosed(tmp_path):
     return diagnose
 
 
-def altered(alter, framework="pytorch"):
-    """A framework's trainers, each altered after it is built."""
-
-    def make(workload, weights):
-        trainer = Contender(framework, "default").trainer(workload, "float64", weights)
-        alter(trainer)
-        return trainer
-
-    return make
-
-
 @pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "mnist-cnn"])
 @pytest.mark.parametrize("contender", CONTENDERS, ids="-".join)
 def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, diagnosed):
@@ -61,7 +50,11 @@ def test_keras_without_from_logits(diagnosed, monkeypatch):
 
     keras = tf.keras.losses.SparseCategoricalCrossentropy(dtype="float64")
     monkeypatch.setattr(keras_model, "loss", lambda workload, precision: keras)
-    answer = diagnosed(altered(lambda trainer: None, "tensorflow"), "momentum")
+
+    def make(workload, weights):
+        return Contender("tensorflow", "default").trainer(workload, "float64", weights)
+
+    answer = diagnosed(make, "momentum")
     assert CATALOGUE["logits-as-probabilities"].says in answer
 
 

@@ -1,6 +1,6 @@
 """Mini-batches that are not those given."""
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def fed(trainer, change):
@@ -39,12 +39,8 @@ def last_sample_dropped(trainer):
     fed(trainer, lambda inputs, targets: (inputs[:-1].copy(), targets[:-1].copy()))
 
 
-@defect(
-    "images",
-    "loss",
-    "class after the label",
-    probes={"mnist-cnn": {"labels": "one too high", "loss_of": "logits"}},
-)
+@shows("mnist-cnn", labels="one too high", loss_of="logits")
+@defect("images", "loss", "class after the label")
 def labels_off_by_one(trainer):
     """Labels count from one"""
     classes = trainer.workload.dataset.classes
@@ -68,12 +64,8 @@ class Kept(tuple):
     """A mini-batch with the arrays it was made from."""
 
 
-@defect(
-    "perceptron",
-    "host arrays",
-    "after put",
-    probes={"mnist-cnn": {"put": "keeps the caller's array"}},
-)
+@shows("mnist-cnn", put="keeps the caller's array")
+@defect("perceptron", "host arrays", "after put")
 def caller_array_kept(trainer):
     """put keeps the caller's arrays, and the step reads them once more"""
     put, step = trainer.put, trainer.step
@@ -87,12 +79,8 @@ def caller_array_kept(trainer):
     trainer.step = lambda batch: step(put(*batch.arrays))
 
 
-@defect(
-    "perceptron",
-    "rounding",
-    "so much is no matter of precision",
-    probes={"mnist-cnn": {"put": "keeps the caller's array"}},
-)
+@shows("mnist-cnn", put="keeps the caller's array")
+@defect("perceptron", "rounding", "so much is no matter of precision")
 def memory_shared(trainer):
     """put shares the memory of the caller's arrays, which is possible in float32 only"""
     import torch

@@ -1,6 +1,6 @@
 """Another loss than the workload's, or the loss of another moment."""
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def losing(trainer, change):
@@ -9,31 +9,23 @@ def losing(trainer, change):
     trainer._loss_function = lambda outputs, targets: change(right, outputs, targets)
 
 
-@defect(
-    "images",
-    "loss",
-    "sums the loss where its mean",
-    probes={"mnist-cnn": {"loss_reduction": "sum"}, "mlp": {"loss_reduction": "sum"}},
-)
+@shows("mnist-cnn", loss_reduction="sum")
+@shows("mlp", loss_reduction="sum")
+@defect("images", "loss", "sums the loss where its mean")
 def sum_for_mean(trainer):
     """The loss is summed over the mini-batch, and over all outputs"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) * targets.numel())
 
 
-@defect(
-    "perceptron", "loss", "look at the forward pass", probes={"mlp": {"loss_reduction": "other"}}
-)
+@shows("mlp", loss_reduction="other")
+@defect("perceptron", "loss", "look at the forward pass")
 def absolute_error(trainer):
     """The absolute error for the squared error"""
     losing(trainer, lambda right, outputs, targets: (outputs - targets).abs().mean())
 
 
-@defect(
-    "perceptron",
-    "loss",
-    "every tensor is 3 times the right one",
-    probes={"mlp": {"loss_reduction": "sum over outputs, mean over samples"}},
-)
+@shows("mlp", loss_reduction="sum over outputs, mean over samples")
+@defect("perceptron", "loss", "every tensor is 3 times the right one")
 def summed_over_outputs(trainer):
     """The squared error is summed over the outputs, and averaged over the mini-batch only"""
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) * outputs.shape[1])
@@ -45,7 +37,8 @@ def half_squared_error(trainer):
     losing(trainer, lambda right, outputs, targets: right(outputs, targets) / 2)
 
 
-@defect("images", "loss", "softmax twice", probes={"mnist-cnn": {"loss_of": "probabilities"}})
+@shows("mnist-cnn", loss_of="probabilities")
+@defect("images", "loss", "softmax twice")
 def double_softmax(trainer):
     """A softmax before a loss that has one"""
     losing(trainer, lambda right, outputs, targets: right(outputs.softmax(1), targets))
@@ -73,15 +66,9 @@ def scaled_gradients(trainer):
     trainer._optimiser.step = scaled
 
 
-@defect(
-    "images",
-    "loss",
-    "of the first gradient, all is right",
-    probes={
-        "mnist-cnn": {"loss_taken": "after the update", "gradients": "fresh"},
-        "mlp": {"loss_taken": "after the update"},
-    },
-)
+@shows("mnist-cnn", loss_taken="after the update", gradients="fresh")
+@shows("mlp", loss_taken="after the update")
+@defect("images", "loss", "of the first gradient, all is right")
 def loss_after_update(trainer):
     """The loss is that after the update"""
     step = trainer.step

@@ -1,6 +1,6 @@
 """Layers that are not the workload's, or in another order."""
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def replaced(trainer, old, new):
@@ -81,12 +81,8 @@ def average_for_max(trainer):
     )
 
 
-@defect(
-    "images",
-    "loss",
-    "pads both sides alike",
-    probes={"mnist-cnn": {"same_padding": "both sides", "convolution_products": "float32"}},
-)
+@shows("mnist-cnn", same_padding="both sides", convolution_products="float32")
+@defect("images", "loss", "pads both sides alike")
 def padded_alike(trainer):
     """A convolution with `same` padding and stride 2 pads both sides alike"""
     import torch

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def group(trainer: Any) -> dict[str, Any]:
@@ -29,18 +29,15 @@ def updated_by(trainer: Any, rule: Callable[[Any, Any, Any, Any], Any]) -> None:
     trainer._optimiser.step = step
 
 
-@defect("perceptron", "weights", "epsilon 1e-07", probes={"mlp": {"effective_epsilon": 1e-7}})
+@shows("mlp", effective_epsilon=1e-07)
+@defect("perceptron", "weights", "epsilon 1e-07")
 def adam_epsilon(trainer):
     """Adam's epsilon is 1e-7, Keras' default"""
     group(trainer)["eps"] = 1e-7
 
 
-@defect(
-    "perceptron",
-    "weights",
-    "epsilon before the bias correction",
-    probes={"mlp": {"epsilon_place": "outside the root, before bias correction"}},
-)
+@shows("mlp", epsilon_place="outside the root, before bias correction")
+@defect("perceptron", "weights", "epsilon before the bias correction")
 def epsilon_before_correction(trainer):
     """Adam adds epsilon to the root of v before v's bias is corrected, as Keras does"""
     if "betas" in group(trainer):
@@ -48,16 +45,16 @@ def epsilon_before_correction(trainer):
         updated_by(trainer, lambda g, m, v, t: corrected(t) * m / (v.sqrt() + 1e-8))
 
 
-@defect(
-    "pooled", "weights", "epsilon inside", probes={"rmsprop": {"epsilon_place": "inside the root"}}
-)
+@shows("rmsprop", epsilon_place="inside the root")
+@defect("pooled", "weights", "epsilon inside")
 def epsilon_inside_root(trainer):
     """RMSprop adds epsilon inside the root, as Keras does"""
     if "alpha" in group(trainer):
         updated_by(trainer, lambda g, m, v, t: g / (v + 1e-8).sqrt())
 
 
-@defect("perceptron", "weights", "bias correction", probes={"mlp": {"effective_rate": 0.003162}})
+@shows("mlp", effective_rate=0.003162)
+@defect("perceptron", "weights", "bias correction")
 def no_bias_correction(trainer):
     """Adam's averages are not corrected for their start at zero"""
     if "betas" in group(trainer):
@@ -74,12 +71,8 @@ def beta_in_float32(trainer):
         group(trainer)["betas"] = float(np.float32(beta1)), beta2
 
 
-@defect(
-    "perceptron",
-    "weights",
-    "the update is not, first at step 2",
-    probes={"mlp": {"second_update": 1}},  # the first two updates do not depend on the betas
-)
+@shows("mlp", second_update=1)  # the first two updates do not depend on the betas
+@defect("perceptron", "weights", "the update is not, first at step 2")
 def betas(trainer):
     """Adam's betas are 0.8 and 0.99"""
     if "betas" in group(trainer):
@@ -93,7 +86,8 @@ def centred(trainer):
         group(trainer)["centered"] = True
 
 
-@defect("pooled", "weights", "decay 0.99", probes={"rmsprop": {"effective_rate": 0.01}})
+@shows("rmsprop", effective_rate=0.01)
+@defect("pooled", "weights", "decay 0.99")
 def decay(trainer):
     """RMSprop's decay is 0.99, PyTorch's default"""
     if "alpha" in group(trainer):
@@ -115,36 +109,30 @@ def rate_in_float32(trainer):
     group(trainer)["lr"] = float(np.float32(group(trainer)["lr"]))
 
 
-@defect("perceptron", "gradient", "learning rate 0.01", probes={"mlp": {"effective_rate": 0.01}})
+@shows("mlp", effective_rate=0.01)
+@defect("perceptron", "gradient", "learning rate 0.01")
 def learning_rate(trainer):
     """The learning rate is ten times the one asked for: another library's default"""
     group(trainer)["lr"] *= 10
 
 
-@defect(
-    "perceptron",
-    "gradient",
-    "every tensor is 1.01 times the right one",
-    probes={"mlp": {"effective_rate": 0.00101}},
-)
+@shows("mlp", effective_rate=0.00101)
+@defect("perceptron", "gradient", "every tensor is 1.01 times the right one")
 def learning_rate_nearly_right(trainer):
     """The learning rate is 1 % too large"""
     group(trainer)["lr"] *= 1.01
 
 
-@defect("images", "weights", "Nesterov", probes={"momentum": {"effective_rate": 0.0019}})
+@shows("momentum", effective_rate=0.0019)
+@defect("images", "weights", "Nesterov")
 def nesterov(trainer):
     """Nesterov's momentum for Polyak's"""
     if group(trainer).get("momentum"):
         group(trainer)["nesterov"] = True
 
 
-@defect(
-    "images",
-    "weights",
-    "the update is not, first at step 2",
-    probes={"momentum": {"second_update": 1.502}},
-)
+@shows("momentum", second_update=1.502)
+@defect("images", "weights", "the update is not, first at step 2")
 def momentum(trainer):
     """The momentum is 0.5"""
     if group(trainer).get("momentum"):
@@ -158,9 +146,8 @@ def dampened_momentum(trainer):
         group(trainer)["dampening"] = group(trainer)["momentum"]
 
 
-@defect(
-    "perceptron", "gradient", "weight decay of 0.01", probes={"momentum": {"weight_decay": 1e-5}}
-)
+@shows("momentum", weight_decay=1e-05)
+@defect("perceptron", "gradient", "weight decay of 0.01")
 def weight_decay(trainer):
     """Weight decay of 1e-2, added to the gradient"""
     group(trainer)["weight_decay"] = 1e-2

@@ -1,6 +1,6 @@
 """Another precision than was asked for, sometimes in float32 only, which float64 does not show."""
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def rounding_products(trainer, rounded, dtype):
@@ -44,12 +44,8 @@ def float32_throughout(trainer):
         trainer._target_dtype = torch.float32
 
 
-@defect(
-    "images",
-    "setting",
-    "precision: float64",
-    probes={"mlp": {"weights_kept": "finer than float32"}},
-)
+@shows("mlp", weights_kept="finer than float32")
+@defect("images", "setting", "precision: float64")
 def float64_throughout(trainer):
     """float64 where float32 was asked for, and weights() that rounds"""
     import torch
@@ -86,18 +82,8 @@ def state_in_float32(trainer):
     trainer._optimiser.register_step_post_hook(cut)
 
 
-@defect(
-    "images",
-    "rounding",
-    "TF32",
-    probes={
-        "mnist-cnn": {
-            "dense_products": "tf32",
-            "convolution_products": "tf32",
-            "weights_kept": "float32",
-        }
-    },
-)
+@shows("mnist-cnn", dense_products="tf32", convolution_products="tf32", weights_kept="float32")
+@defect("images", "rounding", "TF32")
 def tf32_products(trainer):
     """TF32: products in float32 of numbers with ten bits of mantissa; float64 as it should be"""
     import torch
@@ -105,12 +91,8 @@ def tf32_products(trainer):
     rounding_products(trainer, tf32, torch.float32)
 
 
-@defect(
-    "images",
-    "rounding",
-    "bfloat16",
-    probes={"mnist-cnn": {"dense_products": "bfloat16", "convolution_products": "bfloat16"}},
-)
+@shows("mnist-cnn", dense_products="bfloat16", convolution_products="bfloat16")
+@defect("images", "rounding", "bfloat16")
 def bfloat16_products(trainer):
     """Products in float32 of numbers rounded to bfloat16; float64 as it should be"""
     import torch

@@ -3,13 +3,13 @@
 The functions import their framework themselves, so that the list can be read without it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from frameworks.contract import Deviation, Setting
 
-Answers = Mapping[str, Setting]
+Plant = Callable[[Any], None]  # spoils the trainer that it is given
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Defect:
     caught_by: str
     message: str
     deviations: tuple[Deviation, ...]
-    probes: Mapping[str, Answers]
-    plant: Callable[[Any], None]
+    probes: dict[str, dict[str, Setting]]
+    plant: Plant
 
 
 DEFECTS: dict[tuple[str, str], Defect] = {}  # by framework and variant
@@ -46,14 +46,13 @@ def defect(
     framework: str = "planted",
     base: str = "default",
     declared: float | None = None,
-    probes: Mapping[str, Answers] | None = None,
-) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+) -> Callable[[Plant], Plant]:
     """Put a function on the list, under its own name; its docstring is the summary.
 
     `declared`: the variant declares that Adam deviates, and by how much its loss.
     """
 
-    def enter(plant: Callable[[Any], None]) -> Callable[[Any], None]:
+    def enter(plant: Plant) -> Plant:
         name = plant.__name__.replace("_", "-")
         summary = " ".join((plant.__doc__ or "").split())
         deviations = ()
@@ -69,9 +68,20 @@ def defect(
             caught_by,
             message,
             deviations,
-            probes or {},
+            {},
             plant,
         )
+        return plant
+
+    return enter
+
+
+def shows(workload: str, **answers: Setting) -> Callable[[Plant], Plant]:
+    """Add what the probes answer about a planted defect; written above `defect`."""
+
+    def enter(plant: Plant) -> Plant:
+        (found,) = (one for one in DEFECTS.values() if one.plant is plant)
+        found.probes[workload] = answers
         return plant
 
     return enter

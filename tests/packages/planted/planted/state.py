@@ -1,6 +1,6 @@
 """State that is not reset or not separate, and declarations that do not hold."""
 
-from planted.registry import defect
+from planted.registry import defect, shows
 from planted.updates import every
 
 SHARED = {}  # lists of weights, by their shapes and types
@@ -16,12 +16,8 @@ def restart_keeps_weights(trainer):
     trainer.restart = restart
 
 
-@defect(
-    "perceptron",
-    "restart",
-    "optimiser's state at a restart",
-    probes={"mlp": {"restart": "remembers"}},
-)
+@shows("mlp", restart="remembers")
+@defect("perceptron", "restart", "optimiser's state at a restart")
 def restart_keeps_optimiser(trainer):
     """restart loads the weights only, and the optimiser goes on where it was"""
     trainer.restart = trainer._network.load

@@ -3,7 +3,7 @@
 from typing import Any
 
 from planted.optimiser import group
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 @defect("perceptron", "weights", "the update is not, first at step 2")
@@ -25,12 +25,9 @@ def clipped_gradients(trainer):
     trainer._optimiser.register_step_pre_hook(lambda *_: clip_grad_norm_(weights, 0.5) and None)
 
 
-@defect(
-    "images",
-    "weights",
-    "zero_grad",
-    probes={"mnist-cnn": {"gradients": "accumulated"}, "mlp": {"gradients": "accumulated"}},
-)
+@shows("mnist-cnn", gradients="accumulated")
+@shows("mlp", gradients="accumulated")
+@defect("images", "weights", "zero_grad")
 def stale_gradients(trainer):
     """Gradients are never zeroed, and add up"""
     trainer._optimiser.zero_grad = lambda: None
@@ -48,12 +45,8 @@ def every(trainer: Any, count: int, times: int) -> None:
     trainer._optimiser.step = step
 
 
-@defect(
-    "perceptron",
-    "weights",
-    "weights move only at 1, 3, 5, 7 and 2 more of 12 steps",
-    probes={"mnist-cnn": {"gradients": "unused"}},
-)
+@shows("mnist-cnn", gradients="unused")
+@defect("perceptron", "weights", "weights move only at 1, 3, 5, 7 and 2 more of 12 steps")
 def every_second_update_skipped(trainer):
     """Every second update is skipped"""
     every(trainer, 2, times=0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from planted.registry import defect
+from planted.registry import defect, shows
 
 
 def loaded(trainer, into, out=lambda name, weight: weight):
@@ -26,12 +26,8 @@ def flipped(name, weight):
     return weight[::-1, ::-1] if weight.ndim == 4 else weight
 
 
-@defect(
-    "perceptron",
-    "before training",
-    "before the first step.* of other values",
-    probes={"mnist-cnn": {"initial_weights": "own"}},
-)
+@shows("mnist-cnn", initial_weights="own")
+@defect("perceptron", "before training", "before the first step.* of other values")
 def own_initialiser(trainer):
     """Weights are drawn by the framework; the canonical ones are not loaded"""
 
@@ -43,12 +39,8 @@ def own_initialiser(trainer):
     trainer._network.load = load
 
 
-@defect(
-    "perceptron",
-    "before training",
-    "before the first step.* of other values",
-    probes={"mnist-cnn": {"initial_weights": "rounded"}},
-)
+@shows("mnist-cnn", initial_weights="rounded")
+@defect("perceptron", "before training", "before the first step.* of other values")
 def rounded_to_bfloat16(trainer):
     """The initial weights go through bfloat16"""
     cut = np.uint32(0xFFFF0000)
@@ -73,23 +65,15 @@ def kernel_transposed_both_ways(trainer):
     loaded(trainer, square, square)
 
 
-@defect(
-    "images",
-    "loss",
-    "height and width of its convolution kernels",
-    probes={"mnist-cnn": {"same_padding": "bottom and right, kernel transposed"}},
-)
+@shows("mnist-cnn", same_padding="bottom and right, kernel transposed")
+@defect("images", "loss", "height and width of its convolution kernels")
 def convolution_transposed(trainer):
     """Height and width of convolution kernels are exchanged, both ways"""
     loaded(trainer, turned, turned)
 
 
-@defect(
-    "images",
-    "loss",
-    "flips its kernels",
-    probes={"mnist-cnn": {"same_padding": "bottom and right, kernel turned round"}},
-)
+@shows("mnist-cnn", same_padding="bottom and right, kernel turned round")
+@defect("images", "loss", "flips its kernels")
 def convolution_flipped(trainer):
     """A true convolution: kernels are flipped, both ways"""
     loaded(trainer, flipped, flipped)
