@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NAME = r"[a-z][a-z0-9_]{0,23}"
 IMPORT = {  # where a folder and a package may import the framework
     False: "or at the top: only workers read this file.",
-    True: "as this file is read where it is missing, too.",
+    True: "because this file must load without it.",
 }
 
 # Names of files to their templates.
@@ -121,13 +121,13 @@ def next_steps(name: str, package: Path | None) -> str:
         f"-e {shlex.quote(str(package))}" if package else f"-r frameworks/{name}/requirements.txt"
     )
     return f"""
-Write what is still to be written: each method says what, and frameworks/contract.py how.
+Write each method: its error says what to write, and frameworks/contract.py says how.
 
   pip install {what}
-  samestep check {name}    as often as you like: says what is missing or wrong
+  samestep check {name}    says what is missing or wrong, as often as you like
   samestep list {name}
 
-Then, in a configuration of your own (mine.yaml, say):
+Then name it in a configuration of your own, mine.yaml for example:
 
 {CONTENDERS.format(name=name)}
 

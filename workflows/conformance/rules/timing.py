@@ -45,8 +45,8 @@ def fence(subject: Subject) -> Finding:
     if growth < GROWTH or share > UNFENCED:
         return broken(
             text,
-            "wait in synchronise() for all that the device was asked for, updates of the weights "
-            "included; what is read of an unfinished step belongs to nobody's time",
+            "wait in synchronise() until the device has done all its work, updates of the weights "
+            "included; work that is left over is in nobody's time",
         )
     return holds(text)
 
