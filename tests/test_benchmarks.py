@@ -21,7 +21,7 @@ from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import (
     STATISTICS,
     components,
-    judged,
+    log_ratio,
     log_ratios,
     paired,
     scatter,
@@ -61,7 +61,7 @@ def test_recorded_contests_are_judged_from_their_mini_batches(path: Path) -> Non
     recorded = estimates[estimates["method"] == OURS].set_index("cycle")["log_ratio"]
     batches = pd.read_parquet(path.with_suffix(".parquet"))
     for cycle, rows in batches.groupby("cycle"):
-        assert judged(steady(rows, COUNTS.discard)) == pytest.approx(recorded[cycle], abs=1e-5)
+        assert log_ratio(steady(rows, COUNTS.discard)) == pytest.approx(recorded[cycle], abs=1e-5)
 
 
 def folders_shown(page: str, module: str) -> list[list[Path]]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.availability import Availability
 from analysis.data.results import PARTS, BenchmarkId, Machine, keyed
-from analysis.stats.hodges_lehmann import Floats, by_round, hodges_lehmann
+from analysis.stats.hodges_lehmann import Floats, hodges_lehmann
 
 COLUMNS = list(BenchmarkId._fields)
 
@@ -44,13 +44,13 @@ def uncontrolled(machine: Machine) -> pd.DataFrame:
 
 def processes(batches: pd.DataFrame) -> pd.DataFrame:
     """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
-    and `q75` of transfer and step, medians of each part, the number of
-    `batches`; of warm-up their number and the very `first` mini-batch. `rounds` has the
-    logarithms of the steady times one by one, an array for the number of each round."""
+    and `q75` of transfer and step, medians of each part, the number of `batches`; of warm-up
+    their number and the very `first` mini-batch. `logs` has the logarithms of the steady times,
+    (rounds, places)."""
     batches = batches.sort_values([*COLUMNS, "replicate", "step"])
     keys = [*COLUMNS, "replicate"]
-    steady = batches[~batches["warmup"]].groupby(keys)
-    everything = batches.groupby(keys)
+    kept = batches[~batches["warmup"]]
+    steady, everything = kept.groupby(keys), batches.groupby(keys)
     table = pd.DataFrame(
         {
             "median": steady["ms"].median(),
@@ -62,15 +62,22 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
             "first": everything["ms"].first(),
         }
     )
-    table["rounds"] = pd.Series({key: rounds(rows) for key, rows in steady}, dtype=object).reindex(
-        table.index
-    )
-    return table[table["batches"].notna()].reset_index()
+    table = table[table["batches"].notna()]
+    return table.assign(
+        logs=pd.Series(list(grid(kept, keys)), dtype=object, index=table.index)
+    ).reset_index()
 
 
-def rounds(rows: pd.DataFrame) -> dict[int, Floats]:
-    """Logarithms of the times of one process."""
-    return by_round(np.log(rows["ms"].to_numpy(float)), rows["round"].to_numpy())
+def grid(steady: pd.DataFrame, keys: list[str]) -> Floats:
+    """Logarithms of the times of processes, which `keys` identify, (processes, rounds, places):
+    sorted by the keys, NaN in places without a steady mini-batch."""
+    process = steady.groupby(keys).ngroup().to_numpy()
+    place = steady.groupby([*keys, "round"]).cumcount().to_numpy()
+    number = steady["round"].to_numpy()
+    sizes = [values.max(initial=-1) + 1 for values in (process, number, place)]
+    found = np.full(sizes, np.nan)
+    found[process, number, place] = np.log(steady["ms"].to_numpy(float))
+    return found
 
 
 def by_benchmark(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
@@ -91,13 +98,11 @@ def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
     """Logarithms of the ratios of two benchmarks' times, by replicate: Hodges and Lehmann's
     estimate over the rounds in which both were steady, so that interference is on both sides or
     on neither."""
-    found = {}
-    for replicate in one.index.intersection(other.index):
-        sides = (rows.at[replicate, "rounds"] for rows in (one, other))
-        log_ratio = hodges_lehmann(*(cast("dict[int, Floats]", side) for side in sides))
-        if log_ratio is not None:
-            found[replicate] = log_ratio
-    return pd.Series(found, dtype=float)
+    shared = one.index.intersection(other.index)
+    if shared.empty:
+        return pd.Series(dtype=float)
+    sides = (np.stack(side.loc[shared, "logs"].tolist()) for side in (one, other))
+    return pd.Series(hodges_lehmann(*sides), index=shared).dropna()
 
 
 def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":

@@ -4,7 +4,6 @@ The replicate, a contest in fresh processes, is the unit. Mini-batches of one pr
 independent of each other, so their number does not make a conclusion surer.
 """
 
-import gc
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -14,7 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
-from statsmodels.stats.multitest import multipletests
 
 Verdict = Literal[
     "faster", "slower", "equivalent", "cannot tell", "missing", "refused", "no steady state"
@@ -55,27 +53,22 @@ def estimates(
 ) -> list[Estimate]:
     """Judge a family of pairs together; each is given as the logarithms of its ratios, one for
     each replicate."""
+    found = [
+        Estimate(1, math.exp(logs[0]), verdict="cannot tell") if len(logs) == 1 else Estimate()
+        for logs in family
+    ]
+    several = [place for place, logs in enumerate(family) if len(logs) > 1]
+    parts = [students(np.array([family[place]]), confidence) for place in several]
+    means, sds, lows, highs, p = ([float(part[n][0]) for part in parts] for n in range(5))
+    ratios, lows, highs = ([math.exp(end) for end in ends] for ends in (means, lows, highs))
     alpha = 1 - confidence
-    means = [student(logs, confidence) if len(logs) else Mean(0, 0.0) for logs in family]
-    p = [mean.p for mean in means if mean.p is not None]
-    adjusted, hardest = iter(holm(p)), alpha / max(len(p), 1)
-    found = []
-    for mean in means:
-        ratio = math.exp(mean.mean)
-        if mean.n == 0:
-            found.append(Estimate())
-        elif mean.p is None or mean.sd is None or mean.low is None or mean.high is None:
-            found.append(Estimate(mean.n, ratio, verdict="cannot tell"))
-        else:
-            low, high, q = math.exp(mean.low), math.exp(mean.high), next(adjusted)
-            found.append(
-                Estimate(
-                    mean.n, ratio, low, high, mean.p, q,
-                    verdict(ratio, low, high, q, margin, alpha),
-                    detectable(mean.sd, mean.n, hardest),
-                    replicates_needed(mean.sd, margin, hardest),
-                )
-            )  # fmt: skip
+    adjusted, said = verdicts(ratios, lows, highs, p, margin, alpha)
+    for number, place in enumerate(several):
+        n, sd, hardest = len(family[place]), sds[number], alpha / len(several)
+        found[place] = Estimate(
+            n, ratios[number], lows[number], highs[number], p[number], adjusted[number],
+            said[number], detectable(sd, n, hardest), replicates_needed(sd, margin, hardest),
+        )  # fmt: skip
     return found
 
 
@@ -115,20 +108,31 @@ def students(logs: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.f
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's (1979) adjusted p-values of one family."""
-    if not len(p):
-        return []
-    gc.freeze()  # statsmodels collects garbage each time, which takes long in a large process
-    try:
-        return [float(q) for q in multipletests(p, method="holm")[1]]
-    finally:
-        gc.unfreeze()
+    order = np.argsort(p)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
+    return [float(q) for q in np.minimum(adjusted, 1.0)]
+
+
+def verdicts(
+    ratios: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    p: Sequence[float],
+    margin: float,
+    alpha: float,
+) -> tuple[list[float], list[Verdict]]:
+    """Adjusted p-values and verdicts of one family."""
+    adjusted = holm(p)
+    rows = zip(ratios, lows, highs, adjusted, strict=True)
+    return adjusted, [verdict(*row, margin, alpha) for row in rows]
 
 
 def verdict(
     ratio: float, low: float, high: float, p_adjusted: float, margin: float, alpha: float
 ) -> Verdict:
-    """Equivalent where the whole interval lies within the margin, either way; faster or
-    slower where the adjusted p is below alpha; else nobody can tell."""
+    """Equivalent if the whole interval lies within the margin, either way; faster or slower if
+    the adjusted p is below alpha; else the study cannot tell."""
     if 1 / (1 + margin) <= low and high <= 1 + margin:
         return "equivalent"
     if p_adjusted < alpha:

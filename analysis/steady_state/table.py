@@ -9,12 +9,11 @@ import pandas as pd
 from analysis.data.processes import COLUMNS
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import alike, decimal, listing
-from analysis.steady_state.classify import KINDS, MATTERS, Kind, detect
+from analysis.steady_state.classify import KINDS
+from analysis.steady_state.search import NONE, SLOWDOWN, search
 from analysis.steady_state.series import traces
 
 INCONSISTENT = "inconsistent"
-NONE: Kind = "no steady state"
-SLOWDOWN: Kind = "slowdown"
 
 
 @dataclass(frozen=True)
@@ -76,18 +75,15 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
     starts: dict[tuple[BenchmarkId, int], int] = {}
     steady = batches[~batches["warmup"]]
     medians = steady.groupby(COLUMNS)["ms"]
-    for benchmark, found, noise in traces(batches, machine.controls):
+    for benchmark, found in traces(batches, machine.controls):
         if not any((trace.rounds > 0).any() for trace in found.values()):
             continue
-        verdicts = {r: detect(trace.series, MATTERS, noise)
-                    for r, trace in found.items()}  # fmt: skip
-        kinds = Counter(verdict.kind for verdict in verdicts.values())
-        # most of its like did not slow down, so it is the machine that did
-        alone = 2 * kinds[SLOWDOWN] <= len(verdicts)
+        searched = search(list(found.values()))
+        kinds = Counter(searched.kinds)
         own = {
-            (benchmark, r): int(found[r].steps[verdict.start])
-            for r, verdict in verdicts.items()
-            if verdict.kind != NONE and not (alone and verdict.kind == SLOWDOWN)
+            (benchmark, replicate): int(start)
+            for replicate, start in zip(found, searched.starts, strict=True)
+            if not np.isnan(start)
         }
         starts |= own
         rows = medians.get_group(tuple(benchmark))
@@ -96,7 +92,7 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
         lines.append(
             SteadyLine(
                 benchmark,
-                processes=len(verdicts),
+                processes=len(found),
                 flat=kinds["flat"],
                 warmup=kinds["warm-up"],
                 slowdown=kinds[SLOWDOWN],
@@ -107,7 +103,7 @@ def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
                 start_worst=max(places, default=None),
                 fastest_ms=float(middle.min()),
                 slowest_ms=float(middle.max()),
-                steady=2 * kinds[NONE] <= len(verdicts),
+                steady=2 * kinds[NONE] <= len(found),
             )
         )
     return SteadyState(sorted(lines, key=lambda line: machine.order(line.id)), starts)

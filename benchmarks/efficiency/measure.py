@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.noise.scatter import judged, steady
+from benchmarks.noise.scatter import log_ratio, steady
 from benchmarks.noise.ways import BASE, WAYS
 from benchmarks.pairs import TIMEOUT_S, contender, run
 from workflows.machine.fingerprint import available_cores
@@ -71,8 +71,8 @@ def cycle(
             seconds = time.monotonic() - begin
             if swapped:
                 batches["side"] = 1 - batches["side"]
-            log_ratio = judged(steady(batches, COUNTS.discard))
-            found.append({"method": "contests in turns", "log_ratio": log_ratio,
+            ours = log_ratio(steady(batches, COUNTS.discard))
+            found.append({"method": "contests in turns", "log_ratio": ours,
                           "seconds": seconds})  # fmt: skip
             continue
         sides = {side: alone(pair[side], data, method == "values")

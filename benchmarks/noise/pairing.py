@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.loading import load
-from analysis.data.processes import rounds, uncontrolled
+from analysis.data.processes import grid, uncontrolled
 from analysis.stats.hodges_lehmann import hodges_lehmann
 from benchmarks.noise.rounds import REPLICATE, log_ratios
 
@@ -26,16 +26,15 @@ def scatters(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     keys = [*REPLICATE, "contender"]
     processes = log_ratios(rows, reference, int(rows["round"].max())).set_index(keys)
     turns = log_ratios(rows, reference, 1).groupby(keys)["log"].median()
-    steady = rows[~rows["warmup"]].groupby(keys)
-    logs = {key: rounds(process) for key, process in steady}
-    batches = {
-        key: hodges_lehmann(logs[key], logs[(*key[:-1], f"{reference}/{rest}")])
-        for key, rest in processes["rest"].items()
-    }
+    steady = rows[~rows["warmup"]]
+    places = {key: place for place, key in enumerate(steady.groupby(keys).groups)}
+    bases = [(*key[:-1], f"{reference}/{rest}") for key, rest in processes["rest"].items()]
+    logs, own = grid(steady, keys), [places[key] for key in processes.index]
+    batches = hodges_lehmann(logs[own], logs[[places[base] for base in bases]])
     one = {
         "processes": processes["log"],
         "turns": turns,
-        "batches": pd.Series(batches).rename_axis(keys),
+        "batches": pd.Series(batches, index=processes.index),
     }
     return pd.DataFrame(one).groupby(["study", "workload", "contender"]).std(ddof=1)
 

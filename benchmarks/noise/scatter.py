@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.data.processes import rounds
-from analysis.stats.hodges_lehmann import hodges_lehmann
+from analysis.stats.hodges_lehmann import by_round, hodges_lehmann
 
 SETTLE = 2  # first mini-batches of a turn that do not count, as in a study
 CONFIDENCE = 0.95
@@ -66,15 +65,18 @@ def by_turn(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
 
 
 def by_batch(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":
-    """As a report has it: Hodges and Lehmann's estimate, of pairs of mini-batches in a round."""
+    """Hodges and Lehmann's estimate, as the report has it, of pairs of mini-batches in a round."""
     pairs = steady(rows, settle).groupby("replicate")
-    return pd.Series({replicate: judged(pair) for replicate, pair in pairs})
+    return pd.Series({replicate: log_ratio(pair) for replicate, pair in pairs})
 
 
-def judged(pair: pd.DataFrame) -> float | None:
+def log_ratio(pair: pd.DataFrame) -> float:
     """The log-ratio of a pair's second side to its first, from its steady mini-batches."""
-    first, second = (rounds(own) for _, own in pair.groupby("side"))
-    return hodges_lehmann(second, first)
+    first, second = (
+        by_round(np.log(own["ms"].to_numpy(float)), own["round"].to_numpy())
+        for _, own in pair.groupby("side")
+    )
+    return float(hodges_lehmann(second, first))
 
 
 def paired(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":

@@ -38,6 +38,10 @@ class Deal:
     def steady(self) -> NDArray[np.bool_]:
         return (self.round > 0) & (self.place >= self.settle)
 
+    def by_round(self, values: Array) -> Array:
+        """(..., mini-batches) without the warm-up, as (..., rounds, places)."""
+        return values[..., self.warmup :].reshape(*values.shape[:-1], self.rounds, self.turn)
+
 
 def draw(
     noises: Sequence[Noise],

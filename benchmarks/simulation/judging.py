@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.hodges_lehmann import differences
-from analysis.stats.inference import Verdict, holm, students, verdict
+from analysis.stats.hodges_lehmann import hodges_lehmann
+from analysis.stats.inference import Verdict, students, verdicts
 from benchmarks.simulation.drawing import Array, Deal
 
 CONFIDENCE, MARGIN = 0.95, 0.03  # of the default study
@@ -27,14 +27,18 @@ def medians(logs: Array | Floats, deal: Deal) -> Floats:
     return found
 
 
-def log_ratios(logs: Array, deal: Deal, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """As `paired` of analysis/data/processes.py, where every mini-batch dealt as steady is:
-    (contests, contenders, mini-batches) to (contests, pairs)."""
-    rounds = logs[..., deal.steady].reshape(*logs.shape[:2], deal.rounds, -1)
+def log_ratios(
+    logs: Array | Floats, deal: Deal, pairs: Sequence[tuple[int, int]], steady: Bools | None = None
+) -> Floats:
+    """Log-ratios of contests (contests, contenders, mini-batches), as (contests, pairs).
+    `steady`: which mini-batches count, by default all that the deal has as steady."""
+    if steady is None:  # then the places that settle are the same everywhere
+        rounds = deal.by_round(logs)[..., deal.settle :]
+    else:
+        rounds = deal.by_round(np.where(steady, logs.astype(float), np.nan))
     found = np.empty((len(logs), len(pairs)))
     for place, (one, other) in enumerate(pairs):
-        apart = differences(rounds[:, one], rounds[:, other])
-        found[:, place] = np.median(apart.reshape(len(logs), -1), axis=1)
+        found[:, place] = hodges_lehmann(rounds[:, one], rounds[:, other])
     return found
 
 
@@ -63,14 +67,13 @@ def judge(ratios: Floats) -> Judgement:
     return Judgement(*(part.reshape(studies, rows) for part in students(flat, CONFIDENCE)))
 
 
-def verdicts(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
+def concluded(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
     """Verdicts and p-values after Holm's correction over the rows of each study."""
     said: list[list[Verdict]] = []
     corrected: list[list[float]] = []
     parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
-    for ratio, low, high, p in zip(*(part.tolist() for part in parts), strict=True):
-        adjusted = holm(p)
-        rows = zip(ratio, low, high, adjusted, strict=True)
-        said.append([verdict(*row, MARGIN, ALPHA) for row in rows])
+    for study in zip(*(part.tolist() for part in parts), strict=True):
+        adjusted, found = verdicts(*study, MARGIN, ALPHA)
+        said.append(found)
         corrected.append(adjusted)
     return np.array(said), np.array(corrected)

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.stats.hodges_lehmann import by_round, hodges_lehmann
-from analysis.steady_state.changepoints import Scatter
-from analysis.steady_state.classify import MATTERS, detect
-from analysis.steady_state.series import OTHERS, Trace, noise
-from analysis.steady_state.table import SLOWDOWN
+from analysis.stats.hodges_lehmann import median
+from analysis.steady_state.search import NONE, Trace, shared_by_others
+from analysis.steady_state.search import search as search_processes
 from benchmarks.simulation.drawing import Array, Deal, draw
-from benchmarks.simulation.judging import ALPHA, Bools, Floats, judge
+from benchmarks.simulation.judging import ALPHA, Bools, Floats, judge, log_ratios
 from benchmarks.simulation.noise import Noise
 from benchmarks.simulation.rates import Rate, joined
 from benchmarks.simulation.scenarios import SCENARIOS, WORKLOADS
@@ -63,8 +61,7 @@ def searched(
             pairs = [pair for pair in setup.pairs if not unsteady[list(pair)].any()]
             if not pairs:
                 continue
-            found = np.array([ratios(logs, steady, deal, one, other) for one, other in pairs])
-            judged = judge(found.T[None])
+            judged = judge(log_ratios(logs, deal, pairs, steady)[None])
             covered.append(judged.covers(0.0)[0])
             false.append(judged.p[0] < ALPHA)
     begun = np.concatenate([s.ravel() for s in starts])
@@ -74,59 +71,29 @@ def searched(
     )  # fmt: skip
 
 
-def search(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> tuple[Bools, Floats]:
-    """Of contests (contests, contenders, mini-batches): what counts as steady, as
-    `analysis.steady_state.table.marked` has it, and the step at which each process's steady state
-    begins, NaN where it never does. `cores` are the contenders that share cores."""
-    calm = logs.astype(float) - shared_by_others(logs, deal, cores)
-    chosen = np.flatnonzero(deal.steady | (deal.round == 0))
-    rounds = deal.round[chosen].astype(float)
-    starts = np.full(logs.shape[:2], np.nan)
-    slowed = np.zeros(logs.shape[:2], bool)
-    for contender in range(logs.shape[1]):
-        traces = {
-            contest: Trace(calm[contest, contender, chosen], chosen.astype(float), rounds)
-            for contest in range(len(logs))
-        }
-        scatter: Scatter | None = noise(traces)
-        for contest, trace in traces.items():
-            found = detect(trace.series, MATTERS, scatter)
-            if found.start < len(chosen):
-                starts[contest, contender] = chosen[found.start]
-                slowed[contest, contender] = found.kind == SLOWDOWN
-    alone = slowed & (2 * slowed.sum(axis=0) <= len(logs))
-    others = np.where(alone, np.nan, starts)
-    usual = [np.median(own[own == own]) if any(own == own) else 0.0 for own in others.T]
-    begun = np.where(np.isnan(others), np.array(usual)[None], others)
-    starts = np.where(alone, begun, starts)
-    return deal.steady & (np.arange(logs.shape[2]) >= begun[..., None]), starts
+def search(
+    logs: Array | Floats, deal: Deal, cores: Sequence[Sequence[int]]
+) -> tuple[Bools, Floats]:
+    """Search contests (contests, contenders, mini-batches) for steady state, as the report does.
 
+    Args:
+        cores: the contenders that share cores.
 
-def ratios(logs: Array, steady: Bools, deal: Deal, one: int, other: int) -> Floats:
-    """As `analysis.data.processes.paired`, of each contest, over the rounds both sides share."""
-    found = np.empty(len(logs))
-    for contest, (own, counts) in enumerate(zip(logs.astype(float), steady, strict=True)):
-        log_ratio = hodges_lehmann(
-            *(by_round(own[side, counts[side]], deal.round[counts[side]]) for side in (one, other))
-        )
-        found[contest] = np.nan if log_ratio is None else log_ratio
-    return found
-
-
-def shared_by_others(logs: Array, deal: Deal, cores: Sequence[Sequence[int]]) -> Floats:
-    """As `analysis.steady_state.series.shared_by_others`: the median over the other contenders
-    on the same cores of how far each round was from the contest's own level."""
-    turns = np.stack(
-        [np.median(logs[..., deal.steady & (deal.round == number)], axis=-1)
-         for number in range(1, deal.rounds + 1)], axis=-1,
-    )  # fmt: skip
-    departures = turns - np.median(turns, axis=-1, keepdims=True)
-    found = np.zeros(logs.shape)
+    Returns:
+        Which mini-batches count as steady, and the step at which each process's steady state
+        begins: NaN if it never does, the others' median if it alone slowed down.
+    """
+    turns = median(deal.by_round(logs)[..., deal.settle :])
+    shared = np.zeros(logs.shape)
     for group in cores:
-        for contender in group:
-            others = [one for one in group if one != contender]
-            if len(others) >= OTHERS:
-                median = np.median(departures[:, others], axis=1)
-                dealt = deal.round > 0
-                found[:, contender, dealt] = median[:, deal.round[dealt] - 1]
-    return found
+        found = shared_by_others(turns[:, list(group)], range(len(group)))
+        shared[:, list(group), deal.warmup :] = found.repeat(deal.turn, axis=-1)
+    chosen = np.flatnonzero(deal.steady | (deal.round == 0))
+    series, steps = (logs.astype(float) - shared)[..., chosen], chosen.astype(float)
+    rounds = deal.round[chosen].astype(float)
+    starts, begun = np.empty((2, *logs.shape[:2]))
+    for contender in range(logs.shape[1]):
+        one = search_processes([Trace(own, steps, rounds) for own in series[:, contender]])
+        never = np.array([kind == NONE for kind in one.kinds])
+        begun[:, contender], starts[:, contender] = one.begun, np.where(never, np.nan, one.begun)
+    return deal.steady & (np.arange(logs.shape[2]) >= begun[..., None]), starts

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.simulation.drawing import Deal
-from benchmarks.simulation.judging import ALPHA, MARGIN, Bools, Floats, judge, verdicts
+from benchmarks.simulation.judging import ALPHA, MARGIN, Bools, Floats, concluded, judge
 from benchmarks.simulation.naive import false_positives
 from benchmarks.simulation.noise import Noise
 from benchmarks.simulation.rates import Rate, joined
@@ -134,13 +134,13 @@ class Tally:
         self.widths.append(found.half_width)
         if self.scenario.name not in NO_DIFFERENCE:
             return
-        told, adjusted = verdicts(found)
+        told, adjusted = concluded(found)
         self.note("false", found.p < ALPHA)
         self.note("familywise", np.less(adjusted.min(axis=1), ALPHA))
         self.note("wrong", np.isin(told, ("faster", "slower")))
         if self.scenario.name == FITTED:
             for ratio in (JUST_OUTSIDE, *DIFFERENCES):
-                told, _ = verdicts(judge(ratios + np.log(ratio)))
+                told, _ = concluded(judge(ratios + np.log(ratio)))
                 self.note(f"equivalent {ratio}", np.isin(told, "equivalent"))
                 self.note(f"slower {ratio}", np.isin(told, "slower"))
 

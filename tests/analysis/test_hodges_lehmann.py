@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.stats import hodges_lehmann as module
-from analysis.stats.hodges_lehmann import Floats, by_round, differences
+from analysis.stats.hodges_lehmann import Floats, by_round
 
 Rounds = list[tuple[Floats, Floats]]
 
@@ -17,9 +17,14 @@ def rounds(seed: int = 1, sizes: tuple[tuple[int, int], ...] = ((3, 4), (1, 2), 
     return [(random.normal(2, 1, n), random.normal(1, 1, m)) for n, m in sizes]
 
 
-def hodges_lehmann(sides: Rounds) -> float | None:
-    one, other = (dict(enumerate(side)) for side in zip(*sides, strict=True))
-    return module.hodges_lehmann(one, other)
+def hodges_lehmann(sides: Rounds) -> float:
+    one, other = (padded(side) for side in zip(*sides, strict=True))
+    return float(module.hodges_lehmann(one, other))
+
+
+def padded(rounds: tuple[Floats, ...]) -> Floats:
+    numbers = np.repeat(np.arange(len(rounds)), [len(values) for values in rounds])
+    return by_round(np.concatenate(rounds), numbers)
 
 
 def swapped(sides: Rounds) -> Rounds:
@@ -33,7 +38,7 @@ def test_it_is_the_median_of_all_differences_in_a_round() -> None:
 
 
 def test_neither_side_is_favoured() -> None:
-    assert hodges_lehmann(swapped(rounds())) == pytest.approx(-(hodges_lehmann(rounds()) or 0))
+    assert hodges_lehmann(swapped(rounds())) == pytest.approx(-hodges_lehmann(rounds()))
 
 
 def test_what_both_sides_felt_in_a_round_drops_out_and_a_difference_comes_in_whole() -> None:
@@ -41,7 +46,7 @@ def test_what_both_sides_felt_in_a_round_drops_out_and_a_difference_comes_in_who
         (one + felt + 0.25, other + felt)
         for (one, other), felt in zip(rounds(), (9, -4, 0), strict=True)
     ]
-    assert hodges_lehmann(weather) == pytest.approx((hodges_lehmann(rounds()) or 0) + 0.25)
+    assert hodges_lehmann(weather) == pytest.approx(hodges_lehmann(rounds()) + 0.25)
 
 
 def test_a_jump_of_one_side_moves_it_less_than_a_ratio_of_medians() -> None:
@@ -52,16 +57,24 @@ def test_a_jump_of_one_side_moves_it_less_than_a_ratio_of_medians() -> None:
     assert hodges_lehmann([(one, other)]) == 0.0
 
 
-def test_differences_are_along_the_last_axis() -> None:
-    one, other = np.arange(12.0).reshape(2, 2, 3), np.arange(8.0).reshape(2, 2, 2)
-    found = differences(one, other)
-    assert found.shape == (2, 2, 3, 2)
-    assert found[1, 0, 2, 1] == one[1, 0, 2] - other[1, 0, 1]
-
-
 def test_only_rounds_that_both_sides_have_count() -> None:
-    one = by_round(np.array([1.0, 2.0, 9.0]), np.array([4, 4, 5]))
+    one = by_round(np.array([9.0, 1.0, 2.0]), np.array([5, 4, 4]))
     other = by_round(np.array([7.0, 1.0]), np.array([3, 4]))
-    assert {number: values.tolist() for number, values in one.items()} == {4: [1, 2], 5: [9]}
+    assert one.shape == (6, 2) and other.shape == (5, 1)
+    assert one[4].tolist() == [1, 2] and one[5, 0] == 9 and np.isnan(one[5, 1])
     assert module.hodges_lehmann(one, other) == 0.5
-    assert module.hodges_lehmann({5: one[5]}, other) is None
+    assert np.isnan(module.hodges_lehmann(by_round(np.array([9.0]), np.array([5])), other))
+
+
+def test_contests_are_estimated_one_by_one() -> None:
+    """With and without gaps, an array of contests gives what each contest gives alone."""
+    random = np.random.default_rng(2)
+    one, other = random.normal(0, 1, (6, 5, 4)), random.normal(0, 1, (6, 5, 3))
+    for gaps in (False, True):
+        if gaps:
+            one[random.random(one.shape) < 0.3] = np.nan
+            one[2], one[3, 1:] = np.nan, np.nan
+        found = module.hodges_lehmann(one, other)
+        for place in range(6):
+            differences = one[place][:, :, None] - other[place][:, None]
+            assert found[place] == pytest.approx(np.nanmedian(differences), nan_ok=True)

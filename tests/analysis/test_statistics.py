@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from analysis.stats.inference import detectable, holm, power, replicates_needed, student, verdict
@@ -40,6 +41,14 @@ def test_holm_worked_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
     assert holm([]) == []
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    random = np.random.default_rng(1)
+    for count in (1, 2, 7, 40):
+        p = random.uniform(0, 1, count) ** 3
+        p[count // 2 :] = p[: count - count // 2]  # with ties
+        assert holm(p.tolist()) == multipletests(p, method="holm")[1].tolist()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from analysis.findings.findings import Findings
 from analysis.stats.inference import student, students
 from benchmarks.simulation.conditions import facts
 from benchmarks.simulation.drawing import Deal
-from benchmarks.simulation.judging import judge, log_ratios, medians, verdicts
-from benchmarks.simulation.searched import ratios as searched_ratios
+from benchmarks.simulation.judging import concluded, judge, log_ratios, medians
 from benchmarks.simulation.searched import search
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import MS, simulated
@@ -65,14 +64,14 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
     names = [contender.name for contender in recipe.contenders]
     deal, ratios = Deal(rounds=recipe.rounds), []
     for row in rows:
-        one, other = (
+        pair = tuple(
             names.index(f"{framework}/{row.id.variant}/{row.id.device}/{row.id.threads}")
             for framework in (row.id.framework, row.reference)
         )
         steady, _ = search(drawn[row.id.workload], deal, CORES)
-        ratios.append(searched_ratios(drawn[row.id.workload], steady, deal, one, other))
+        ratios.append(log_ratios(drawn[row.id.workload], deal, [pair], steady)[:, 0])
     mine = judge(np.array(ratios).T[None])
-    said, adjusted = verdicts(mine)
+    said, adjusted = concluded(mine)
     for place, row in enumerate(rows):
         assert np.exp(mine.mean[0, place]) == pytest.approx(row.estimate.ratio, rel=1e-5)
         assert np.exp(mine.low[0, place]) == pytest.approx(row.estimate.ratio_low, rel=1e-5)

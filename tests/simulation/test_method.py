@@ -16,7 +16,7 @@ from analysis.findings.precision import replicates_assured
 from benchmarks.simulation.conditions import HARSH
 from benchmarks.simulation.demands import Demand, demands
 from benchmarks.simulation.drawing import Deal, draw
-from benchmarks.simulation.judging import ALPHA, Floats, judge, verdicts
+from benchmarks.simulation.judging import ALPHA, Floats, concluded, judge
 from benchmarks.simulation.naive import METHODS, false_positives
 from benchmarks.simulation.noise import COMMITTED, Fits, Noise
 from benchmarks.simulation.rates import Rate, rate
@@ -101,7 +101,7 @@ def test_the_normal_quantile_would_be_caught(fits: list[Noise], replicates: int)
 def test_no_correction_would_be_caught(fits: list[Noise]) -> None:
     found = judge(ratios(fits, "harsh", 5))
     assert np.mean((found.p < ALPHA).any(axis=1)) > most(STUDIES)
-    assert np.mean((verdicts(found)[1] < ALPHA).any(axis=1)) <= most(STUDIES)
+    assert np.mean((concluded(found)[1] < ALPHA).any(axis=1)) <= most(STUDIES)
 
 
 def test_turns_as_the_unit_would_be_caught() -> None:

@@ -9,8 +9,9 @@ import pytest
 from analysis.findings.findings import Findings
 from benchmarks.simulation.conditions import facts
 from benchmarks.simulation.drawing import Deal, draw
+from benchmarks.simulation.judging import log_ratios
 from benchmarks.simulation.noise import COMMITTED, Fits
-from benchmarks.simulation.searched import ratios, search, searched
+from benchmarks.simulation.searched import search, searched
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated
 from workflows.records.storage import read_json
@@ -36,7 +37,8 @@ def test_ratios_and_starts_are_those_of_the_report(tmp_path: Path) -> None:
             f"{name}/{row.id.variant}/cpu/{row.id.threads}"
             for name in (row.id.framework, row.reference)
         ]
-        found = ratios(drawn["mlp"], steady, deal, *(names.index(side) for side in sides))
+        one, other = (names.index(side) for side in sides)
+        found = log_ratios(drawn["mlp"], deal, [(one, other)], steady)
         assert np.exp(found.mean()) == pytest.approx(row.estimate.ratio, rel=1e-5)
     assert (starts > 0).mean() > 0.8  # the warm-up that was planted is found
 
