@@ -54,14 +54,14 @@ def add_validation(parser: argparse.ArgumentParser) -> None:
 def fit(options: argparse.Namespace) -> int:
     from analysis.data.loading import load
     from benchmarks.simulation import fitting
-    from benchmarks.simulation.checking import checks
+    from benchmarks.simulation.fitting import checks
     from benchmarks.simulation.noise import Fits
-    from benchmarks.simulation.sections import noise
+    from benchmarks.simulation.page import noise_section
 
     machines = [load([folder])[0] for folder in options.folders]
     fits = [each for machine in machines for each in fitting.fit(machine)]
     found = Fits(command=options.line, fits=fits, checks=checks(machines, fits))
-    print(noise(found))
+    print(noise_section(found))
     write_json(options.out, found)
     print(f"noise: {options.out}")
     return 0
@@ -69,10 +69,10 @@ def fit(options: argparse.Namespace) -> int:
 
 def validate(options: argparse.Namespace) -> int:
     from benchmarks.simulation import validation
-    from benchmarks.simulation.demands import demands
-    from benchmarks.simulation.document import document
     from benchmarks.simulation.noise import Fits
-    from benchmarks.simulation.studies import PORTION
+    from benchmarks.simulation.page import document
+    from benchmarks.simulation.scenarios import PORTION
+    from benchmarks.simulation.validation import demands
 
     fits = read_json(options.noise, Fits)
     noises, replicates = [each.noise for each in fits.fits], sorted(set(options.replicates))

@@ -1,10 +1,14 @@
-"""The studies that are simulated: who is compared with whom, under which noise."""
+"""The studies that are simulated: who is compared with whom, and under which noise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
-from benchmarks.simulation.conditions import HARSH, HEAVY, SHARED, WILD, device, facts
-from benchmarks.simulation.noise import Noise
+import numpy as np
+
+from benchmarks.simulation.drawing import Deal, draw
+from benchmarks.simulation.judging import Floats, log_ratios
+from benchmarks.simulation.noise import HARSH, HEAVY, SHARED, WILD, Noise, device, facts
 
 # As in the default study: how many are held against each reference, `default` (TensorFlow and
 # JAX) and `tuned` on one thread, then on two; as many workloads; and frameworks on a GPU.
@@ -169,3 +173,26 @@ QUIET = Scenario(
     always(facts(0.01)),
 )
 NO_DIFFERENCE = ("fitted", "harsh", "heavy tails", "shared", "wild processes")
+
+
+SEED = 20161
+PORTION = 125  # studies that are drawn at once, with the same noise
+
+
+def studies(
+    scenario: Scenario, fits: Sequence[Noise], deal: Deal, count: int, replicates: int
+) -> Iterator[tuple[Floats, Floats]]:
+    """Log-ratios (studies, replicates, rows of the comparison table) and their truth (rows,),
+    portion by portion. A portion's numbers depend on its place and size alone."""
+    for portion, begin in enumerate(range(0, count, PORTION)):
+        here = min(PORTION, count - begin)
+        random = np.random.default_rng([SEED, crc32(scenario.name.encode()), portion, replicates])
+        ratios, truths = [], []
+        for workload in range(WORKLOADS):
+            setup = scenario.build(fits, WORKLOADS * portion + workload)
+            logs = draw(setup.noises, setup.times, deal, here * replicates, random)
+            one, other = np.array(setup.pairs).T
+            ratios.append(log_ratios(logs, deal, setup.pairs).reshape(here, replicates, -1))
+            own = np.log(setup.times) + [noise.slow * noise.slowed for noise in setup.noises]
+            truths.append(own[one] - own[other])
+        yield np.concatenate(ratios, axis=2), np.concatenate(truths)

@@ -6,14 +6,35 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.simulation.drawing import Deal
-from benchmarks.simulation.judging import ALPHA, MARGIN, Bools, Floats, concluded, judge
-from benchmarks.simulation.naive import false_positives
+from benchmarks.simulation.judging import (
+    ALPHA,
+    MARGIN,
+    Bools,
+    Floats,
+    Rate,
+    concluded,
+    joined,
+    judge,
+)
 from benchmarks.simulation.noise import Noise
-from benchmarks.simulation.rates import Rate, joined
-from benchmarks.simulation.scenarios import MIDDLING, NO_DIFFERENCE, QUIET, SCENARIOS, Scenario
-from benchmarks.simulation.searched import Searched, searched
-from benchmarks.simulation.staged import MOST, RULES, Staged, staged
-from benchmarks.simulation.studies import studies
+from benchmarks.simulation.procedures import (
+    METHODS,
+    MOST,
+    RULES,
+    Searched,
+    Staged,
+    false_positives,
+    searched,
+    staged,
+)
+from benchmarks.simulation.scenarios import (
+    MIDDLING,
+    NO_DIFFERENCE,
+    QUIET,
+    SCENARIOS,
+    Scenario,
+    studies,
+)
 
 FITTED = "fitted"
 JUST_OUTSIDE = 1 + MARGIN + 0.001
@@ -71,11 +92,11 @@ def validate(
     search = {}
     for number, (name, late) in enumerate(((STEADY, 0.0), ("one side late", LATE))):
 
-        def told(done: int, number: int = number) -> None:
+        def heard(done: int, number: int = number) -> None:
             steps = len(SCENARIOS) + 2 + number + done / few
             report(steps, f"steady state, {done:,} of {few:,} studies")
 
-        search[name] = searched(fits, few, told, late)
+        search[name] = searched(fits, few, heard, late)
     return Validation(count, outcomes, naive, grown, search)
 
 
@@ -88,8 +109,8 @@ def scenarios(
     """Fewer replicates are the first ones of the same studies, as in a study that grows."""
     outcomes = []
     for number, scenario in enumerate(SCENARIOS.values()):
-        told = watched(scenario, fits, count, max(replicates), number, report)
-        outcomes += judged(scenario, told, replicates)
+        portions = watched(scenario, fits, count, max(replicates), number, report)
+        outcomes += tallied(scenario, portions, replicates)
     return outcomes
 
 
@@ -108,7 +129,7 @@ def watched(
         done += len(ratios)
 
 
-def judged(
+def tallied(
     scenario: Scenario, portions: Iterator[tuple[Floats, Floats]], replicates: Sequence[int]
 ) -> list[Outcome]:
     tallies = {n: Tally(scenario) for n in replicates}
@@ -134,15 +155,15 @@ class Tally:
         self.widths.append(found.half_width)
         if self.scenario.name not in NO_DIFFERENCE:
             return
-        told, adjusted = concluded(found)
+        said, adjusted = concluded(found)
         self.note("false", found.p < ALPHA)
         self.note("familywise", np.less(adjusted.min(axis=1), ALPHA))
-        self.note("wrong", np.isin(told, ("faster", "slower")))
+        self.note("wrong", np.isin(said, ("faster", "slower")))
         if self.scenario.name == FITTED:
             for ratio in (JUST_OUTSIDE, *DIFFERENCES):
-                told, _ = concluded(judge(ratios + np.log(ratio)))
-                self.note(f"equivalent {ratio}", np.isin(told, "equivalent"))
-                self.note(f"slower {ratio}", np.isin(told, "slower"))
+                said, _ = concluded(judge(ratios + np.log(ratio)))
+                self.note(f"equivalent {ratio}", np.isin(said, "equivalent"))
+                self.note(f"slower {ratio}", np.isin(said, "slower"))
 
     def note(self, what: str, hits: Bools) -> None:
         self.hits.setdefault(what, []).append(hits)
@@ -165,3 +186,81 @@ class Tally:
             outside=self.rate(f"equivalent {JUST_OUTSIDE}"),
             power={r: p for r in DIFFERENCES if (p := self.rate(f"slower {r}"))},
         )
+
+
+ALLOWED, AT_MOST = 0.05, 0.06
+COVERED = (0.94, 0.96)
+EQUIVALENT = 0.05
+NAIVE = 0.8  # what counting mini-batches gets wrong on noisy machines, at least
+
+
+@dataclass(frozen=True)
+class Demand:
+    where: str
+    what: str
+    met: bool
+    seen: Rate
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; seen {interval(self.seen)}"
+
+
+def demands(validation: Validation) -> list[Demand]:
+    searches = of_search(validation.searched[STEADY])
+    of_outcomes = [demand for outcome in validation.outcomes for demand in of_outcome(outcome)]
+    return [*of_outcomes, *of_naive(validation), *searches]
+
+
+def of_outcome(outcome: Outcome) -> Iterator[Demand]:
+    where = f"{outcome.scenario}, {outcome.replicates} replicates"
+    if SCENARIOS[outcome.scenario].demanded:
+        yield covered(where, outcome.coverage)
+    if len(outcome.by_ratio) > 1:
+        for ratio, rate in outcome.by_ratio.items():
+            yield covered(f"{where}, true ratio {ratio:g}", rate)
+    if outcome.false:
+        yield seldom(where, "false positives", outcome.false)
+    if outcome.familywise:
+        yield seldom(where, "family-wise errors after Holm", outcome.familywise)
+    if outcome.outside:
+        met = outcome.outside.high <= EQUIVALENT
+        yield Demand(where, "wrongly equivalent at most 5 %", met, outcome.outside)
+
+
+def covered(where: str, rate: Rate) -> Demand:
+    """The whole interval of the coverage must lie within what is demanded, so that too few
+    studies show nothing."""
+    met = COVERED[0] <= rate.low and rate.high <= COVERED[1]
+    return Demand(where, "coverage between 94 and 96 %", met, rate)
+
+
+def seldom(where: str, what: str, rate: Rate) -> Demand:
+    """A right method's true rate is 5 % or just below, so half of all simulations see a little
+    more: what is refused is more than one chance in 1,000 explains, or a bound above 6 %."""
+    met = rate.least <= ALLOWED and rate.high <= AT_MOST
+    return Demand(where, f"{what} at most 5 %, 95 % upper bound at most 6 %", met, rate)
+
+
+def of_naive(validation: Validation) -> Iterator[Demand]:
+    """The noise must be such that a wrong unit is found out."""
+    *wrong, right = METHODS
+    for name in wrong:
+        rate = validation.naive[name]
+        yield Demand(name, "false positives over 80 %, as measured", rate.low > NAIVE, rate)
+    yield seldom(right, "false positives", validation.naive[right])
+
+
+def of_search(searched: Searched) -> Iterator[Demand]:
+    """Fewer studies, so that chance has more room: no more is refused than it cannot explain."""
+    where = f"steady state searched for, {searched.replicates} replicates"
+    for what, rate, most in (
+        ("false positives at most 5 %", searched.false, ALLOWED),
+        ("contenders wrongly without a steady state at most 5 %", searched.withheld, ALLOWED),
+    ):
+        yield Demand(where, what, rate.least <= most, rate)
+    met = searched.coverage.high >= 1 - ALLOWED
+    yield Demand(where, "coverage at least 95 %, but for chance", met, searched.coverage)
+
+
+def interval(rate: Rate) -> str:
+    return f"{100 * rate.share:.2f} % [{100 * rate.low:.2f}, {100 * rate.high:.2f}]"

@@ -6,9 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.simulation.conditions import facts
 from benchmarks.simulation.drawing import Deal, draw, positions
-from benchmarks.simulation.noise import Noise
+from benchmarks.simulation.noise import Noise, facts
 
 LONG = Deal(warmup=0, rounds=1, turn=40, settle=0)
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.simulation.checking import checks
-from benchmarks.simulation.fitting import fit
-from benchmarks.simulation.moments import tails
+from benchmarks.simulation.fitting import checks, fit
 from benchmarks.simulation.noise import NORMAL, Fit, Noise
+from benchmarks.simulation.recorded import tails
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated
 from workflows.records.storage import RecordError

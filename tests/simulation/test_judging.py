@@ -9,10 +9,10 @@ from analysis.data.processes import by_benchmark, logs, paired, processes, sound
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.stats.inference import student, students
-from benchmarks.simulation.conditions import facts
 from benchmarks.simulation.drawing import Deal
 from benchmarks.simulation.judging import concluded, judge, log_ratios, medians
-from benchmarks.simulation.searched import search
+from benchmarks.simulation.noise import facts
+from benchmarks.simulation.procedures import search
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import MS, simulated
 from tests.simulation.test_searched import CORES

@@ -13,18 +13,21 @@ import pytest
 from scipy import stats
 
 from analysis.findings.precision import replicates_assured
-from benchmarks.simulation.conditions import HARSH
-from benchmarks.simulation.demands import Demand, demands
 from benchmarks.simulation.drawing import Deal, draw
-from benchmarks.simulation.judging import ALPHA, Floats, concluded, judge
-from benchmarks.simulation.naive import METHODS, false_positives
-from benchmarks.simulation.noise import COMMITTED, Fits, Noise
-from benchmarks.simulation.rates import Rate, rate
-from benchmarks.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt
-from benchmarks.simulation.searched import Searched
-from benchmarks.simulation.staged import MOST, RULES, as_advised, row_by_row, staged
-from benchmarks.simulation.studies import studies
-from benchmarks.simulation.validation import STEADY, Outcome, Validation, scenarios
+from benchmarks.simulation.judging import ALPHA, Floats, Rate, concluded, judge, rate
+from benchmarks.simulation.noise import COMMITTED, HARSH, Fits, Noise
+from benchmarks.simulation.procedures import (
+    METHODS,
+    MOST,
+    RULES,
+    Searched,
+    as_advised,
+    false_positives,
+    row_by_row,
+    staged,
+)
+from benchmarks.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt, studies
+from benchmarks.simulation.validation import STEADY, Demand, Outcome, Validation, demands, scenarios
 from workflows.records.storage import read_json
 
 STUDIES, REPLICATES = 250, (3, 5, 8, 12)

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.simulation.__main__ import PAGE, main
 from benchmarks.simulation.noise import COMMITTED, Fits
-from benchmarks.simulation.sections import beginning, noise
-from benchmarks.simulation.studies import PORTION
+from benchmarks.simulation.page import beginning, noise_section
+from benchmarks.simulation.scenarios import PORTION
 from benchmarks.simulation.validation import scenarios
 from tests.conftest import ROOT
 from workflows.records.storage import read_json
@@ -40,7 +40,7 @@ def test_the_noise_is_what_fitting_finds_in_the_records_named(
 
 
 def test_the_page_tells_of_this_noise(fits: Fits) -> None:
-    assert noise(fits) in TEXT
+    assert noise_section(fits) in TEXT
     assert fits.command in TEXT
 
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from analysis.findings.findings import Findings
-from benchmarks.simulation.conditions import facts
 from benchmarks.simulation.drawing import Deal, draw
 from benchmarks.simulation.judging import log_ratios
-from benchmarks.simulation.noise import COMMITTED, Fits
-from benchmarks.simulation.searched import search, searched
+from benchmarks.simulation.noise import COMMITTED, Fits, facts
+from benchmarks.simulation.procedures import search, searched
 from tests.analysis.synthetic import Recipe
 from tests.simulation.records import simulated
 from workflows.records.storage import read_json
