@@ -86,7 +86,7 @@ def test_the_noise_page_has_the_table_of_rounds() -> None:
 def test_the_noise_page_tells_of_page_faults() -> None:
     path = ROOT / "benchmarks/noise/records/page-faults/pytorch-default-1-thread.parquet"
     page = " ".join((ROOT / "docs/noise.md").read_text().split())
-    for line in faults.told(pd.read_parquet(path)):
+    for line in faults.sentences(pd.read_parquet(path)):
         assert line in page
 
 
@@ -111,11 +111,11 @@ def dealt(process: float, turn: float, replicates: int = 800) -> pd.DataFrame:
 
 def test_more_rounds_help_against_what_turns_do_and_not_against_what_processes_do() -> None:
     turns, processes = dealt(0.0, 0.1), dealt(0.1, 0.0)
-    one, eight = (rounds.scatter(turns, "pytorch", count).item() for count in (1, 8))
+    one, eight = (rounds.standard_deviation(turns, "pytorch", count).item() for count in (1, 8))
     assert one == pytest.approx(0.1 * np.sqrt(2), rel=0.1) and eight < one / 2
-    one, eight = (rounds.scatter(processes, "pytorch", count).item() for count in (1, 8))
+    one, eight = (rounds.standard_deviation(processes, "pytorch", count).item() for count in (1, 8))
     assert one == pytest.approx(0.1 * np.sqrt(2), rel=0.1) and eight == pytest.approx(one)
-    logs = rounds.log_ratios(turns, "pytorch", 4)
+    logs = rounds.by_block(turns, "pytorch", 4)
     assert len(logs) == 1600 and logs["log"].mean() == pytest.approx(np.log(2), abs=0.01)
 
 
@@ -123,8 +123,10 @@ def test_pairing_within_rounds_takes_out_what_rounds_share_and_nothing_else() ->
     rows = dealt(0.0, 0.1)
     keys = ["replicate", "round"]
     burst = np.random.default_rng(3).normal(0, 0.5, (800, 9))[tuple(rows[keys].to_numpy().T)]
-    alone = pairing.scatters(rows, "pytorch").iloc[0]
-    shared = pairing.scatters(rows.assign(ms=rows["ms"] * np.exp(burst)), "pytorch").iloc[0]
+    alone = pairing.standard_deviations(rows, "pytorch").iloc[0]
+    shared = pairing.standard_deviations(
+        rows.assign(ms=rows["ms"] * np.exp(burst)), "pytorch"
+    ).iloc[0]
     for way in pairing.WAYS:
         assert alone[way] == pytest.approx(alone["processes"], rel=0.15)
         assert shared[way] == pytest.approx(alone[way])
@@ -136,7 +138,7 @@ def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
     (machine,) = load_machines(folders[:1])
     rows = uncontrolled(machine)
     measured = by_benchmark(processes(rows))
-    found = pairing.scatters(rows, "pytorch")["batches"]
+    found = pairing.standard_deviations(rows, "pytorch")["batches"]
     assert len(found)
     for (_, workload, name), sd in found.items():
         framework, variant, device, threads = name.split("/")
@@ -184,7 +186,7 @@ def test_times_that_go_with_page_faults_are_told_from_those_that_do_not() -> Non
     assert faults.by_process(with_them).median() == pytest.approx(1000 * medians.median(), rel=0.01)
     going = faults.second_over_first(with_them)
     assert going["faults"].corr(going["ms"]) > 0.95
-    (*_, line) = faults.told(with_them)
+    (*_, line) = faults.sentences(with_them)
     assert "r 1.00" in line and "is 0.05; with that line taken off, 0.00" in line
     chance = np.random.default_rng(2).uniform(6000, 12000, 800)
     apart = faults.second_over_first(

@@ -42,7 +42,7 @@ def second_over_first(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"faults": sides[1] - sides[0], "ms": by_batch(rows)})
 
 
-def told(rows: pd.DataFrame) -> Iterator[str]:
+def sentences(rows: pd.DataFrame) -> Iterator[str]:
     faults, pairs = by_process(rows), second_over_first(rows)
     low, middle, high = faults.quantile((0.1, 0.5, 0.9))
     yield (
@@ -79,7 +79,7 @@ def main() -> None:
     rows = pd.read_parquet(parser.parse_args().records)
     if "faults" not in rows:
         parser.error("these records are of before page faults were kept: measure anew")
-    print("\n".join(told(rows[rows["way"] == BASE])))
+    print("\n".join(sentences(rows[rows["way"] == BASE])))
 
 
 if __name__ == "__main__":

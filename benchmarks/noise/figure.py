@@ -17,7 +17,7 @@ from benchmarks.noise.ways import WAYS
 AIM = (0.01, 0.02)
 
 
-def scatters(rows: pd.DataFrame) -> dict[str, Scatter]:
+def by_way(rows: pd.DataFrame) -> dict[str, Scatter]:
     found = {}
     for way in WAYS:
         own = rows[rows["way"] == way]
@@ -26,10 +26,10 @@ def scatters(rows: pd.DataFrame) -> dict[str, Scatter]:
     return found
 
 
-def draw(records: list[Path], out: Path) -> None:
+def write(records: list[Path], out: Path) -> None:
     """One panel a file; a way's standard deviation with its 95 % interval."""
     tables = [pd.read_parquet(path) for path in records]
-    panels = [scatters(rows) for rows in tables]
+    panels = [by_way(rows) for rows in tables]
     mpl.rcParams["svg.hashsalt"] = "samestep"
     sns.set_theme(style="whitegrid", context="paper")
     figure, axes = plt.subplots(
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    draw(arguments.records, arguments.out)
+    write(arguments.records, arguments.out)
 
 
 if __name__ == "__main__":

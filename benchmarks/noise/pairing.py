@@ -15,17 +15,17 @@ import pandas as pd
 from analysis.data.loading import load
 from analysis.data.processes import grid, uncontrolled
 from analysis.stats.hodges_lehmann import hodges_lehmann
-from benchmarks.noise.rounds import REPLICATE, log_ratios
+from benchmarks.noise.rounds import REPLICATE, by_block
 
 WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}
 
 
-def scatters(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
+def standard_deviations(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Standard deviation over replicates of each contender's log-ratio to the reference:
     `processes`, from their medians, and within rounds, of `turns` and of `batches`."""
     keys = [*REPLICATE, "contender"]
-    processes = log_ratios(rows, reference, int(rows["round"].max())).set_index(keys)
-    turns = log_ratios(rows, reference, 1).groupby(keys)["log"].median()
+    processes = by_block(rows, reference, int(rows["round"].max())).set_index(keys)
+    turns = by_block(rows, reference, 1).groupby(keys)["log"].median()
     steady = rows[~rows["warmup"]]
     places = {key: place for place, key in enumerate(steady.groupby(keys).groups)}
     bases = [(*key[:-1], f"{reference}/{rest}") for key, rest in processes["rest"].items()]
@@ -46,7 +46,7 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
     everything = []
     for folder in folders:
         (machine,) = load([folder])
-        found = scatters(uncontrolled(machine), machine.study.reference)
+        found = standard_deviations(uncontrolled(machine), machine.study.reference)
         several = ~found.index.get_level_values("contender").str.endswith("/1")
         change = np.log(found[[*WAYS]].div(found["processes"], axis=0))
         for threads, those in (("1", change[~several]), ("several", change[several])):

@@ -18,7 +18,7 @@ from analysis.data.results import Machine
 REPLICATE = ["study", "workload", "replicate"]
 
 
-def log_ratios(rows: pd.DataFrame, reference: str, rounds: int) -> pd.DataFrame:
+def by_block(rows: pd.DataFrame, reference: str, rounds: int) -> pd.DataFrame:
     """Of each contender with the reference of the same variant, device and threads, from the
     medians of steady mini-batches in each block of `rounds` rounds that follow each other."""
     steady = rows[~rows["warmup"]]
@@ -32,10 +32,10 @@ def log_ratios(rows: pd.DataFrame, reference: str, rounds: int) -> pd.DataFrame:
     return pairs.assign(log=pairs["own"] - pairs["base"])
 
 
-def scatter(rows: pd.DataFrame, reference: str, rounds: int) -> "pd.Series[float]":
+def standard_deviation(rows: pd.DataFrame, reference: str, rounds: int) -> "pd.Series[float]":
     """Standard deviation over the replicates of a study, by workload and contender: the root of
     the mean variance over blocks and studies."""
-    pairs = log_ratios(rows, reference, rounds)
+    pairs = by_block(rows, reference, rounds)
     variance = pairs.groupby(["workload", "contender", "study", "block"])["log"].var(ddof=1)
     found: pd.Series[float] = np.sqrt(variance.groupby(["workload", "contender"]).mean())
     return found
@@ -61,7 +61,9 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
     held = int(rows["round"].max())
     counts = [count for count in (held // 4, held // 2, held) if count]
     found = pd.concat(
-        [scatter(rows, machines[0].study.reference, count) for count in counts], axis=1, keys=counts
+        [standard_deviation(rows, machines[0].study.reference, count) for count in counts],
+        axis=1,
+        keys=counts,
     )
     for workload, begun, each in costs(machines):
         yield (
@@ -72,8 +74,8 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
     yield f"| contender | {' | '.join(f'{count} rounds' for count in counts)} |"
     yield "|---" * (len(counts) + 1) + "|"
     for key in found.index:
-        told = " | ".join(f"{sd:.3f}" for sd in found.loc[key])
-        yield f"| {key[1]} on {key[0]} | {told} |"
+        values = " | ".join(f"{sd:.3f}" for sd in found.loc[key])
+        yield f"| {key[1]} on {key[0]} | {values} |"
 
 
 def main() -> None:
