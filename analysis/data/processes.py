@@ -63,9 +63,10 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
         }
     )
     table = table[table["batches"].notna()]
-    return table.assign(
-        logs=pd.Series(list(grid(kept, keys)), dtype=object, index=table.index)
-    ).reset_index()
+    logs = np.empty(len(table), dtype=object)
+    for place, own in enumerate(grid(kept, keys)):
+        logs[place] = own
+    return table.assign(logs=logs).reset_index()
 
 
 def grid(steady: pd.DataFrame, keys: list[str]) -> Floats:

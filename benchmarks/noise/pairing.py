@@ -27,7 +27,7 @@ def standard_deviations(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     processes = by_block(rows, reference, int(rows["round"].max())).set_index(keys)
     turns = by_block(rows, reference, 1).groupby(keys)["log"].median()
     steady = rows[~rows["warmup"]]
-    places = {key: place for place, key in enumerate(steady.groupby(keys).groups)}
+    places = {key: place for place, key in enumerate(steady.groupby(keys).size().index)}
     bases = [(*key[:-1], f"{reference}/{rest}") for key, rest in processes["rest"].items()]
     logs, own = grid(steady, keys), [places[key] for key in processes.index]
     batches = hodges_lehmann(logs[own], logs[[places[base] for base in bases]])
