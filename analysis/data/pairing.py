@@ -13,7 +13,7 @@ def pairs(
 ) -> dict[BenchmarkId, BenchmarkId]:
     """The other side of each benchmark that is compared with one. `references` has the framework
     that ratios refer to, by workload. Pitfall variants and controls are compared with none."""
-    matched = dict.fromkeys(one for one in benchmarks if not machine.apart(one))
+    matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:
         owners.setdefault(one.variant, set()).add(one.framework)

@@ -86,13 +86,13 @@ class Machine:
         return self.titles.get(framework, framework)
 
     @cached_property
-    def traps(self) -> dict[tuple[str, str], PitfallRow]:
+    def pitfalls(self) -> dict[tuple[str, str], PitfallRow]:
         """By framework and variant."""
         return {(row.framework, row.variant): row for row in self.records.pitfalls}
 
-    def trap(self, benchmark: BenchmarkId) -> PitfallRow | None:
+    def pitfall(self, benchmark: BenchmarkId) -> PitfallRow | None:
         """The pitfall that the benchmark's variant falls into; None if there is none."""
-        return self.traps.get((benchmark.framework, benchmark.variant))
+        return self.pitfalls.get((benchmark.framework, benchmark.variant))
 
     @cached_property
     def controls(self) -> dict[tuple[str, str], Control]:
@@ -113,23 +113,23 @@ class Machine:
         """An A/A study: nothing but controls is compared."""
         return bool((self.study.configuration.get("controls") or {}).get("alone"))
 
-    def apart(self, benchmark: BenchmarkId) -> bool:
-        """Whether a benchmark is compared with no other framework, because its variant has a
-        pitfall or is a control."""
+    def compares(self, benchmark: BenchmarkId) -> bool:
+        """Whether a benchmark is compared with other frameworks: unless its variant has a pitfall
+        or is a control."""
         key = (benchmark.framework, benchmark.variant)
-        return key in self.traps or key in self.controls
+        return key not in self.pitfalls and key not in self.controls
 
     def matched_rows(self, rows: Iterable[Row]) -> list[Row]:
         """The rows of a table whose benchmarks are compared across frameworks."""
-        return [row for row in rows if not self.apart(row.id)]
+        return [row for row in rows if self.compares(row.id)]
 
     def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
         """The mini-batches of contenders that are compared across frameworks."""
-        return batches[~keyed(batches).isin([*self.traps, *self.controls])]
+        return batches[~keyed(batches).isin([*self.pitfalls, *self.controls])]
 
-    def untrapped(self, batches: pd.DataFrame) -> pd.DataFrame:
+    def without_pitfalls(self, batches: pd.DataFrame) -> pd.DataFrame:
         """The mini-batches of variants without a pitfall: all should have the same losses."""
-        return batches[~keyed(batches).isin(list(self.traps))]
+        return batches[~keyed(batches).isin(list(self.pitfalls))]
 
     @property
     def workloads(self) -> list[str]:

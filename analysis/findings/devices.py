@@ -34,7 +34,7 @@ def speed_ups(found: Measurements) -> list[SpeedUp]:
         speed_up(benchmark, base, found)
         for benchmark in found.availability
         if (base := baseline(benchmark, found.availability)) != benchmark
-        and not found.machine.apart(benchmark)
+        and found.machine.compares(benchmark)
     ]
 
 

@@ -100,7 +100,7 @@ class Findings:
     @cached_property
     def matched(self) -> dict[BenchmarkId, pd.DataFrame]:
         """The measured benchmarks that are compared across frameworks."""
-        return {one: rows for one, rows in self.measured.items() if not self.machine.apart(one)}
+        return {one: rows for one, rows in self.measured.items() if self.machine.compares(one)}
 
     @cached_property
     def availability(self) -> dict[BenchmarkId, Availability]:
@@ -114,7 +114,7 @@ class Findings:
 
     @cached_property
     def loss_check(self) -> LossCheck:
-        return check_losses(self.machine, self.machine.untrapped(self.batches))
+        return check_losses(self.machine, self.machine.without_pitfalls(self.batches))
 
     @cached_property
     def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:

@@ -61,7 +61,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
     """By framework and workload, the costliest first and those without a time last. Certificates
     refuse no pair here."""
     machine = found.machine
-    pitfalls = {one: pitfall for one in found.availability if (pitfall := machine.trap(one))}
+    pitfalls = {one: pitfall for one in found.availability if (pitfall := machine.pitfall(one))}
     if not pitfalls:
         return []
     beside = {one: one._replace(variant=pitfall.beside) for one, pitfall in pitfalls.items()}

@@ -57,7 +57,7 @@ def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | 
         benchmark
         for findings in found
         for benchmark in findings.availability
-        if not findings.machine.apart(benchmark)
+        if findings.machine.compares(benchmark)
     )
     chapters = [
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found

@@ -42,7 +42,7 @@ def setting_lines(
         base = bases.get(one, one)
         if base.variant != one.variant:  # its row is not compared with each of these in turn
             rivals = [base] if base in values else []
-        rivals = [] if machine.trap(one) else rivals  # it is compared within its framework only
+        rivals = [] if machine.pitfall(one) else rivals  # it is compared within its framework only
         for setting in sorted({*own, *BY_SETTING}) if own else [""]:
             item = BY_SETTING.get(setting)
             value = own.get(setting, UNRECORDED) if own else ""

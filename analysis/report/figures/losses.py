@@ -26,7 +26,7 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
         found.setdefault(record.workload, []).extend(
             (benchmark, row)
             for benchmark, row in rows
-            if row.losses and not findings.machine.trap(benchmark)
+            if row.losses and not findings.machine.pitfall(benchmark)
         )
     found = {workload: rows for workload, rows in found.items() if rows}
     if not found:

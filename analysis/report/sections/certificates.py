@@ -58,7 +58,7 @@ def optimiser_table(findings: Findings) -> Table | None:
     found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
     for benchmark, _, row in certified(machine):
         for run in runs(machine, benchmark.workload, row):
-            if machine.trap(benchmark) is None and row.long and run.name == "long":
+            if machine.pitfall(benchmark) is None and row.long and run.name == "long":
                 cells = found.setdefault(
                     (benchmark.workload, benchmark.framework, benchmark.variant), {}
                 )

@@ -57,7 +57,7 @@ def certificates(machine: Machine) -> str:
     if not records:
         return "No certificate was recorded, so no pair could be compared."
     found = Certificates(machine).found
-    rows = [row for benchmark, (_, row) in found.items() if not machine.trap(benchmark)]
+    rows = [row for benchmark, (_, row) in found.items() if not machine.pitfall(benchmark)]
     agreeing = [row for row in rows if row.status == "agrees" and row.precision == FLOAT64]
     others = {
         status: sum(row.status == status for row in rows)
@@ -77,7 +77,7 @@ def certificates(machine: Machine) -> str:
         f"{len(agreeing)} agree, the furthest "
         f"to {scientific(max(map(furthest, agreeing), default=0.0))}{rest and ', ' + rest}."
         + " Variants with a trap are not among them."
-        * bool(machine.traps)
+        * bool(machine.pitfalls)
     )
     if narrowed:
         text += (
