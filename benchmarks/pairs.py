@@ -36,7 +36,7 @@ def contender(text: str) -> PlannedContender:
 def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd.DataFrame:
     """Start both, in this order, warm both up, and deal the turns, who goes first drawn anew
     in each round: a row per mini-batch, `side` 0 or 1, `round` 0 for the warm-up; times in
-    milliseconds, and the page faults of the whole turn, where the system tells."""
+    milliseconds, and the page faults of the whole turn, if the system reports them."""
     chance = random.Random(seed)
     if way.variant:
         pair = [one.model_copy(update={"variant": way.variant}) for one in pair]
@@ -71,7 +71,8 @@ def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd
 
 
 def page_faults(pid: int) -> float:
-    """Minor ones of a process so far, without its children's; not a number where not told."""
+    """Minor page faults of a process so far, without its children's; NaN if the system does not
+    report them."""
     path = Path(f"/proc/{pid}/stat")
     if not path.exists():
         return math.nan
@@ -91,7 +92,7 @@ def turn(way: Way, number: int, one: PlannedContender) -> dict[str, Any]:
 
 def cores_of(one: PlannedContender, side: int, way: Way) -> list[int]:
     cores = available_cores()
-    if way.apart:
+    if way.separate:
         return [cores[-1 - side]]
     return cores_for(one, cores) if way.pinned else []
 

@@ -13,13 +13,14 @@ Outcome = Literal["at once", "never", "from", "until"]
 
 @dataclass(frozen=True)
 class PayOff:
-    """One contender beside another, from the start of both: ahead `at once`, `never`, `from`
-    so many mini-batches (it starts slower and steps faster), or `until` (the other way
-    round). A `high` of None: no number is too large for what was seen, so it may be never.
+    """When one contender is ahead of another if both start together: `at once`, `never`, `from`
+    so many mini-batches on (it starts slower and steps faster), or `until` so many (it starts
+    faster and steps slower). If `high` is None, no number is too large for what was measured, so
+    it may be never.
 
-    With `at once` and `never`, which have no `steps`, a number says that they are not sure:
-    `low`, that the steps may be the other way round, with an effect from there on at the
-    earliest; `high`, that the starts may be, with an effect until there at the latest."""
+    `at once` and `never` have no `steps`. A number then says that they are uncertain. `low`: the
+    steps may be the other way round, with an effect from there on at the earliest. `high`: the
+    starts may be the other way round, with an effect until there at the latest."""
 
     outcome: Outcome
     steps: float | None = None
@@ -28,8 +29,12 @@ class PayOff:
 
 
 def pay_off(starts: Sequence[float], steps: Sequence[float], confidence: float) -> PayOff:
-    """`starts`: by replicate, how much longer the one took than the other until it was in step
-    (seconds); `steps`: how much longer it takes for a mini-batch (seconds)."""
+    """When one contender pays off against another.
+
+    Args:
+        starts: by replicate, how much longer the one took to start than the other, in seconds.
+        steps: by replicate, how much longer it takes for a mini-batch, in seconds.
+    """
     start, step = float(np.mean(starts)), float(np.mean(steps))
     low, high = fieller([-value for value in starts], steps, confidence)
     if start * step < 0:
@@ -43,9 +48,9 @@ def fieller(
 ) -> tuple[float | None, float | None]:
     """Fieller's (1954) interval of the ratio of two paired means, as far as it is positive.
 
-    It holds where the lower mean may be zero, in which case the ratio has no upper bound
-    (None); the delta method and the bootstrap give one all the same. Both None where there is
-    one pair alone.
+    It holds even if the lower mean may be zero. Then the ratio has no upper bound (None), although
+    the delta method and the bootstrap would give one. Both ends are None if there is one pair
+    only.
     """
     n = len(above)
     if n < 2:

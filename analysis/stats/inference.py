@@ -18,7 +18,7 @@ Verdict = Literal[
     "faster", "slower", "equivalent", "cannot tell", "missing", "refused", "no steady state"
 ]
 POWER = 0.8
-MOST = 700.0  # logarithm of the largest ratio that is told; a float overflows at 710
+MOST = 700.0  # logarithm of the largest ratio that is reported; a float overflows at 710
 SAME = 1e-12  # logs closer than this are one value; rounding would make up a variance
 
 

@@ -1,4 +1,4 @@
-"""Where a series of times changes its level: PELT on mean and variance, as `ruptures` has it."""
+"""Where a series of times changes its level: PELT on mean and variance, from `ruptures`."""
 
 import math
 from itertools import pairwise
@@ -36,9 +36,9 @@ class Scatter(NamedTuple):
 class MeanAndVariance(BaseCost):  # type: ignore[misc]
     """Twice the negative log-likelihood of a normal segment with its own mean and variance.
 
-    The variance is shrunk to that of the whole series, as by `WEIGHT` mini-batches more:
-    without, three that happen to be close together are likelier than anything, and a level
-    that goes up and down is one segment with a large variance.
+    The variance is shrunk to that of the whole series, as if by `WEIGHT` more mini-batches.
+    Without it, three mini-batches that happen to be close together would be likelier than
+    anything, and a level that goes up and down would be one segment with a large variance.
     """
 
     model = "mean and variance, shrunk"

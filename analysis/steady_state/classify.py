@@ -1,8 +1,8 @@
-"""Whether a process reached steady state, and with which mini-batch: found, not assumed.
+"""Whether a process reached steady state, and with which mini-batch: measured, not assumed.
 
-Classes and idea are those of Barrett et al. (2017), Virtual machine warmup blows hot and cold:
-segments of equal level by changepoint detection, segments that differ by less than matters
-taken for the same, and steady state the last level, if it was reached early enough.
+Classes and idea are those of Barrett et al. (2017), "Virtual machine warmup blows hot and cold".
+Changepoint detection gives segments of equal level; segments that differ by less than matters are
+one level; steady state is the last level, if the process reached it early enough.
 """
 
 import math
@@ -32,7 +32,7 @@ SURE = 1.5  # standard errors of three mini-batches
 
 
 class Warmup(NamedTuple):
-    """`start`: the first steady mini-batch; the length of the series where there is none."""
+    """`start`: the first steady mini-batch; the length of the series if there is none."""
 
     kind: Kind
     start: int
@@ -44,7 +44,7 @@ def detect(series: Series, margin: float, noise: Scatter | None = None) -> Warmu
     Args:
         series: logarithms of times, in order, one each mini-batch.
         margin: relative difference of levels that does not matter.
-        noise: of the mini-batches; else it is estimated from this series alone.
+        noise: of the mini-batches; by default it is estimated from this series alone.
     """
     n, same = len(series), math.log1p(margin)
     if n < FEWEST:
@@ -65,9 +65,9 @@ def detect(series: Series, margin: float, noise: Scatter | None = None) -> Warmu
 
 
 def steady_from(smooth: Series, found: Segments, same: float, latest: int) -> int:
-    """The start of the last run of segments on the level of the last one. A level that was
-    reached early counts from there, where what leaves it later comes back and is short: a
-    burst is the machine's more often than the contender's."""
+    """The start of the last run of segments on the level of the last segment. If the process
+    reached this level early and left it only for short bursts, it is steady from there: the
+    machine causes bursts more often than the contender does."""
     spans = found.spans
     levels = [float(smooth[a:b].mean()) for a, b in spans]
     equal = [abs(level - levels[-1]) <= same for level in levels]
@@ -84,8 +84,8 @@ def steady_from(smooth: Series, found: Segments, same: float, latest: int) -> in
 def settled(
     series: Series, smooth: Series, start: int, noise: Scatter, same: float, latest: int
 ) -> int:
-    """`start`, or later: without slow mini-batches too few for a segment, and without the end
-    of a decay that the segment has taken in."""
+    """`start`, or later: after slow mini-batches that are too few for a segment, and after the end
+    of a decay that the segment includes."""
     level = np.median(smooth[start:])
     for place in range(start, start + SHORTEST):
         if abs(series[place] - level) <= max(OUTLIER * noise.sd, same):
@@ -100,8 +100,8 @@ def settled(
 
 
 def drifting(smooth: Series, found: Segments, noise: Scatter, same: float) -> bool:
-    """Whether a trend to the end is likelier than levels, and still goes on in the last half:
-    by more there than does not matter, and half a standard error."""
+    """Whether a trend to the end is likelier than levels, and still goes on in the last half: by
+    more than a difference that does not matter plus half a standard error."""
     n = len(smooth)
     last, error, _ = trend(smooth[n // 2 :])
     going = (abs(last) - noise.lasting * error / 2) * n / 2 > same
@@ -111,7 +111,7 @@ def drifting(smooth: Series, found: Segments, noise: Scatter, same: float) -> bo
             return False
         slope, _, squares = trend(smooth[start:])
         alone = sum(found.costs[:number]) + found.cost.of(squares, n - start)
-        # a slope is one parameter more, as a change is
+        # a slope is one parameter more, like a change
         if alone + found.penalty * (number + 1) < levels and slope * last > 0:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Whether steady state is steady: the second half of each turn against the first."""
+"""Whether steady state is steady: the second half of each turn compared with the first."""
 
 import math
 from typing import Any, NamedTuple, cast
@@ -20,15 +20,15 @@ class Drift(NamedTuple):
 
 
 def drifts(machine: Machine, batches: pd.DataFrame) -> list[Drift]:
-    """Of every contender with two replicates at least; turns are averaged within a replicate,
-    and p-values corrected by Holm's method over all contenders."""
+    """The drift of every contender with at least two replicates. Turns are averaged within a
+    replicate, and p-values are corrected by Holm's method over all contenders."""
     steady = batches[~batches["warmup"]].sort_values("step")
     turns = [*COLUMNS, "replicate", "round"]
     place = steady.groupby(turns).cumcount()
     half = steady.groupby(turns)["step"].transform("size") // 2
     logs = np.log(steady["ms"])
     keys = [steady[name] for name in turns]
-    # an odd number's middle one counts with the second half; of one alone there is no first
+    # the middle mini-batch of an odd number is in the second half; a single one has no first
     early = logs.where(place < half).groupby(keys).mean()
     late = logs.where(place >= half).groupby(keys).mean()
     by_replicate = (late - early).dropna().groupby(turns[:-1]).mean()

@@ -1,4 +1,4 @@
-"""Where each contender's steady state starts, process by process, and who has none."""
+"""Where each contender's steady state starts, process by process, and which have none."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class SteadyLine:
 
     @property
     def reason(self) -> str:
-        """ "" for those with a steady state."""
+        """ "" if there is a steady state."""
         if self.steady:
             return ""
         ends = " to ".join(dict.fromkeys(alike(self.fastest_ms, self.slowest_ms)))
@@ -70,7 +70,8 @@ class SteadyState:
 
 
 def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
-    """Search every process. `batches` are those of processes that lived, as they were dealt."""
+    """Search every process. `batches` are those of processes that lived to the end of their
+    contest, with warm-up as the contests marked it."""
     lines: list[SteadyLine] = []
     starts: dict[tuple[BenchmarkId, int], int] = {}
     steady = batches[~batches["warmup"]]
@@ -113,8 +114,8 @@ COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
 
 
 def marked(batches: pd.DataFrame, starts: dict[tuple[BenchmarkId, int], int]) -> pd.DataFrame:
-    """With `warmup` true for what came before steady state was found, too; in a process without
-    one in `starts`, before the middle of where the contender's others found theirs."""
+    """Mark what came before steady state as `warmup`, too. A process that is not in `starts` counts
+    from the median start of the contender's other processes."""
     if batches.empty or not starts:
         return batches
     table = pd.Series({(*one, replicate): step for (one, replicate), step in starts.items()})
@@ -128,12 +129,12 @@ def marked(batches: pd.DataFrame, starts: dict[tuple[BenchmarkId, int], int]) ->
 
 def classes(line: SteadyLine) -> str:
     """`warm-up 6, no steady state 1`."""
-    told = [
+    counts = [
         f"{kind} {getattr(line, name)}"
         for name, kind in zip(COUNTS, KINDS, strict=True)
         if getattr(line, name)
     ]
-    return listing(told)
+    return listing(counts)
 
 
 def start(line: SteadyLine) -> str:

@@ -1,4 +1,4 @@
-"""The figure of docs/noise.md: how far pairs come apart, by the way they were run.
+"""The figure of docs/noise.md: how much pairs scatter, by the way they were run.
 
 `python -m benchmarks.noise.figure benchmarks/noise/records/*.parquet --out docs/noise.svg`
 """

@@ -1,7 +1,7 @@
 """What more rounds are worth: how far the log-ratios of whole studies scatter if only some of the
 rounds that were held count, and what a round costs.
 
-`python -m benchmarks.noise.rounds FOLDER...`, each one machine's records; studies dealt alike.
+`python -m benchmarks.noise.rounds FOLDER...`, each one machine's records; studies of one schedule.
 """
 
 import argparse

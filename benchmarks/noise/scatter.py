@@ -1,4 +1,4 @@
-"""How far pairs of a contender with itself come apart, by the way they were run."""
+"""How much the log-ratios of a contender with itself scatter, by the way it was run."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Scatter(NamedTuple):
 
     `sd` with its interval by chi-square; `mean` with Student's. `between` and `within` are
     standard deviations too: of what stays the same through a pair's life, and of one turn's
-    paired log-ratio (one-way analysis of variance over pairs; 0 where turns explain it all).
+    paired log-ratio (one-way analysis of variance over pairs; 0 if turns explain it all).
     `time` is the median mini-batch over that of the way compared with.
     """
 

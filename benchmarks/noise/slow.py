@@ -1,4 +1,4 @@
-"""How many mini-batches are slow, and how far processes come apart, in whole studies before and
+"""How many mini-batches are slow, and how much processes differ, in whole studies before and
 after something was changed about the machine.
 
 `python -m benchmarks.noise.slow --before FOLDER... --after FOLDER...`, each one machine's records.

@@ -1,4 +1,4 @@
-"""Ways to run a pair of processes: what may make two of the same come out different."""
+"""Ways to run a pair of processes: what may make two equal processes differ."""
 
 import random
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Way:
     kernel: Mapping[str, str] = field(default_factory=dict)  # files under /proc/sys
     padding: bool = False  # an environment of random size
     pinned: bool = True
-    apart: bool = False  # pinned, each to a core of its own
+    separate: bool = False  # pinned, each to a core of its own
     rebuild: bool | None = None
     variant: str | None = None
     warmup: int = 5
@@ -33,13 +33,13 @@ class Way:
         return {**self.variables, **padding}
 
 
-BASE = "turns"  # what the others are held against
+BASE = "turns"  # the others are compared with it
 WAYS = {
     way.name: way
     for way in (
         Way("turns", "as in a contest, but 8 turns of 6: same core, rebuilt where that is cheap"),
         Way("unpinned", "not pinned", pinned=False),
-        Way("cores-of-their-own", "each pinned to its own core", apart=True),
+        Way("cores-of-their-own", "each pinned to its own core", separate=True),
         Way("kept", "one model for all turns, its weights restored", rebuild=False),
         Way("rebuilt", "a new model at every turn, traced again", rebuild=True),
         Way("untouched", "one model, trained on from turn to turn", rounds=8),

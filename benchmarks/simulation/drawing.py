@@ -11,7 +11,7 @@ from benchmarks.simulation.noise import NORMAL, Noise, Parameters, stacked
 from workflows.measure.schedule import williams
 
 Array = NDArray[np.float32]
-LEVELS = 16  # level shifts of one process that are told apart; later ones repeat the last level
+LEVELS = 16  # levels of one process; shifts beyond these repeat the last level
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Deal:
     @cached_property
     def round(self) -> NDArray[np.int64]:
         """The round of each mini-batch of a process; 0 is warm-up."""
-        dealt = np.repeat(np.arange(1, self.rounds + 1), self.turn)
-        return np.concatenate([np.zeros(self.warmup, np.int64), dealt])
+        rounds = np.repeat(np.arange(1, self.rounds + 1), self.turn)
+        return np.concatenate([np.zeros(self.warmup, np.int64), rounds])
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
@@ -94,12 +94,12 @@ def processes(noise: Parameters, contests: int, random: np.random.Generator) -> 
 
 def turns(noise: Parameters, order: NDArray[np.int64], random: np.random.Generator) -> Array:
     """What a whole turn shares, (contests, contenders, rounds and warm-up): its own effect, and
-    the weather at its time, a random walk along all turns of the contest."""
+    the interference at its time, a random walk along all turns of the contest."""
     contests, count, rounds = order.shape
     own = noise["turn"] * student(random, order.shape, noise["turn_tails"])
-    weather = np.cumsum(normal(random, (contests, rounds * count)), axis=1)
+    walk = np.cumsum(normal(random, (contests, rounds * count)), axis=1)
     when = order + count * np.arange(rounds)
-    passed = np.take_along_axis(weather, when.reshape(contests, -1), axis=1)
+    passed = np.take_along_axis(walk, when.reshape(contests, -1), axis=1)
     return own + noise["drift"] * passed.reshape(order.shape)
 
 

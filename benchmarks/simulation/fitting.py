@@ -1,10 +1,10 @@
 """The noise model from real records, by moments and quantiles that can be worked by hand.
 
 Everything is on logarithms of `ms`. A scale is 1.4826 times a median absolute value, so that a
-few wild mini-batches do not make all of them wild; how wild they are is what tails say. With
-`d(l)` the differences of mini-batches `l` apart in one turn, in which all that is longer than a
-turn cancels, `v(l) = scale(d(l))^2 / 2` is `batch^2 (1 - autocorrelation^l)`. What is drawn by
-turn, shift and process is then told apart by how far turns and replicates differ.
+few wild mini-batches do not make all of them wild; tails say how wild they are. `d(l)` are the
+differences of mini-batches that are `l` places from each other in one turn: everything longer than
+a turn cancels in them, so `v(l) = scale(d(l))^2 / 2` is `batch^2 (1 - autocorrelation^l)`. How far
+turns and replicates differ then separates what is drawn by turn, by shift and by process.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ from workflows.records.storage import RecordError
 
 
 def fit(machine: Machine) -> list[Fit]:
-    """A model for each contender in each workload. Two replicates are needed, since one cannot
-    tell how processes differ. Autocorrelation and how long levels last are told from all
-    contenders of the study: one alone has too few mini-batches to tell."""
-    held = contests(machine)
-    if not held:
+    """A model for each contender in each workload. Two replicates are needed, because one does not
+    show how processes differ. Autocorrelation and how long levels last are estimated from all
+    contenders of the study, because one contender has too few mini-batches."""
+    recorded = contests(machine)
+    if not recorded:
         raise RecordError(f"{machine.name}: no contender has two replicates, so nothing is fitted")
-    keep = autocorrelation([own for each in held.values() for own in each.turns])
-    staying = persistence([means for each in held.values() for means in each.alone])
+    keep = autocorrelation([own for each in recorded.values() for own in each.turns])
+    staying = persistence([means for each in recorded.values() for means in each.alone])
     return [
         Fit(
             study=machine.study.name,
@@ -55,19 +55,19 @@ def fit(machine: Machine) -> list[Fit]:
             replicates=each.replicates,
             noise=noise,
         )
-        for key, each in held.items()
+        for key, each in recorded.items()
         for name, noise in together(each, keep, staying).items()
     ]
 
 
-def together(held: Contests, keep: float, staying: float) -> dict[str, Noise]:
-    """Contenders of the same contests: what they share is estimated from all of them."""
-    levels = np.array([own.levels for own in held.turns])
+def together(recorded: Contests, keep: float, staying: float) -> dict[str, Noise]:
+    """Models of the contenders of the same contests; what they share is estimated from all."""
+    levels = np.array([own.levels for own in recorded.turns])
     alone, shared = parted(levels - levels.mean(axis=1, keepdims=True))
-    walk = drift(held.means, np.array([slot(own) for own in held.rows.values()]))
+    walk = drift(recorded.means, np.array([slot(own) for own in recorded.rows.values()]))
     noises = {}
     for (name, rows), own, means, level in zip(
-        held.rows.items(), held.turns, held.alone, alone, strict=True
+        recorded.rows.items(), recorded.turns, recorded.alone, alone, strict=True
     ):
         batch = root(own.near / (1 - keep))
         turn, shift = lasting(means, staying, batch, keep, own.logs.shape[2])
@@ -101,21 +101,24 @@ SIMULATED = 40  # studies as large as the recorded one
 
 
 def checks(machines: Sequence[Machine], fits: Sequence[Fit]) -> list[Check]:
-    """Figures that fitting did not look at, medians over all contenders or pairs, in the
-    records and in simulated studies of the same size."""
+    """Figures that fitting did not use, in the records and in simulated studies of the same size;
+    medians over all contenders or pairs."""
     random = np.random.default_rng(SEED)
     recorded: dict[str, list[float]] = {}
     simulated: dict[str, list[float]] = {}
     for machine in machines:
-        own = [f for f in fits if (f.machine, f.study) == (machine.name, machine.study.name)]
-        noise = {(each.workload, each.contender): each.noise for each in own}
-        for key, held in contests(machine).items():
-            add(recorded, np.array([steady(rows, "log") for rows in held.rows.values()]))
-            noises = [noise[key[0], name] for name in held.rows]
-            deal = deal_of(held)
+        noise = {
+            (fit.workload, fit.contender): fit.noise
+            for fit in fits
+            if (fit.machine, fit.study) == (machine.name, machine.study.name)
+        }
+        for key, own in contests(machine).items():
+            add(recorded, np.array([steady(rows, "log") for rows in own.rows.values()]))
+            noises = [noise[key[0], name] for name in own.rows]
+            deal = deal_of(own)
             for _ in range(SIMULATED):
-                logs = draw(noises, [1.0] * len(noises), deal, held.replicates, random)
-                shape = (len(noises), held.replicates, deal.rounds, -1)
+                logs = draw(noises, [1.0] * len(noises), deal, own.replicates, random)
+                shape = (len(noises), own.replicates, deal.rounds, -1)
                 add(simulated, logs[..., deal.steady].swapaxes(0, 1).reshape(shape).astype(float))
     return [
         Check(what=what, recorded=float(np.median(values)),
@@ -124,9 +127,9 @@ def checks(machines: Sequence[Machine], fits: Sequence[Fit]) -> list[Check]:
     ]  # fmt: skip
 
 
-def deal_of(held: Contests) -> Deal:
-    """How the mini-batches of recorded contests were dealt."""
-    rows = next(iter(held.rows.values()))
+def deal_of(recorded: Contests) -> Deal:
+    """The schedule of recorded contests."""
+    rows = next(iter(recorded.rows.values()))
     rows = rows[rows["replicate"] == rows["replicate"].iloc[0]]
     first = rows[rows["round"] == 1]
     return Deal(

@@ -64,8 +64,8 @@ METHODS: dict[str, Method] = {
 
 
 def false_positives(comparisons: int, cv: float = 0.05) -> dict[str, Rate]:
-    """By method, of two equal contenders, under noise as in `facts`, but in calm weather, which
-    unpaired tests would count as noise."""
+    """By method, of two equal contenders, under noise as in `facts` but without interference,
+    which unpaired tests would count as noise."""
     hits: dict[str, list[Bools]] = {name: [] for name in METHODS}
     noise = replace(facts(cv), contest=0.0, drift=0.0)
     for portion, begin in enumerate(range(0, comparisons, AT_ONCE)):
@@ -80,7 +80,7 @@ def false_positives(comparisons: int, cv: float = 0.05) -> dict[str, Rate]:
 
 Counts = NDArray[np.int64]
 
-MOST = 24  # replicates that anybody would wait for
+MOST = 24  # replicates; nobody would wait for more
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ CORES = (range(5), range(5, 10))  # contenders on one thread, and on two
 
 @dataclass(frozen=True)
 class Searched:
-    """`false` and `coverage` of all rows that have a ratio. `withheld` are contenders that were
-    called without a steady state though the model knows no such thing, `later` and `never`
-    processes that were thought to start late or never."""
+    """`false` and `coverage` are of all rows that have a ratio. `withheld` are contenders that were
+    wrongly called without a steady state; `later` and `never` are processes whose steady state
+    was wrongly found to start late or never."""
 
     replicates: int
     false: Rate
@@ -189,9 +189,10 @@ class Searched:
 def searched(
     fits: Sequence[Noise], studies: int, report: Callable[[int], None], late: float = 0.0
 ) -> Searched:
-    """Studies of equal contenders under fitted noise; `report` hears of each. With `late`, one
-    side of every pair takes longer by it in the first third of the rounds, and the machine itself
-    in the last two thirds: over rounds of its own, each side would have other weather."""
+    """Studies of equal contenders under fitted noise; `report` is called with the number of each.
+    With `late`, one side of every pair takes longer by it in the first third of the rounds, and
+    the machine itself in the last two thirds. So if each side were judged over rounds of its own,
+    the sides would have other interference."""
     deal, scenario = Deal(), SCENARIOS["fitted"]
     covered: list[Bools] = []
     false: list[Bools] = []

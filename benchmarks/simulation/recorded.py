@@ -15,7 +15,7 @@ from benchmarks.simulation.noise import NORMAL
 from workflows.records.storage import RecordError
 
 Floats = NDArray[np.float64]
-WILDEST = 1.5  # fewest degrees of freedom that are told from so few values
+WILDEST = 1.5  # fewest degrees of freedom that so few values can show
 
 
 def scale(values: Floats) -> float:
@@ -23,7 +23,7 @@ def scale(values: Floats) -> float:
 
 
 def root(square: float) -> float:
-    """Of an estimated variance, which may come out below zero where the true one is small."""
+    """The root of an estimated variance, which may be below zero if the true one is small."""
     return float(np.sqrt(max(square, 0.0)))
 
 
@@ -87,7 +87,7 @@ def semivariances(means: Floats) -> Floats:
 
 
 def lags(means: Floats) -> range:
-    """Up to half the rounds, as few pairs are further apart."""
+    """Up to half the rounds, because few pairs are further apart."""
     return range(1, max(means.shape[-1] // 2, 2) + 1)
 
 
@@ -164,7 +164,7 @@ class Contests:
 
     @cached_property
     def alone(self) -> Floats:
-        """Means without the weather."""
+        """Means without the interference that all contenders felt."""
         return parted(centred(self.means))[0]
 
     @property
@@ -173,7 +173,7 @@ class Contests:
 
 
 def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
-    """By workload, device and threads: those who share cores share the weather."""
+    """By workload, device and threads: contenders that share cores share interference."""
     batches = uncontrolled(machine)
     batches = batches.assign(log=np.log(batches["ms"])).sort_values("step")
     found = {}
@@ -195,7 +195,7 @@ def check(machine: Machine, rows: pd.DataFrame) -> None:
         if found.nunique() > 1:
             raise RecordError(
                 f"{machine.name}: contests of {rows['workload'].iloc[0]} have {found.min()} to "
-                f"{found.max()} {what}; noise is fitted to contests that were dealt alike"
+                f"{found.max()} {what}; noise is fitted to contests of one schedule"
             )
 
 

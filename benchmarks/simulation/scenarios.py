@@ -10,9 +10,9 @@ from benchmarks.simulation.drawing import Deal, draw
 from benchmarks.simulation.judging import Floats, log_ratios
 from benchmarks.simulation.noise import HARSH, HEAVY, SHARED, WILD, Noise, device, facts
 
-# As in the default study: how many are held against each reference, `default` (TensorFlow and
-# JAX) and `tuned` on one thread, then on two; as many workloads; and frameworks on a GPU.
-WORKLOADS, HELD, ON_GPU = 2, (2, 1, 2, 1), 5
+# As in the default study: how many contenders are compared with each reference, `default`
+# (TensorFlow and JAX) and `tuned` on one thread, then on two; workloads; and frameworks on a GPU.
+WORKLOADS, PER_REFERENCE, ON_GPU = 2, (2, 1, 2, 1), 5
 RATIOS = (0.8, 1.05, 2.0)
 
 
@@ -37,13 +37,13 @@ class Scenario:
     demanded: bool = True  # else the method is known to have no right to cover 95 %
 
 
-def held(
+def compared(
     sides: Callable[[int], tuple[Noise, Noise]],
     ratios: Sequence[float] = (1.0,),
-    counts: Sequence[int] = HELD,
+    counts: Sequence[int] = PER_REFERENCE,
 ) -> Setup:
-    """References with `counts` contenders held against each: `sides` gives the noise of the
-    contenders of a reference, by its place, and its own; `ratios` are dealt row by row."""
+    """References with `counts` contenders compared with each. `sides` gives, by the reference's
+    place, the noise of its contenders and its own; `ratios` go round from row to row."""
     noises: list[Noise] = []
     times: list[float] = []
     pairs: list[tuple[int, int]] = []
@@ -57,61 +57,61 @@ def held(
     return Setup(tuple(noises), tuple(times), tuple(pairs))
 
 
-def dealt(fits: Sequence[Noise], number: int) -> Noise:
+def recorded_noise(fits: Sequence[Noise], number: int) -> Noise:
     """One after the other, each pass from one further on, so that all come to all places."""
     return fits[(number + number // len(fits)) % len(fits)]
 
 
 def fitted(fits: Sequence[Noise], number: int) -> Setup:
-    """A reference and who is held against it have the noise of one recorded contender."""
+    """A reference and its contenders have the noise of one recorded contender."""
 
     def sides(place: int) -> tuple[Noise, Noise]:
-        noise = dealt(fits, len(HELD) * number + place)
+        noise = recorded_noise(fits, len(PER_REFERENCE) * number + place)
         return noise, noise
 
-    return held(sides)
+    return compared(sides)
 
 
 def always(noise: Noise) -> Build:
-    return lambda _fits, _number: held(lambda _place: (noise, noise))
+    return lambda _fits, _number: compared(lambda _place: (noise, noise))
 
 
 def shared(_fits: Sequence[Noise], _number: int) -> Setup:
-    """Three contenders each share a reference, as with four frameworks, and all a contest."""
-    return held(lambda _place: (SHARED, SHARED), counts=(3, 3))
+    """Each reference has three contenders, as with four frameworks, all in one contest."""
+    return compared(lambda _place: (SHARED, SHARED), counts=(3, 3))
 
 
 def different(fits: Sequence[Noise], number: int) -> Setup:
     """Both sides have noise of their own, from two contenders of the records."""
 
     def sides(place: int) -> tuple[Noise, Noise]:
-        first = len(HELD) * number + place
-        return dealt(fits, first), dealt(fits, first + 1)
+        first = len(PER_REFERENCE) * number + place
+        return recorded_noise(fits, first), recorded_noise(fits, first + 1)
 
-    return held(sides, RATIOS)
+    return compared(sides, RATIOS)
 
 
 def harshly_different(_fits: Sequence[Noise], _number: int) -> Setup:
     """A contender of the noisiest kind against one that is quiet."""
-    return held(lambda _place: (HARSH, facts(0.01)), RATIOS)
+    return compared(lambda _place: (HARSH, facts(0.01)), RATIOS)
 
 
 def slow(_fits: Sequence[Noise], _number: int) -> Setup:
     """One side has, in one of ten, processes that are slow from start to end."""
     steady = facts(0.03)
-    return held(lambda _place: (replace(steady, slow=0.1, slowed=0.3), steady))
+    return compared(lambda _place: (replace(steady, slow=0.1, slowed=0.3), steady))
 
 
 def devices(fits: Sequence[Noise], number: int) -> Setup:
-    """A GPU eight times as fast, each contender against itself on the processor. What drives
-    a GPU is not slowed by the processor's weather as much, so that what processes of a contest
-    share does not cancel."""
+    """A GPU eight times as fast, each contender against itself on the processor. Interference on
+    the processor slows a GPU's process less, so what a contest's processes share does not
+    cancel."""
 
     def sides(place: int) -> tuple[Noise, Noise]:
-        noise = dealt(fits, ON_GPU * number + place)
+        noise = recorded_noise(fits, ON_GPU * number + place)
         return device(noise), noise
 
-    return held(sides, (1 / 8,), counts=(1,) * ON_GPU)
+    return compared(sides, (1 / 8,), counts=(1,) * ON_GPU)
 
 
 SCENARIOS = {

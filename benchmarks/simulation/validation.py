@@ -38,7 +38,7 @@ from benchmarks.simulation.scenarios import (
 
 FITTED = "fitted"
 JUST_OUTSIDE = 1 + MARGIN + 0.001
-DIFFERENCES = (1.03, 1.05, 1.10)  # of which the power is told
+DIFFERENCES = (1.03, 1.05, 1.10)  # whose power is reported
 STAGES = (3, 5, 8)
 FEWER = 5  # staged studies have many replicates, so fewer of them are drawn
 FEWEST = 10  # searching takes longest
@@ -52,7 +52,7 @@ class Outcome:
     """One scenario at one number of replicates. Rates are of rows, `familywise` of studies.
 
     `false` is a p-value below alpha before any correction, `familywise` at least one in a study
-    after Holm's, `wrong` a verdict of faster or slower. None where there is a difference.
+    after Holm's, `wrong` a verdict of faster or slower. None if there is a difference.
     """
 
     scenario: str
@@ -63,7 +63,7 @@ class Outcome:
     false: Rate | None = None
     wrong: Rate | None = None
     familywise: Rate | None = None
-    outside: Rate | None = None  # called equivalent where the truth is just outside the margin
+    outside: Rate | None = None  # called equivalent although the truth is just outside the margin
     power: dict[float, Rate] = field(default_factory=dict)
 
 
@@ -242,7 +242,7 @@ def seldom(where: str, what: str, rate: Rate) -> Demand:
 
 
 def of_naive(validation: Validation) -> Iterator[Demand]:
-    """The noise must be such that a wrong unit is found out."""
+    """The noise must be large enough to expose a wrong unit."""
     *wrong, right = METHODS
     for name in wrong:
         rate = validation.naive[name]

@@ -26,7 +26,13 @@ from benchmarks.simulation.procedures import (
     row_by_row,
     staged,
 )
-from benchmarks.simulation.scenarios import HELD, NO_DIFFERENCE, SCENARIOS, dealt, studies
+from benchmarks.simulation.scenarios import (
+    NO_DIFFERENCE,
+    PER_REFERENCE,
+    SCENARIOS,
+    recorded_noise,
+    studies,
+)
 from benchmarks.simulation.validation import STEADY, Demand, Outcome, Validation, demands, scenarios
 from workflows.records.storage import read_json
 
@@ -147,8 +153,10 @@ def test_a_study_goes_on_as_the_report_advises() -> None:
 
 
 def test_every_recorded_contender_comes_to_every_place(fits: list[Noise]) -> None:
-    places = len(HELD) * len(fits)
-    seen = Counter((place % len(HELD), id(dealt(fits, place))) for place in range(places))
+    places = len(PER_REFERENCE) * len(fits)
+    seen = Counter(
+        (place % len(PER_REFERENCE), id(recorded_noise(fits, place))) for place in range(places)
+    )
     assert len(seen) == places and set(seen.values()) == {1}
 
 
