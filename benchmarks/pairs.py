@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.noise.ways import Way
+from benchmarks.ways import Way
 from frameworks.registry import framework
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.pool import cores_for

@@ -29,8 +29,8 @@ from benchmarks.noise.scatter import (
 )
 from benchmarks.noise.slow import figures
 from benchmarks.noise.slow import table as slow_table
-from benchmarks.noise.ways import WAYS
 from benchmarks.pairs import contender, kernel, page_faults, run
+from benchmarks.ways import WAYS
 from frameworks.workloads import load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import ROOT

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.noise.scatter import log_ratio, steady
-from benchmarks.noise.ways import BASE, WAYS
 from benchmarks.pairs import TIMEOUT_S, contender, run
+from benchmarks.ways import BASE, WAYS
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
 from workflows.measure.pool import cores_for

@@ -19,7 +19,7 @@ from benchmarks.noise.scatter import (
     scatter,
     steady,
 )
-from benchmarks.noise.ways import BASE, WAYS
+from benchmarks.ways import BASE, WAYS
 
 
 def ways_table(rows: pd.DataFrame) -> Iterator[str]:

@@ -20,7 +20,7 @@ from benchmarks.noise.scatter import (
     log_ratios,
     paired,
 )
-from benchmarks.noise.ways import BASE
+from benchmarks.ways import BASE
 
 PROCESS = ["replicate", "side"]
 

@@ -12,7 +12,7 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks.noise.scatter import STATISTICS, Scatter, log_ratios, paired, scatter
-from benchmarks.noise.ways import WAYS
+from benchmarks.ways import WAYS
 
 AIM = (0.01, 0.02)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.noise.ways import WAYS
 from benchmarks.pairs import contender, run
+from benchmarks.ways import WAYS
 from workflows.machine.lock import machine_lock
 from workflows.progress import Progress
 

@@ -3,8 +3,8 @@
 import os
 import sys
 import threading
-import time
 from collections.abc import Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,20 +80,20 @@ def answering(name: str) -> list[str]:
     """
     import pooch
 
-    answered = set()
+    def ask(mirror: str, answer: Future[bool]) -> None:
+        found = False
+        try:
+            with suppress(OSError):  # every error of requests is one
+                downloader = pooch.HTTPDownloader(timeout=PATIENCE)
+                found = bool(downloader(mirror + name, None, None, check_only=True))
+        finally:
+            answer.set_result(found)
 
-    def ask(mirror: str) -> None:
-        with suppress(OSError):  # every error of requests is one
-            if pooch.HTTPDownloader(timeout=PATIENCE)(mirror + name, None, None, check_only=True):
-                answered.add(mirror)
-
-    threads = [threading.Thread(target=ask, args=(mirror,), daemon=True) for mirror in MIRRORS]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + PATIENCE
-    for thread in threads:
-        thread.join(max(deadline - time.monotonic(), 0))
-    return [mirror for mirror in MIRRORS if mirror in answered]
+    answers: dict[str, Future[bool]] = {mirror: Future() for mirror in MIRRORS}
+    for asked in answers.items():
+        threading.Thread(target=ask, args=asked, daemon=True).start()
+    wait(answers.values(), timeout=PATIENCE)
+    return [mirror for mirror, answer in answers.items() if answer.done() and answer.result()]
 
 
 def say(line: str) -> None:
