@@ -26,7 +26,8 @@ def examine(flawed, monkeypatch):
     """`examine(name, ...)`: a framework, ready to be checked against the rules, in little time."""
     monkeypatch.setattr(timing, "SECONDS", 0.3)
     monkeypatch.setattr(timing, "PRODUCTS", 512)
-    monkeypatch.setitem(timing.WORK, "gpu", timing.WORK["cpu"])
+    monkeypatch.setattr(timing, "DEVICE_WORK", timing.HOST_WORK)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # which the abacus reads, in this process too
     subjects = []
 
     def made(name, **asked):

@@ -59,7 +59,9 @@ def repeats(subject: Subject) -> Finding:
         except Unavailable:  # refused by a step only: the rule of the vocabulary says so
             continue
         for name, again in (("second", "another trainer"), ("restarted", "a restart")):
-            text = unlike(seen["first"], seen[name]) or seen["odd"].get(name, "")
+            text = unlike(seen["first"], seen[name])
+            if seen["odd"][name]:
+                text = text or f"{seen['odd'][name]} differs after training"
             if text:
                 return broken(
                     f"{again} from the same weights, with {network.optimiser.kind}: {text}",
