@@ -86,7 +86,8 @@ def main(words: Sequence[str]) -> int:
         if not words:
             parser.print_help()
             return 0
-        return int(module.run(parser.parse_args(words)))
+        arguments = parser.parse_args(words)
+        return int(module.run(arguments))
     except Problem as problem:
         print(f"samestep: {problem}", file=sys.stderr)
         return 2
