@@ -11,7 +11,8 @@ from analysis.report.figures.style import Theme, bare, canvas
 
 def test_words_stay_off_the_data(findings: Findings) -> None:
     rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
-    rows[0] = replace(rows[0], ratio_low=1e-6, ratio_high=1e6)  # an arrowhead on both sides
+    wide = replace(rows[0].estimate, ratio_low=1e-6, ratio_high=1e6)
+    rows[0] = replace(rows[0], estimate=wide)  # an arrowhead on both sides
     with canvas(4) as drawn:
         renderer = FigureCanvasAgg(drawn).get_renderer()
         axes = drawn.add_subplot()
