@@ -1,4 +1,4 @@
-"""What is made of what was measured, without training anything."""
+"""What a certificate concludes from what was measured. Nothing is trained here."""
 
 import re
 
