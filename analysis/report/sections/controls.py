@@ -23,7 +23,7 @@ def control_summary(findings: Findings) -> str:
         asked.append(f"slowed by {listing(map(percent, spins))}")
     workloads = list(dict.fromkeys(row.id.workload for row in rows))
     text = f"{originals(rows)} once more, {listing(asked)}, in {listing(workloads)}: {tally(rows)}."
-    if measured := [text for spin in [0.0, *spins] if (text := seen(rows, spin))]:
+    if measured := [ratio for spin in [0.0, *spins] if (ratio := seen(rows, spin))]:
         text += f" {'; '.join(measured)}."
     return " ".join([text, *unresolved(rows), *pauses(findings.controls)])
 
