@@ -13,7 +13,7 @@ import numpy as np
 
 NUMBERS = 1 << 20  # enough that every thread of a pool computes some
 BYTES = 1 << 26
-ATTEMPTS = 8
+ATTEMPTS = 12
 FAULTS = BYTES >> 22  # half of the page faults that BYTES cost in huge pages of 2 MB
 
 
@@ -35,8 +35,10 @@ def freed_memory(allocate: Callable[[int], Any]) -> str:
 
     `allocate` has the framework fill a block of this many bytes on the processor.
     """
-    # Ever smaller blocks, because other allocations may have taken a piece of the last one.
-    fewest = min(page_faults(allocate, BYTES - (n << 16)) for n in range(ATTEMPTS))
+    # Each size twice, because an allocator may keep a freed block for the same size only. Ever
+    # smaller sizes, because other allocations may have taken a piece of the last block.
+    sizes = [BYTES - (attempt // 2 << 16) for attempt in range(ATTEMPTS)]
+    fewest = min(page_faults(allocate, size) for size in sizes)
     return "kept" if fewest < FAULTS else "returned"
 
 
