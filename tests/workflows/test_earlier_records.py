@@ -1,6 +1,7 @@
 """A machine's folder in its forms of today and before."""
 
 import json
+import math
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,8 +11,21 @@ from tests.analysis.synthetic import Recipe, write
 from tests.conftest import ROOT
 from workflows.records.earlier import renamed_keys
 from workflows.records.machine import FILES, machine_files, read_machine, write_machine
-from workflows.records.schema import BATCHES, SCHEMA, ContestRecord
-from workflows.records.storage import RecordError, read_batches, read_json, write_batches
+from workflows.records.schema import (
+    BATCHES,
+    SCHEMA,
+    ContestRecord,
+    MachineRecords,
+    Measured,
+    TurnRecord,
+)
+from workflows.records.storage import (
+    RecordError,
+    read_batches,
+    read_json,
+    write_batches,
+    write_json,
+)
 from workflows.stages import collect
 
 SMALL = Recipe(workloads=("mnist-cnn",), replicates=2, rounds=2, controls=((0.0, 1.0), (0.1, 1.1)))
@@ -19,7 +33,20 @@ SMALL = Recipe(workloads=("mnist-cnn",), replicates=2, rounds=2, controls=((0.0,
 
 @pytest.fixture
 def folder(tmp_path):
-    return write(tmp_path / "machine", SMALL)
+    """Records in today's words and in one file, with turns."""
+    made = write(tmp_path / "machine", SMALL)
+    records = read_json(made / "records.json", MachineRecords)
+    for contest in records.contests:
+        for position, name in enumerate(contest.order[0]):
+            contest.turns.append(
+                TurnRecord(
+                    round=1, position=position, contender=name, start_ns=10**18 + position,
+                    cores=1, duration_s=0.123457, switches=3, cpu_s=1e-06, waited_s=2.000001,
+                    other_s=-0.001386, mhz=2000.0,
+                )
+            )  # fmt: skip
+    write_json(made / "records.json", records)
+    return made
 
 
 def test_the_compact_form_has_the_same_records(folder, tmp_path):
@@ -119,6 +146,18 @@ def test_committed_records_are_read(name):
     (folder,) = (ROOT / "reports" / name / "machines").iterdir()
     records, batches = read_machine(folder)
     assert records.schema_version == SCHEMA and batches.num_rows > 1000
+
+
+def test_distances_are_recorded_to_ten_digits():
+    run = Measured(loss=[1 / 3, math.inf], weights={0: {"dense1.bias": 2 / 3e15}})
+    assert run.loss == [0.3333333333, math.inf]
+    assert run.weights == {0: {"dense1.bias": 6.666666667e-16}}
+
+
+def test_no_mini_batches_are_stored_too(folder, tmp_path):
+    records, batches = read_machine(folder)
+    write_machine(tmp_path / "empty", records, batches.slice(0, 0))
+    assert read_machine(tmp_path / "empty")[1].equals(batches.slice(0, 0))
 
 
 def test_a_former_key_takes_precedence_over_the_files_that_it_is_laid_over():

@@ -43,8 +43,11 @@ def upgraded(values: Any) -> Any:
     """The JSON of a record in today's schema; unchanged if it has no version or today's."""
     if not isinstance(values, dict) or values.get("schema_version") not in READABLE[:-1]:
         return values
-    change = machine if "contests" in values else contest if "contenders" in values else dict
-    return {**change(values), "schema_version": SCHEMA}
+    if "contests" in values:
+        values = machine(values)
+    elif "contenders" in values:
+        values = contest(values)
+    return {**values, "schema_version": SCHEMA}
 
 
 def machine(values: dict[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from workflows.records.earlier import upgraded_batches
-from workflows.records.schema import TURNS, ContestRecord, MachineRecords, TurnRecord
+from workflows.records.packing import packed, unpacked
+from workflows.records.schema import STORED, TURNS, ContestRecord, MachineRecords, TurnRecord
 from workflows.records.storage import (
     RecordError,
     read_batches,
     read_json,
     read_table,
-    write_batches,
     write_json,
     write_table,
 )
@@ -43,7 +43,7 @@ def machine_files(folder: Path) -> list[Path]:
 
 def write_machine(folder: Path, records: MachineRecords, batches: pa.Table) -> None:
     """Write the three files, and remove the records of an older form."""
-    write_batches(folder / "batches.parquet", batches)
+    write_table(folder / "batches.parquet", packed(batches), STORED)
     write_table(folder / "turns.parquet", turn_columns(records.contests), TURNS)
     without_turns = {"contests": {"__all__": {"turns"}}}
     write_json(folder / RECORDS, records, exclude=without_turns)
@@ -58,9 +58,11 @@ def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
     """
     path = records_file(folder)
     records = read_json(path, MachineRecords)
-    if path.name == RECORDS:
-        give_turns(records.contests, folder / "turns.parquet")
-    return records, upgraded_batches(read_batches(folder / "batches.parquet"))
+    if path.name == EARLIER:
+        return records, upgraded_batches(read_batches(folder / "batches.parquet"))
+    give_turns(records.contests, folder / "turns.parquet")
+    stored = read_table(folder / "batches.parquet", STORED)
+    return records, unpacked(stored, records.study.name, records.machine)
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:

@@ -7,10 +7,10 @@ One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
 `MachineRecords` without the turns.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: it takes turns, but is no contender
@@ -38,6 +38,18 @@ BATCHES = pa.schema(
         ("cpu_ns", pa.int64()),  # processor time of the process, all threads
         ("switches", pa.int32()),  # involuntary context switches of the process
         ("loss", pa.float64()),
+    ]
+)
+
+# A row per mini-batch as a machine's folder stores it: without the columns that the records or
+# `contender` tell, and with the time since the mini-batch before ended instead of `start_ns`.
+STORED = pa.schema(
+    [pa.field("gap_ns", pa.int64())]
+    + [
+        field
+        for field in BATCHES
+        if field.name
+        not in ("study", "machine", "framework", "variant", "device", "threads", "start_ns")
     ]
 )
 
@@ -78,6 +90,13 @@ DEFAULTS: dict[str, Any] = {
 # Configuration keys that change no measurement, for records that do not list them.
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
 
+
+def ten_digits(value: float) -> float:
+    """Tables show six significant digits; more than ten only take space."""
+    return float(f"{value:.10g}")
+
+
+Distance = Annotated[float, AfterValidator(ten_digits)]
 Status = Literal["ok", "missing", "failed"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
@@ -201,14 +220,14 @@ class ContestRecord(Record):
 
 
 class Measured(Record):
-    """How far two runs of the same steps came apart, all relative.
+    """The relative distances between two runs of the same steps.
 
     `loss` has one entry a step; `weights` the L2 distance of each tensor, by the step after
     which it was taken (0: before the first).
     """
 
-    loss: list[float]
-    weights: dict[int, dict[str, float]]
+    loss: list[Distance]
+    weights: dict[int, dict[str, Distance]]
 
     @property
     def worst_loss(self) -> float:
