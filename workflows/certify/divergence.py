@@ -178,7 +178,10 @@ def reduced_precision(seen: RecordedRun, right: RecordedRun) -> str:
     title, bits = min(FORMATS.items(), key=lambda item: abs(item[1] + 1 - digits))
     if abs(bits + 1 - digits) > 4:
         return ""
-    return f" (errors of about {error:.0e}, as here, are those of {title} arithmetic)"
+    return (
+        f" (if nothing else explains it: errors of about {error:.0e} are those of {title} "
+        "arithmetic)"
+    )
 
 
 def when(step: int) -> str:

@@ -40,6 +40,10 @@ def with_numbers(keys: Iterable[str], change: Callable[[float], float]) -> Any:
     return how
 
 
+def always(value: float) -> Callable[[float], float]:
+    return lambda number: value
+
+
 def single(number: float) -> float:
     return float(np.float32(number))
 
@@ -49,7 +53,7 @@ for key, values in DEFAULTS.items():
     for value in values:
         mistake(
             f"{key.replace('_', '-')}-{value:g}", f"has {title} {value:g}", GIVEN.format(title)
-        )(with_numbers([key], lambda now, value=value: value))
+        )(with_numbers([key], always(value)))
 
 for key in IN_FLOAT32:
     title = key.replace("_", " ")
