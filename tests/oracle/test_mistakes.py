@@ -1,7 +1,6 @@
 """Every mistake of the catalogue, made on purpose, is named, and no other mistake is."""
 
 from functools import cache
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,31 +11,9 @@ from frameworks.workloads.smaller import miniature
 from tests.oracle.in_process import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
-from workflows.worker.recorded_run import AGAIN, STEPS, RecordedRun, Script, moments, perform
+from workflows.worker.recorded_run import Moment, RecordedRun, Script, moments, perform
 
 TRAINER = Mistake.trainer
-
-
-class Run:
-    """A mistake's moments on a stage, computed once and only as far as they are needed."""
-
-    def __init__(self, name: str, script: Script) -> None:
-        trainer = TRAINER(CATALOGUE[name], script.workload, script.weights)
-        self.seen, self.fits = [], trainer is not None
-        self.more = moments(trainer, script) if trainer else iter(())
-
-    def __iter__(self):
-        for number in range(STEPS + AGAIN + 1):
-            if number == len(self.seen):
-                with np.errstate(all="ignore"):
-                    self.seen += islice(self.more, 1)
-            yield self.seen[number]
-
-    def whole(self):
-        try:
-            return list(self) if self.fits else None
-        except ValueError:  # shapes that do not fit
-            return None
 
 
 @cache
@@ -50,8 +27,14 @@ def truth(stage: str) -> RecordedRun:
 
 
 @cache
-def run(name: str, stage: str) -> Run:
-    return Run(name, script(stage))
+def run(name: str, stage: str) -> list[Moment] | None:
+    """The run of a mistake, None if the mistake does not fit the stage."""
+    trainer = TRAINER(CATALOGUE[name], script(stage).workload, script(stage).weights)
+    try:
+        with np.errstate(all="ignore"):
+            return list(moments(trainer, script(stage))) if trainer else None
+    except ValueError:  # shapes that do not fit
+        return None
 
 
 @pytest.fixture
@@ -59,11 +42,7 @@ def diagnosed(monkeypatch):
     """The diagnosis of a run on a stage. Each mistake's run is made once for all tests."""
 
     def diagnose(seen, stage):
-        def remembered(mistake, *given):
-            made = run(mistake.name, stage)
-            return made if made.fits else None
-
-        monkeypatch.setattr(Mistake, "trainer", remembered)
+        monkeypatch.setattr(Mistake, "trainer", lambda mistake, *given: run(mistake.name, stage))
         monkeypatch.setattr(diagnosis, "moments", lambda made, script: made)
         monkeypatch.setattr(diagnosis, "perform", lambda make, script: truth(stage))
         return explain(script(stage), RecordedRun(seen, {})).text
@@ -76,7 +55,7 @@ def test_each_is_named_and_no_other(name, diagnosed):
     mistake = CATALOGUE[name]
     answers = {}
     for stage in STAGE:
-        if seen := run(name, stage).whole():
+        if seen := run(name, stage):
             answers[stage] = diagnosed(seen, stage)
             if answers[stage].endswith(f" exactly like one that {mistake.says}: {mistake.mend}"):
                 return
