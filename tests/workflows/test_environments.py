@@ -276,7 +276,8 @@ def test_without_uv_the_reason_says_how_to_get_it(folders, monkeypatch):
 
 def test_an_environment_that_is_gone_says_how_to_have_it_again(small, abacus):
     (contender,) = contenders(parse({**small, "isolate": True}), cores=2)
-    with pytest.raises(WorkerDied, match=r"No such file.*workflows\.environments builds it again"):
+    again = r"python -m workflows\.environments\.stage builds it again"
+    with pytest.raises(WorkerDied, match=f"No such file.*{again}"):
         WorkerProcess(contender.interpreter, contender)
 
 
