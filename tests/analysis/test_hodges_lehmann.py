@@ -77,4 +77,5 @@ def test_contests_are_estimated_one_by_one() -> None:
         found = module.hodges_lehmann(one, other)
         for place in range(6):
             differences = one[place][:, :, None] - other[place][:, None]
-            assert found[place] == pytest.approx(np.nanmedian(differences), nan_ok=True)
+            known = differences[~np.isnan(differences)].tolist()
+            assert np.isnan(found[place]) if not known else found[place] == median(known)

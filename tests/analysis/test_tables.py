@@ -125,14 +125,15 @@ def test_what_could_have_been_seen_is_corrected_as_the_verdicts_are(findings: Fi
 
 def test_claims_tell_what_could_have_been_seen_after_correction(findings: Findings) -> None:
     (pair, *_) = [pair for pair in findings.comparisons if pair.estimate.ratio is not None]
-    shaky = replace(pair, verdict="cannot tell", ratio_low=1.01, ratio_high=1.07)
-    shaky = replace(shaky, detectable=0.0662, replicates_needed=20)
+    unsure = replace(pair.estimate, verdict="cannot tell", ratio_low=1.01, ratio_high=1.07)
+    unsure = replace(unsure, detectable=0.0662, replicates_needed=20)
+    shaky = replace(pair, estimate=unsure)
     seen = "The smallest difference this study could have seen"
     assert note(shaky, 0.03, 8) == (
         "The interval leaves out 1, but not after correction for 8 rows. "
         f"{seen} after that correction is 6.62 %; 20 replicates would see 3 %."
     )
-    wide = replace(shaky, ratio_low=0.98)
+    wide = replace(pair, estimate=replace(unsure, ratio_low=0.98))
     assert note(wide, 0.03, 8).startswith(f"{seen} after correction for 8 rows is 6.62 %;")
     assert note(wide, 0.03, 1).startswith(f"{seen} is 6.62 %;")
 
