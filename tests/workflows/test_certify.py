@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
+from tests.workflows.conftest import several
 from workflows.certify.runs import FAILED, Runner
 from workflows.stages.failures import failures
 
 
 def rows(study, *variants, **changes):
-    contenders = [{"framework": "abacus", "variants": ["default", *variants]}]
-    made = study(contenders=contenders, **changes)
+    made = study(contenders=several("default", *variants), **changes)
     return {row.variant: row for row in made.certificate().rows}
 
 
-def test_the_same_computation_agrees(study):
-    row = rows(study, "kept")["kept"]
+def test_the_same_computation_agrees(certified):
+    row = certified["kept"]
     assert row.status == "agrees"
     assert row.long.worst_loss <= 1e-12 and row.long.worst_weights <= 1e-12
     assert len(row.losses) == len(row.long.loss) == 50
@@ -26,8 +26,8 @@ def test_the_same_computation_agrees(study):
     assert row.unfenced <= 0.2 and row.reduced == "" and row.cause == ""
 
 
-def test_other_optimisers_are_tried_and_one_that_is_not_there_is_no_reason_to_refuse(study):
-    row = rows(study, "kept")["kept"]
+def test_other_optimisers_are_tried_and_one_that_is_not_there_is_no_reason_to_refuse(certified):
+    row = certified["kept"]
     assert set(row.optimisers) == {"sgd", "momentum", "rmsprop"}
     assert row.optimisers["sgd"].status == "agrees" and row.optimisers["sgd"].run.worst_loss == 0
     assert row.optimisers["momentum"].status == "failed"
@@ -40,8 +40,8 @@ def test_which_other_optimisers_is_configured(study):
     assert set(row.optimisers) == {"sgd"}
 
 
-def test_an_undeclared_difference_is_refused_and_located(study):
-    row = rows(study, "wrong")["wrong"]
+def test_an_undeclared_difference_is_refused_and_located(certified):
+    row = certified["wrong"]
     assert row.status == "refused"
     assert "differs by" in row.reason and "after step 1 (allowed 1e-12)" in row.reason
     assert row.long.loss[0] == 0  # the first loss is taken before the optimiser has acted
@@ -49,16 +49,16 @@ def test_an_undeclared_difference_is_refused_and_located(study):
     assert "trains exactly like one that" in row.cause and "epsilon" in row.cause
 
 
-def test_a_declared_difference_is_measured(study):
-    row = rows(study, "rounded")["rounded"]
+def test_a_declared_difference_is_measured(certified):
+    row = certified["rounded"]
     assert row.status == "declared"
     assert "beta1 is rounded to float32" in row.reason
     assert 1e-12 < row.long.worst_loss < 1e-3
     assert row.substituted.worst_loss <= 1e-12
 
 
-def test_a_declared_mistake_must_be_the_one_that_is_made(study):
-    row = rows(study, "mislabelled")["mislabelled"]
+def test_a_declared_mistake_must_be_the_one_that_is_made(certified):
+    row = certified["mislabelled"]
     assert row.status == "refused" and row.reason.startswith("not what is declared: ")
     assert "beta1 rounded to float32" in row.reason
 
@@ -78,13 +78,13 @@ def test_a_reference_that_is_wrong_itself_certifies_nobody(study, wrong, words):
     assert f"the reference abacus/{wrong}/cpu/1 {words}" in found["default"].reason
 
 
-def test_a_difference_larger_than_declared_is_refused(study):
-    row = rows(study, "understated")["understated"]
+def test_a_difference_larger_than_declared_is_refused(certified):
+    row = certified["understated"]
     assert row.status == "refused" and "more than declared" in row.reason
 
 
-def test_a_declaration_covers_nothing_but_its_own_part(study):
-    row = rows(study, "disguised")["disguised"]
+def test_a_declaration_covers_nothing_but_its_own_part(certified):
+    row = certified["disguised"]
     assert row.status == "refused"
     assert "first gradient: " in row.reason and "differs by 1.0e-02" in row.reason
 

@@ -166,10 +166,8 @@ def test_processor_time_is_that_of_the_process():
     assert found["waited_s"] >= 0
 
 
-def test_every_turn_has_its_interference(study):
-    record, rows = study(
-        contenders=[{"framework": "abacus", "variants": ["default", "kept"]}]
-    ).contest()
+def test_every_turn_has_its_interference(contested):
+    record, rows = contested
     keys = ["contender", "round", "position"]
     batches = rows.groupby(keys).agg(
         switches=("switches", "sum"), first=("start_ns", "min"), step=("step_ns", "sum")
