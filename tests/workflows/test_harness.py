@@ -50,7 +50,7 @@ def test_noop_takes_turns_and_costs_next_to_nothing(findings):
 def test_noop_is_in_no_other_table(findings):
     for name, text in tables([findings]).items():
         assert "noop/" not in text and (name == "harness" or ",noop," not in text), name
-    assert {seat.framework for seat in findings.availability} == {"abacus"}
+    assert {one.framework for one in findings.availability} == {"abacus"}
     assert {line.turn.contender for line in findings.turns} == {
         "abacus/default/cpu/1", "abacus/slow/cpu/1",
     }  # fmt: skip
