@@ -3,7 +3,7 @@
 import pytest
 
 from workflows.conformance.testing import Conformance
-from workflows.machine.fingerprint import gpus
+from workflows.machine.gpu import gpus
 
 WORKLOADS = {
     "mlp": {"features": 20, "hidden": [8], "batch": 4},
@@ -44,6 +44,7 @@ class TestJAX(Isolated):
 @pytest.mark.all
 class TestKeras(Isolated):
     framework = "keras"
+    variants = ("torch", "jax")
     workloads = {}  # noqa: RUF012
     known = NO_DEFAULT
 
@@ -81,7 +82,7 @@ if gpus():
 
 
 class Here(Conformance):
-    """The rules that need no process of their own, in this one: every variant in less time."""
+    """The rules that need no process of their own, in this one: more variants in less time."""
 
     isolated = False
     workloads = {}  # noqa: RUF012
@@ -103,13 +104,18 @@ class TestJAXHere(Here):
 
 class TestKerasHere(Here):
     framework = "keras"
-    variants = ("tensorflow", "fit")
+    variants = ("tensorflow",)
     known = NO_DEFAULT
 
     @pytest.fixture(autouse=True)
     def backend(self, monkeypatch):
         """What Keras takes if nothing is set."""
         monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+
+
+@pytest.mark.all
+class TestKerasFitHere(TestKerasHere):
+    variants = ("fit",)
 
 
 ABACUS = """
@@ -119,6 +125,7 @@ class TestAbacus(Conformance):
     framework = "abacus"
     variants = ("default", "kept")
     workloads = {}
+    isolated = False
 
 class TestFlawed(Conformance):
     framework = "flawed-batch"

@@ -15,7 +15,7 @@ from frameworks.registry import own_variables
 from frameworks.workloads import CATALOGUE, Workload, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
-from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, ROUNDED, VECTOR, Basis
+from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, Basis
 from workflows.conformance.worker import Requests
 from workflows.records.schema import Contender
 from workflows.worker.process import WorkerDied, WorkerProcess
@@ -234,15 +234,13 @@ class Subject:
         """Networks with weights of every rank and every loss, if the adapter builds them."""
         basis = self.basis
         every = [Basis(loss, basis.optimiser).dense() for loss in LOSSES]
-        every += [basis.network(VECTOR, ROUNDED), basis.network(IMAGE, CONVOLUTION)]
-        return self.buildable(every)
+        return self.buildable([*every, basis.network(IMAGE, CONVOLUTION)])
 
     @property
     def optimised(self) -> list[Workload]:
         """One small network with each other optimiser, if the adapter builds it."""
         loss, own = self.basis
-        every = [Basis(loss, kind).network(VECTOR, ROUNDED) for kind in OPTIMISERS if kind != own]
-        return self.buildable(every)
+        return self.buildable([Basis(loss, kind).dense() for kind in OPTIMISERS if kind != own])
 
     def buildable(self, networks: list[Workload]) -> list[Workload]:
         """Those that the adapter builds in every precision."""

@@ -107,6 +107,7 @@ class Requests(Handlers):
         asked = from_dict(workload)
         given, mini_batches = initial_weights(asked, SEED), drawn(asked, STEPS)
         first = self.made(asked, variant)
+        first.restart(given)  # before any step, too
         runs: dict[str, Any] = {"first": losses(first, mini_batches)}
         trained = {name: array.copy() for name, array in first.weights().items()}
         second = self.made(asked, variant)  # only now: trainers side by side are another rule's

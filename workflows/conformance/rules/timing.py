@@ -15,6 +15,7 @@ from workflows.machine.fingerprint import available_cores
 TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least
 HOST_WORK, DEVICE_WORK = (384, 128), (4096, 4096)  # size of the matrices, samples: a few ms
+ATTEMPTS = 3
 BLOCKING = 0.5  # share of a GPU's step in which step() may hold the caller up
 SYNCHRONOUS = 0.1  # a smaller share of a step waited for in synchronise() is called synchronous
 
@@ -36,6 +37,15 @@ def on_host(subject: Subject) -> bool:
 
 
 def fence(subject: Subject) -> Finding:
+    """Broken only if every attempt says so: other programs may disturb one of them."""
+    found = waited(subject)
+    for _ in range(ATTEMPTS - 1):
+        if found.status == "broken":
+            found = waited(subject)
+    return found
+
+
+def waited(subject: Subject) -> Finding:
     seen = subject.ask("wait", work(subject), times=TIMES)
     growth, share = seen["many"][0] / max(seen["one"][0], 1), seen["share"]
     text = (

@@ -51,11 +51,9 @@ def batch(subject: Subject) -> Finding:
 
 
 def repeats(subject: Subject) -> Finding:
-    every = [(network, "float32") for network in subject.trained]
-    every += list(product(subject.optimised, subject.precisions))
-    for network, precision in every:
+    for network in [*subject.trained, *subject.optimised]:
         try:
-            seen = subject.ask("repeat", network, precision)
+            seen = subject.ask("repeat", network)
         except Unavailable:  # refused by a step only: the rule of the vocabulary says so
             continue
         for name, again in (("second", "another trainer"), ("restarted", "a restart")):
