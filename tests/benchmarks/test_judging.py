@@ -14,8 +14,8 @@ from benchmarks.simulation.judging import concluded, judge, log_ratios, medians
 from benchmarks.simulation.noise import facts
 from benchmarks.simulation.procedures import search
 from tests.analysis.synthetic import Recipe
-from tests.simulation.records import MS, simulated
-from tests.simulation.test_searched import CORES
+from tests.benchmarks.records import MS, simulated
+from tests.benchmarks.test_searched import CORES
 
 
 def test_students_is_student_of_every_row() -> None:

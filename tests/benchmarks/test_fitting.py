@@ -11,7 +11,7 @@ from benchmarks.simulation.fitting import checks, fit
 from benchmarks.simulation.noise import NORMAL, Fit, Noise
 from benchmarks.simulation.recorded import tails
 from tests.analysis.synthetic import Recipe
-from tests.simulation.records import simulated
+from tests.benchmarks.records import simulated
 from workflows.records.storage import RecordError
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=50, rounds=12, turn=8)

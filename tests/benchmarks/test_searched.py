@@ -12,7 +12,7 @@ from benchmarks.simulation.judging import log_ratios
 from benchmarks.simulation.noise import COMMITTED, Fits, facts
 from benchmarks.simulation.procedures import search, searched
 from tests.analysis.synthetic import Recipe
-from tests.simulation.records import simulated
+from tests.benchmarks.records import simulated
 from workflows.records.storage import read_json
 
 CORES = ((0, 2, 4, 6), (1, 3, 5, 7))  # a recipe's contenders on one thread, and on two
