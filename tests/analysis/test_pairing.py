@@ -124,5 +124,5 @@ def test_repeats_find_the_other_side(tmp_path: Path) -> None:
     ]
     found = runs(folders)
     rows = repeats(found)
-    assert all(row.estimate.p is not None for row in rows)
+    assert all(row.p is not None for row in rows)
     assert "PyTorch to PyTorch default" in markdown(rows, found, "")

@@ -13,7 +13,7 @@ from analysis.report.layout import Severity
 from analysis.report.sections.answer import summary
 from analysis.report.sections.times import contender_table, steady_table
 from analysis.stats.inference import Estimate
-from analysis.steady_state.series import shared_by_others
+from analysis.steady_state.series import interference
 from tests.analysis.synthetic import Recipe
 
 SMALL = Recipe(workloads=("mlp",), threads=(1,))
@@ -117,7 +117,7 @@ def test_weather_is_what_the_others_had(quiet: Findings) -> None:
     batches = quiet.dealt.copy()
     stormy = (batches["round"] == 4) & (batches["replicate"] == 2)
     batches.loc[stormy, "ms"] *= 1.5
-    change = shared_by_others(batches, ()) - shared_by_others(quiet.dealt, ())
+    change = interference(batches, ()) - interference(quiet.dealt, ())
     assert change[stormy].to_numpy() == pytest.approx(np.log(1.5), abs=0.05)
     assert change[~stormy].abs().max() < 0.05
 
@@ -127,13 +127,13 @@ def test_weather_has_nothing_of_the_contender_itself(quiet: Findings) -> None:
     mine = batches["contender"] == WHO
     batches.loc[mine & (batches["round"] == 4), "ms"] *= 3
     pd.testing.assert_series_equal(
-        shared_by_others(batches, ())[mine], shared_by_others(quiet.dealt, ())[mine]
+        interference(batches, ())[mine], interference(quiet.dealt, ())[mine]
     )
 
 
 def test_two_contenders_have_no_weather(found: Callable[[Recipe], Findings]) -> None:
     two = found(replace(SMALL, variants=("tuned",)))
-    assert (shared_by_others(two.dealt, ()) == 0).all()
+    assert (interference(two.dealt, ()) == 0).all()
     assert all(line.steady for line in two.steady)
 
 
