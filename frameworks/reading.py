@@ -26,7 +26,7 @@ def denormals(precision: str, halve: Callable[[np.ndarray], np.ndarray]) -> str:
     smallest = np.full(NUMBERS, np.finfo(precision).tiny, precision)
     halves = np.ascontiguousarray(halve(smallest))
     # Compared as integers: a process that flushes denormals takes them for zero.
-    kept = np.count_nonzero(halves.view(f"u{halves.itemsize}"))
+    kept = int(np.count_nonzero(halves.view(f"u{halves.itemsize}")))
     return {0: "flushed", NUMBERS: "kept"}.get(kept, "mixed")
 
 
