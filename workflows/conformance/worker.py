@@ -31,23 +31,23 @@ class Requests(Handlers):
         return self.adapter.trainer(workload, initial_weights(workload, seed), variant)
 
     def accepts(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """Why the adapter refuses to build this, "" where it does not."""
+        """Why the adapter refuses to build this, "" if it does not."""
         try:
-            # As in a contest, before anything was put.
+            # A contest, too, synchronises before it puts anything.
             self.made(from_dict(workload), variant).synchronise()
         except (Unavailable, NotImplementedError) as refusal:
             return {"refused": str(refusal) or f"{type(refusal).__name__} without a message"}
         return {"refused": ""}
 
     def trained(self, workload: dict[str, Any], variant: str, script: str, out: str) -> Any:
-        """Rehearse what was accepted before: a refusal now comes too late."""
+        """Train what was accepted before; a refusal now comes too late."""
         try:
             return self.record_run(workload, variant, script, out)
         except (Unavailable, NotImplementedError) as late:
             return {"late": f"{type(late).__name__}: {late}"}
 
     def unknown(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """What is raised for a variant that there is not, "" for nothing."""
+        """What the adapter raises for an unknown variant, "" if it raises nothing."""
         try:
             self.made(from_dict(workload), variant)
         except Exception as error:
@@ -55,7 +55,7 @@ class Requests(Handlers):
         return {"raised": ""}
 
     def weigh(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """What is wrong with weights that are given and asked for again."""
+        """What is wrong with the weights that come back for those that were given."""
         asked = from_dict(workload)
         given = initial_weights(asked, SEED)
         wanted = {name: array.astype(self.conditions.precision) for name, array in given.items()}
@@ -80,8 +80,10 @@ class Requests(Handlers):
         return {"wrong": wrong, "numbers": sum(array.size for array in wanted.values())}
 
     def overwrite(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """The loss of a mini-batch whose arrays are left alone, and of one whose arrays are
-        overwritten once `put` and `synchronise` have returned; and who wrote into them."""
+        """The loss of a mini-batch, and its loss if the caller overwrites its arrays after `put`.
+
+        `wrote` names the method that wrote into the caller's arrays, "" if none did.
+        """
         asked = from_dict(workload)
         (batch,) = drawn(asked, 1)
         alone = losses(self.made(asked, variant), [batch])[0]
@@ -119,7 +121,7 @@ class Requests(Handlers):
         return {**runs, "odd": odd}
 
     def interleave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """The losses of two different trainers one after the other, and step by step in turns."""
+        """The losses of two trainers that train one after the other, and in turns."""
         asked = from_dict(workload)
         mini_batches, seeds = drawn(asked, STEPS), (SEED, SEED + 1)
         alone = [losses(self.made(asked, variant, seed), mini_batches) for seed in seeds]
@@ -131,8 +133,7 @@ class Requests(Handlers):
         return {"alone": alone, "together": together}
 
     def precise(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """Types of the weights, as given out, and whether training left any that float32
-        cannot hold."""
+        """The types of the weights, and whether training left a number that float32 rounds."""
         trainer = self.made(asked := from_dict(workload), variant)
         losses(trainer, drawn(asked, 2))
         found = trainer.weights()
@@ -142,8 +143,7 @@ class Requests(Handlers):
         }
 
     def answer(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """The settings, what is said of the device among them, and whether asking for them
-        changed the training."""
+        """The types of the settings, the device they name, and whether asking changed training."""
         asked = from_dict(workload)
         mini_batches = drawn(asked, 2)
         plain = losses(self.made(asked, variant), mini_batches)
@@ -155,8 +155,10 @@ class Requests(Handlers):
         return {"kinds": kinds, "device": found.get("device"), "same": disturbed == plain}
 
     def wait(self, workload: dict[str, Any], variant: str, times: int) -> dict[str, Any]:
-        """Nanoseconds of one step and of `times` steps with their fence, and of what was left to
-        be done after it: the quickest of some repeats."""
+        """Nanoseconds of one step and of `times` steps with their fence, and of the work left over.
+
+        Each is the quickest of several repeats.
+        """
         asked = from_dict(workload)
         trainer = self.made(asked, variant)
         batch = trainer.put(*drawn(asked, 1)[0])
@@ -169,7 +171,7 @@ class Requests(Handlers):
         return {**found, "share": share}
 
     def leave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """Nanoseconds in `step`, and in `synchronise` behind it; medians."""
+        """Median nanoseconds in `step`, and in the `synchronise` that follows."""
         asked = from_dict(workload)
         trainer = self.made(asked, variant)
         batch = trainer.put(*drawn(asked, 1)[0])
@@ -185,7 +187,7 @@ class Requests(Handlers):
         return {"step_ns": float(step_ns), "wait_ns": float(wait_ns)}
 
     def labour(self, workload: dict[str, Any], variant: str, seconds: float) -> dict[str, Any]:
-        """Train for so long, on one network; 0 seconds build it and take one step."""
+        """Train one network for this long; 0 seconds build it and take one step."""
         if not seconds:
             trainer = self.made(asked := from_dict(workload), variant)
             self.busy = trainer, trainer.put(*drawn(asked, 1)[0])
@@ -198,7 +200,7 @@ class Requests(Handlers):
         return {"wall_s": (now() - begin) / 1e9, "steps": steps}
 
     def drop(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """Build a trainer, train it, and forget it."""
+        """Build a trainer, train it, and drop it."""
         asked = from_dict(workload)
         trainer = self.made(asked, variant)
         losses(trainer, drawn(asked, 1) * 2)
@@ -223,10 +225,10 @@ def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
 
 
 def uncanonical(found: Weights, wanted: Weights) -> list[str]:
-    """Where weights are not those wanted: by name, shape, type, or bit."""
+    """How weights differ from those wanted: in name, shape, type or bits."""
     wrong = [f"{name} is not there" for name in wanted if name not in found]
     wrong += [
-        f"{name} is there, which the workload has not" for name in found if name not in wanted
+        f"{name} is not one of the workload's weights" for name in found if name not in wanted
     ]
     for name in wanted.keys() & found.keys():
         own, asked = found[name], wanted[name]
