@@ -20,7 +20,7 @@ smoke: environment
 
 # First two side by side, then alone those that watch this machine's clock and cores.
 PARALLEL := python -m pytest -n 2 --dist worksteal
-ALONE := python -m pytest
+ALONE := python -m pytest tests/workflows
 
 test: environment
 	$(PARALLEL) -m "not quiet and not all"

@@ -84,3 +84,11 @@ def test_a_room_says_what_it_is_for(folder: Path) -> None:
 def test_no_file_is_too_long() -> None:
     lengths = {named(file): len(file.read_text().splitlines()) for file in modules()}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_quiet_tests_are_where_make_looks_for_them() -> None:
+    """The second phase of `make test` collects one folder, because others import frameworks."""
+    others = [file for file in (ROOT / "tests").rglob("*.py") if file != Path(__file__)]
+    marked = {named(file.parent) for file in others if "mark.quiet" in file.read_text()}
+    assert marked == {"tests/workflows"}
+    assert "pytest tests/workflows" in (ROOT / "Makefile").read_text()
