@@ -41,28 +41,6 @@ class TestJAX(Isolated):
     framework = "jax"
 
 
-@pytest.mark.all
-class TestKeras(Isolated):
-    framework = "keras"
-    variants = ("torch", "jax")
-    workloads = {}  # noqa: RUF012
-    known = NO_DEFAULT
-
-
-@pytest.mark.all
-class TestPyTorchCompiled(Isolated):
-    framework = "pytorch"
-    variants = ("compile",)
-    workloads = {}  # noqa: RUF012
-
-
-@pytest.mark.all
-class TestTensorFlowXLA(Isolated):
-    framework = "tensorflow"
-    variants = ("xla",)
-    workloads = {}  # noqa: RUF012
-
-
 if gpus():
 
     class TestPyTorchOnAGPU(Isolated):
