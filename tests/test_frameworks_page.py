@@ -79,6 +79,7 @@ def reader(tmp_path):
     return run
 
 
+@pytest.mark.all
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 def test_the_page_says_what_happens(reader):
     page, output, command = PAGE.read_text(), "", ""
