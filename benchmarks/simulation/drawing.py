@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from benchmarks.simulation.noise import NORMAL, Noise, Parameters, stacked
 from workflows.measure.schedule import williams
 
 Array = NDArray[np.float32]
+Number = TypeVar("Number", bound=np.floating[Any])
 LEVELS = 16  # levels of one process; shifts beyond these repeat the last level
 
 
@@ -38,7 +40,7 @@ class Deal:
     def steady(self) -> NDArray[np.bool_]:
         return (self.round > 0) & (self.place >= self.settle)
 
-    def by_round(self, values: Array) -> Array:
+    def by_round(self, values: NDArray[Number]) -> NDArray[Number]:
         """(..., mini-batches) without the warm-up, as (..., rounds, places)."""
         return values[..., self.warmup :].reshape(*values.shape[:-1], self.rounds, self.turn)
 

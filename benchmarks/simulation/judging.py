@@ -73,8 +73,8 @@ def concluded(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
     said: list[list[Verdict]] = []
     corrected: list[list[float]] = []
     parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
-    for study in zip(*(part.tolist() for part in parts), strict=True):
-        adjusted, found = verdicts(*study, MARGIN, ALPHA)
+    for means, lows, highs, p in zip(*(part.tolist() for part in parts), strict=True):
+        adjusted, found = verdicts(means, lows, highs, p, MARGIN, ALPHA)
         said.append(found)
         corrected.append(adjusted)
     return np.array(said), np.array(corrected)
