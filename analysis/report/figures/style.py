@@ -18,7 +18,7 @@ from analysis.data.results import BenchmarkId
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
-COLOURS = 128  # of a PNG; drawings have few, and shades of them where lines are smooth
+COLOURS = 64  # of a PNG; drawings have few, and shades of them where lines are smooth
 WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
 TALLEST = 6.1  # inches, unless there are more panels than fit
 
