@@ -151,7 +151,7 @@ def test_many_right_twins_are_seldom_called_wrong(found: Make) -> None:
 
 def test_controls_change_nothing_for_others(right: Findings, found: Make) -> None:
     plain = found(replace(RECIPE, controls=()))
-    for name in ("comparisons", "devices", "certificate", "settings", "traps"):
+    for name in ("comparisons", "devices", "certificate", "settings", "pitfalls"):
         mine, theirs = getattr(right, name), getattr(plain, name)
         assert len(mine) == len(theirs)
         assert not [row for row in mine if "+" in row.id.variant]
