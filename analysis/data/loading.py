@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.results import PARTS, Machine
 from analysis.format import line
-from workflows.records.machine import read_machine, records_file
+from workflows.records.machine_folder import read_machine, records_file
 from workflows.records.schema import NOOP, MachineRecords
 from workflows.records.storage import RecordError
 

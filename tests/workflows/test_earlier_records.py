@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.synthetic import Recipe, write
 from tests.conftest import ROOT
 from workflows.records.earlier import renamed_keys
-from workflows.records.machine import FILES, machine_files, read_machine, write_machine
+from workflows.records.machine_folder import FILES, machine_files, read_machine, write_machine
 from workflows.records.schema import (
     BATCHES,
     SCHEMA,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workflows.records.schema import Contender
-from workflows.worker import training
+from workflows.worker import untimed_training as training
 from workflows.worker.handlers import Handlers
 from workflows.worker.worker import explain
 

@@ -19,7 +19,7 @@ from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.planning.configuration import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
-from workflows.worker import training
+from workflows.worker import untimed_training as training
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared

@@ -14,11 +14,11 @@ from typing import Any
 from frameworks.registry import framework
 from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
-from workflows.measure.eta import TimeLeft
+from workflows.measure.batches import Columns
 from workflows.measure.interference import between, look
 from workflows.measure.pool import Report, WorkerPool, cores_for
-from workflows.measure.rows import Columns
 from workflows.measure.schedule import orders
+from workflows.measure.time_left import TimeLeft
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress

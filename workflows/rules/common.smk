@@ -18,7 +18,7 @@ from workflows.planning import provenance as keys
 from workflows.planning.code import content_hash, files_hash
 from workflows.environments.stage import attempt
 from workflows.records.folders import Folders
-from workflows.records.machine import FILES, machine_files
+from workflows.records.machine_folder import FILES, machine_files
 from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
 from workflows.planning.plan import write_request

@@ -17,7 +17,7 @@ from frameworks.workloads import to_dict
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.records.folders import Folders
-from workflows.records.machine import read_machine, records_file, write_machine
+from workflows.records.machine_folder import read_machine, records_file, write_machine
 from workflows.records.schema import (
     BATCHES,
     CertificateRecord,
