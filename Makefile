@@ -3,12 +3,13 @@
 # make test     the tests that prove every promise once: 8 minutes on two cores
 # make test-all all tests: 25 minutes
 # make check    formatting, lint, types and the direction of imports
+# make schema   config/schema.json, after a change of a configuration key
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: study smoke test test-all check environment
+.PHONY: study smoke test test-all check schema environment
 
 study: environment
 	snakemake --cores 1
@@ -37,6 +38,9 @@ check: environment
 	mypy
 	lint-imports --no-cache
 	snakemake --lint
+
+schema: environment
+	python -m workflows.planning.configfiles > config/schema.json
 
 environment: $(BIN)/.complete
 

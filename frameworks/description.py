@@ -4,6 +4,8 @@ description imports no framework."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from frameworks.device import DEVICES
+
 
 @dataclass(frozen=True)
 class Deviation:
@@ -69,6 +71,10 @@ class Framework:
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
+
+    def has_float64(self, device: str) -> bool:
+        """Whether it computes in float64 on this kind of device."""
+        return "float64" in self.precisions and DEVICES[device].float64
 
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():

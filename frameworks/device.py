@@ -17,6 +17,8 @@ class Device:
 
     `rounds_to_tf32`: it can compute products in TF32.
 
+    `float64`: it can compute in float64. Certificates on any other device are in float32.
+
     `environment`: variables of every worker that uses this kind, set before the framework's import.
     """
 
@@ -24,6 +26,7 @@ class Device:
     title: str
     is_host: bool = False
     rounds_to_tf32: bool = False
+    float64: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 
 from analysis.data.availability import Availability
 from analysis.data.results import PARTS, BenchmarkId, Machine, keyed
-from analysis.stats.hodges_lehmann import Floats, hodges_lehmann
+from analysis.stats.estimator import log_ratio
+from analysis.stats.rounds import Floats
 
 COLUMNS = list(BenchmarkId._fields)
 
@@ -103,7 +104,7 @@ def paired(one: pd.DataFrame, other: pd.DataFrame) -> "pd.Series[float]":
     if shared.empty:
         return pd.Series(dtype=float)
     sides = (np.stack(side.loc[shared, "logs"].tolist()) for side in (one, other))
-    return pd.Series(hodges_lehmann(*sides), index=shared).dropna()
+    return pd.Series(log_ratio(*sides), index=shared).dropna()
 
 
 def logs(rows: pd.DataFrame, column: str = "median") -> "pd.Series[float]":

@@ -1,6 +1,7 @@
 """Everything that is concluded on one machine, and the tables it is written to.
 
-A table is a module with the class of its rows, and one line in `Findings`.
+A table is a module with the class of its rows, and one line: in `Findings` if other findings need
+its rows, else `added(...)` in that module, which a section of the report imports.
 """
 
 import csv
@@ -59,6 +60,9 @@ class Table(cached_property[list[Row]]):
     ) -> None:
         super().__init__(rows)
         self.row, self.file, self.optional = row, file, optional
+
+    def of(self, findings: "Findings") -> list[Row]:
+        return self.__get__(findings)
 
     @property
     def columns(self) -> list[str]:
@@ -163,10 +167,17 @@ TABLES: dict[str, Table[Any]] = {
 }
 
 
+def added(name: str, table: Table[Row]) -> Table[Row]:
+    """Add a table from the module that has its rows; `table.of(findings)` gives the rows."""
+    table.__set_name__(Findings, name)
+    TABLES[table.file or name] = table
+    return table
+
+
 def tables(findings: Sequence[Findings]) -> dict[str, str]:
     """The text of every table by name, machine after machine."""
     found = {
-        name: [(row, one.machine) for one in findings for row in getattr(one, str(table.attrname))]
+        name: [(row, one.machine) for one in findings for row in table.of(one)]
         for name, table in TABLES.items()
     }
     return {

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.robust.scale import qn_scale
 
-from analysis.stats.hodges_lehmann import Floats, median
+from analysis.stats.rounds import Floats, median
 from analysis.steady_state.changepoints import Scatter, Series, scatter
 from analysis.steady_state.classify import MATTERS, Kind, detect
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, grid, identity
 from analysis.data.results import BenchmarkId, keyed
-from analysis.stats.hodges_lehmann import median
+from analysis.stats.rounds import median
 from analysis.steady_state.search import Trace, shared_by_others
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.data.loading import load
 from analysis.data.processes import grid, uncontrolled
-from analysis.stats.hodges_lehmann import hodges_lehmann
+from analysis.stats.estimator import log_ratio
 from benchmarks.noise.rounds import REPLICATE, by_block
 
 WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}
@@ -30,7 +30,7 @@ def standard_deviations(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
     places = {key: place for place, key in enumerate(steady.groupby(keys).size().index)}
     bases = [(*key[:-1], f"{reference}/{rest}") for key, rest in processes["rest"].items()]
     logs, own = grid(steady, keys), [places[key] for key in processes.index]
-    batches = hodges_lehmann(logs[own], logs[[places[base] for base in bases]])
+    batches = log_ratio(logs[own], logs[[places[base] for base in bases]])
     one = {
         "processes": processes["log"],
         "turns": turns,

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.stats.hodges_lehmann import by_round, hodges_lehmann
+from analysis.stats import estimator
+from analysis.stats.rounds import by_round
 
 SETTLE = 2  # first mini-batches of a turn that do not count, as in a study
 CONFIDENCE = 0.95
@@ -76,7 +77,7 @@ def log_ratio(pair: pd.DataFrame) -> float:
         by_round(np.log(own["ms"].to_numpy(float)), own["round"].to_numpy())
         for _, own in pair.groupby("side")
     )
-    return float(hodges_lehmann(second, first))
+    return float(estimator.log_ratio(second, first))
 
 
 def paired(rows: pd.DataFrame, settle: int = SETTLE) -> "pd.Series[float]":

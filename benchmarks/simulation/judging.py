@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.stats.hodges_lehmann import hodges_lehmann
+from analysis.stats.estimator import log_ratio
 from analysis.stats.inference import Verdict, students, verdicts
 from benchmarks.simulation.drawing import Array, Deal
 
@@ -39,7 +39,7 @@ def log_ratios(
         rounds = deal.by_round(np.where(steady, logs.astype(float), np.nan))
     found = np.empty((len(logs), len(pairs)))
     for place, (one, other) in enumerate(pairs):
-        found[:, place] = hodges_lehmann(rounds[:, one], rounds[:, other])
+        found[:, place] = log_ratio(rounds[:, one], rounds[:, other])
     return found
 
 

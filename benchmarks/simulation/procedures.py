@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from analysis.findings.precision import foreseen, half_width
-from analysis.stats.hodges_lehmann import median
+from analysis.stats.rounds import median
 from analysis.steady_state.search import NONE, Trace, shared_by_others
 from analysis.steady_state.search import search as search_processes
 from benchmarks.simulation.drawing import Array, Deal, draw

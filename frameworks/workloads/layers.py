@@ -138,18 +138,22 @@ class Flatten(Layer):
         return (prod(shape),)
 
 
+class Activation(Layer):
+    """Element by element, without parameters."""
+
+
 @dataclass(frozen=True)
-class ReLU(Layer):
+class ReLU(Activation):
     kind: ClassVar[str] = "relu"
 
 
 @dataclass(frozen=True)
-class Tanh(Layer):
+class Tanh(Activation):
     kind: ClassVar[str] = "tanh"
 
 
 @dataclass(frozen=True)
-class Sigmoid(Layer):
+class Sigmoid(Activation):
     kind: ClassVar[str] = "sigmoid"
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
-from analysis.findings.findings import TABLES, Findings, tables
+from analysis.findings.findings import TABLES, Findings, Table, added, tables
 from analysis.findings.missing import grouped
 from analysis.report.sections.answer import note
 from analysis.report.sections.certificates import (
@@ -71,6 +71,26 @@ def test_ratio_is_the_geometric_mean_of_the_contests_ratios(findings: Findings) 
         pairs = one.merge(other, on="round")
         logs.append(np.median(np.log(pairs["ns_x"] / pairs["ns_y"])))
     assert row(findings, "mlp", "tuned", 2).estimate.ratio == pytest.approx(math.exp(np.mean(logs)))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A row of a table that a module adds by itself."""
+
+    contender: str
+    turns: int
+
+
+def test_a_module_adds_its_own_table(findings: Findings) -> None:
+    counted = added("counted", Table(Turns, lambda f: [Turns("a/b/cpu/1", len(f.turns))]))
+    try:
+        assert counted.of(findings) is counted.of(findings)
+        expected = (
+            f"machine,contender,turns\n{findings.machine.name},a/b/cpu/1,{len(findings.turns)}\n"
+        )
+        assert tables([findings])["counted"] == expected
+    finally:
+        del TABLES["counted"]
 
 
 def test_a_quiet_even_pair_is_equivalent(found: Found) -> None:

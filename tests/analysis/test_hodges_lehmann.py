@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.stats import hodges_lehmann as module
-from analysis.stats.hodges_lehmann import Floats, by_round
+from analysis.stats.rounds import Floats, by_round
 
 Rounds = list[tuple[Floats, Floats]]
 

@@ -87,7 +87,8 @@ class Examination:
 
     def examine(self, scratch: Path) -> None:
         file = scratch / "result.npz"
-        if "float64" not in framework(self.contender.framework).precisions and not self.pitfall:
+        description = framework(self.contender.framework)
+        if not description.has_float64(self.contender.device) and not self.pitfall:
             return self.examine_float32(file)
         with self.runner.process(self.contender) as worker:
             self.train_workload(worker, file)

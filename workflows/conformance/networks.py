@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from frameworks.workloads import Dataset, Workload
 from frameworks.workloads.layers import (
+    VOCABULARY,
+    Activation,
     AveragePool,
     Conv2D,
     Dense,
@@ -16,8 +18,6 @@ from frameworks.workloads.layers import (
     MaxPool,
     ReLU,
     Shape,
-    Sigmoid,
-    Tanh,
 )
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.workload import LOSSES
@@ -25,7 +25,6 @@ from frameworks.workloads.workload import LOSSES
 CLASSES = 4
 VECTOR, IMAGE = (6,), (9, 8, 2)
 SQUARE = (Dense(6), Dense(CLASSES))  # on a vector of 6: a transposed kernel fits, and shows
-ROUNDED = (Dense(6), ReLU(), Dense(CLASSES))
 CONVOLUTION = (Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(CLASSES))
 
 LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
@@ -40,9 +39,11 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "average_pool, stride 2 of 3": (IMAGE, (AveragePool(3, 2), Flatten(), Dense(CLASSES))),
     "global_average_pool": (IMAGE, (GlobalAveragePool(), Dense(CLASSES))),
     "flatten": (IMAGE, (Flatten(), Dense(CLASSES))),
-    "relu": (VECTOR, ROUNDED),
-    "tanh": (VECTOR, (Dense(5), Tanh(), Dense(CLASSES))),
-    "sigmoid": (VECTOR, (Dense(5), Sigmoid(), Dense(CLASSES))),
+    **{
+        kind: (VECTOR, (Dense(5), layer(), Dense(CLASSES)))
+        for kind, layer in VOCABULARY.items()
+        if issubclass(layer, Activation)
+    },
 }
 
 

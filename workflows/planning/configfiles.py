@@ -99,3 +99,7 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 def schema() -> str:
     """The JSON schema in `config/schema.json`, by which editors complete and check."""
     return json.dumps(Configuration.model_json_schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema(), end="")

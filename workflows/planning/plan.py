@@ -96,7 +96,7 @@ class Plan(Record):
         ranked = sorted(
             self.runnable,
             key=lambda c: (
-                "float64" not in framework(c.framework).precisions,
+                not framework(c.framework).has_float64(c.device),
                 c.framework != self.study.reference,
                 not DEVICES[c.device].is_host,
                 c.threads,

@@ -10,6 +10,7 @@ from analysis.format import count, large, listing, percent, scientific, short, t
 from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.sections.controls import control_method
 from analysis.report.sections.interference import interference_method
+from analysis.stats.estimator import DESCRIPTION
 from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
 from analysis.steady_state.classify import TAIL
 from frameworks.workloads import Stage, Workload, from_dict
@@ -199,9 +200,8 @@ def estimates(findings: Findings) -> str:
     return (
         "A contender's time is the geometric mean over replicates of the median steady-state "
         "mini-batch of a process. A ratio is the geometric mean over replicates of the ratio "
-        "within a contest. That is the median over all pairs of steady-state mini-batches, one of "
-        "each side, of the same round (Hodges and Lehmann's estimate), so that what both sides "
-        "felt cancels; it need not be the quotient of the two times shown. Its "
+        f"within a contest. That is {DESCRIPTION}; it need not be the quotient of the two times "
+        "shown. Its "
         f"{percent(study.confidence)} interval is Student's, on logarithms, with the replicate as "
         "the unit. P-values are two-sided and corrected by Holm's method over all rows of the "
         "machine; intervals are not. Equivalent means that the whole interval lies within "

@@ -18,7 +18,7 @@ from frameworks.oracle.network import (
 )
 from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import Weights, Workload
-from frameworks.workloads.layers import Conv2D, Layer, Pool, ReLU, Sigmoid, Tanh
+from frameworks.workloads.layers import Activation, Conv2D, Layer, Pool
 
 BIAS = "Look whether every dense and conv2d layer is built with a bias, and adds it."
 PADDING = "Pad as Conv2D.pads says, the odd row at the bottom and right; if need be in a layer."
@@ -115,7 +115,7 @@ relayered(
     "activation-missing",
     "has no activations",
     "Look at the activations: one for each in the workload, of its kind, in its place.",
-    lambda layer: None if isinstance(layer, ReLU | Tanh | Sigmoid) else layer,
+    lambda layer: None if isinstance(layer, Activation) else layer,
 )
 relayered(
     "stride-ignored",
