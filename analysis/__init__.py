@@ -1,1 +1,1 @@
-"""What is concluded, from records alone; no framework is imported here."""
+"""Draws conclusions from the records alone; imports no framework."""

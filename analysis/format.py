@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from frameworks.device import DEVICES
 
-# Of frameworks, for records that do not have their own.
+# Names of frameworks, for records without names of their own.
 KNOWN = MappingProxyType(
     {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 )
@@ -17,7 +17,7 @@ TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
 @contextmanager
 def titled(titles: Mapping[str, str]) -> Iterator[None]:
-    """Frameworks are called as in `titles`, one machine's, until the block ends."""
+    """Use one machine's `titles` as framework names until the block ends."""
     before = TITLES.set(titles)
     try:
         yield
@@ -52,7 +52,7 @@ def three(value: float | None) -> str:
 
 
 def alike(*values: float | None) -> list[str]:
-    """All values with as many decimals as the smallest needs for three significant digits, so
+    """All values with the number of decimals that gives the smallest three significant digits, so
     that an interval reads `0.951 to 1.009`. The first value sets the scale: values far below it
     add no decimals, and a value that these decimals would not show gets an exponent."""
     known = [abs(value) for value in values if value and math.isfinite(value)]
@@ -103,7 +103,7 @@ def large(number: float, unit: str) -> str:
 
 
 def crossed(keys: Sequence[tuple[object, ...]]) -> str:
-    """Many keys in few words: `mlp and mnist-cnn, default, CPU, 1 and 2 threads`.
+    """A short description of many keys: `mlp and mnist-cnn, default, CPU, 1 and 2 threads`.
 
     If the keys are all combinations of their parts, they become one phrase. Otherwise they are
     split by the part that gives the fewest phrases.
@@ -140,6 +140,6 @@ def line(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text with a full stop. It gets no capital, because it may start with a name such as
+    """The text with a full stop. It gets no capital, because it may start with a name like
     `jax/default`."""
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,1 +1,2 @@
-"""Reads one machine's records and says who was measured, in which processes and pairs."""
+"""Reads one machine's records and lists the measured contenders, their processes and the pairs to
+compare."""

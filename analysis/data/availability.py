@@ -12,7 +12,7 @@ Presence = Literal["ok", "incomplete", "failed", "missing"]
 
 @dataclass
 class Availability:
-    """One benchmark's replicates: the measured ones, and status and reason of each other one."""
+    """One benchmark's replicates: the measured ones, and why each of the others is missing."""
 
     ok: list[int] = field(default_factory=list)
     absent: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def availability(
 ) -> dict[BenchmarkId, Availability]:
     """Every benchmark of the study on this machine, in the order of the tables.
 
-    `measured`: benchmark and replicate of the processes that left steady-state mini-batches.
+    `measured`: benchmark and replicate of processes with steady-state mini-batches.
     """
     found: dict[BenchmarkId, Availability] = {}
     missing = {row.name: row.reason for row in machine.records.missing}

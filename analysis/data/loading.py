@@ -61,7 +61,7 @@ def read(folder: Path) -> Machine:
 
 
 def without_noop(records: MachineRecords) -> MachineRecords:
-    """The same without the framework that computes nothing, because it is compared with none."""
+    """The same records without the framework that computes nothing: nothing is compared with it."""
     contests = []
     for contest in records.contests:
         names = {one.name for one in contest.contenders if one.framework == NOOP}

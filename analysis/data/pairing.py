@@ -11,8 +11,8 @@ DEFAULT = "default"
 def pairs(
     machine: Machine, benchmarks: Iterable[BenchmarkId], references: dict[str, str]
 ) -> dict[BenchmarkId, BenchmarkId]:
-    """The other side of each benchmark that is compared with one. `references` has the framework
-    that ratios refer to, by workload. Pitfall variants and controls are compared with none."""
+    """The benchmark that each benchmark is compared with. `references` has the reference framework
+    of each workload. Pitfall variants and controls have no pair."""
     matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:

@@ -16,8 +16,8 @@ COLUMNS = list(BenchmarkId._fields)
 
 @dataclass(frozen=True)
 class Measurements:
-    """What is compared on one machine: the `processes` of each benchmark by replicate, in which
-    replicates each was measured, and why some have no steady state."""
+    """The measurements of one machine: the `processes` of each benchmark by replicate, the
+    replicates in which each was measured, and why some have no steady state."""
 
     machine: Machine
     availability: dict[BenchmarkId, Availability]
@@ -38,14 +38,14 @@ def sound(machine: Machine) -> pd.DataFrame:
 
 
 def uncontrolled(machine: Machine) -> pd.DataFrame:
-    """The sound mini-batches without those of controls, because several share one process."""
+    """The sound mini-batches without controls, because several controls share one process."""
     batches = sound(machine)
     return batches[~keyed(batches).isin(list(machine.controls))]
 
 
 def processes(batches: pd.DataFrame) -> pd.DataFrame:
     """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
-    and `q75` of transfer and step, medians of each part, the number of `batches`; of warm-up
+    and `q75` of transfer and step, medians of each part, and the number of `batches`. For warm-up,
     their number and the very `first` mini-batch. `logs` has the logarithms of the steady times,
     (rounds, places)."""
     batches = batches.sort_values([*COLUMNS, "replicate", "step"])
@@ -91,7 +91,7 @@ def by_benchmark(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
 
 
 def identity(key: object) -> BenchmarkId:
-    """The benchmark that a group of `COLUMNS` is of."""
+    """The benchmark that the values of `COLUMNS` identify."""
     workload, framework, variant, device, threads = cast("tuple[str, str, str, str, int]", key)
     return BenchmarkId(workload, framework, variant, device, int(threads))
 

@@ -67,7 +67,7 @@ class Machine:
 
     records: MachineRecords
     batches: pd.DataFrame
-    idle: pd.DataFrame = field(default_factory=pd.DataFrame)  # the same of what computes nothing
+    idle: pd.DataFrame = field(default_factory=pd.DataFrame)  # of the framework without computation
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Machine:
 
     @property
     def titles(self) -> dict[str, str]:
-        """What people call each framework."""
+        """The display name of each framework."""
         return {**KNOWN, **self.study.titles}
 
     def title(self, framework: str) -> str:
@@ -105,12 +105,12 @@ class Machine:
         }
 
     def control(self, benchmark: BenchmarkId) -> Control | None:
-        """What the benchmark's variant is a control of; None if it is no control."""
+        """How the benchmark's variant is a control; None if it is no control."""
         return self.controls.get((benchmark.framework, benchmark.variant))
 
     @property
     def alone(self) -> bool:
-        """An A/A study: nothing but controls is compared."""
+        """Whether this is an A/A study, which compares only controls."""
         return bool((self.study.configuration.get("controls") or {}).get("alone"))
 
     def compares(self, benchmark: BenchmarkId) -> bool:

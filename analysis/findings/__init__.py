@@ -1,1 +1,1 @@
-"""What follows from the records: one module per table of findings, as rows of plain values."""
+"""Findings drawn from the records: one module per table, with rows of plain values."""

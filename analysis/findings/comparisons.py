@@ -92,9 +92,9 @@ def compare(
     """Compare a family of pairs and judge them together.
 
     Args:
-        certified: what the certificates of a pair that may be compared say.
-        refused: why a pair may not be compared; "" and pairs that are not in it may.
-        truths: the true ratio of a pair, which its ratios are divided by.
+        certified: a summary of both certificates, for each pair that may be compared.
+        refused: why a pair may not be compared. A pair with "" or without an entry may be.
+        truths: the true ratio of a pair; the measured ratios are divided by it.
     """
     family = {one: ratios(one, base, found, refused.get(one, "")) for one, base in matched.items()}
     shifts = {one: math.log(truths.get(one, 1.0)) for one in matched}
@@ -119,8 +119,8 @@ def compare(
 def ratios(
     one: BenchmarkId, base: BenchmarkId, found: Measurements, refused: str = ""
 ) -> tuple[list[float], Verdict, str]:
-    """Logarithms of a pair's ratios by replicate. If there are none, the verdict that stands in
-    for an estimate, and the reason; a single replicate has a reason, too."""
+    """Logarithms of a pair's ratios by replicate. If there are none, the verdict that replaces
+    the estimate, and the reason. A single replicate has a reason, too."""
     if absent := [side for side in (one, base) if side not in found.processes]:
         reasons = dict.fromkeys(why(side, found.availability) for side in absent)
         return [], "missing", "; ".join(reasons)

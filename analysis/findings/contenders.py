@@ -1,4 +1,4 @@
-"""How long each contender took, whatever it is compared with."""
+"""How long each contender took, independent of any comparison."""
 
 import math
 from dataclasses import dataclass

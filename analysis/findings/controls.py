@@ -1,4 +1,4 @@
-"""Controls: the ratio of each to its contender, whose truth is known, and whether it is right."""
+"""Controls: the measured ratio of each to its contender, compared with the known true ratio."""
 
 import math
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ DIFFERENT = ("faster", "slower")
 
 @dataclass(frozen=True)
 class ControlLine:
-    """A row of controls.csv: the estimate of the control's time over that of the variant
-    `against`, and the `truth`.
+    """A row of controls.csv: the estimate of the control's time over the time of the
+    variant `against`, and the true ratio, `truth`.
 
-    A twin is compared with its contender, the variant `of`. The control that only pauses is, too;
-    its truth is unknown, because its ratio measures what pauses cost. The slowed ones are compared
+    A twin is compared with its contender, the variant `of`. So is the control that only pauses;
+    its true ratio is unknown, because it measures the cost of pauses. Slowed controls are compared
     with the pausing one: they busy-wait for as long, but partly inside the timed region.
 
-    `p` is two-sided, that the ratio is the truth; `p_adjusted` is Holm's over all controls of the
-    machine. `verdict` compares a control with its contender, and `detectable` is as in
-    comparisons.csv; both are corrected over the slowed ones.
+    `p` is two-sided, for the ratio being the truth; `p_adjusted` is Holm's over all controls of
+    the machine. `verdict` compares a control with its contender, and `detectable` is as in
+    comparisons.csv; both are corrected over the slowed controls.
 
-    A control is `wrong` if the study's own rule finds a difference from the truth, or calls a
-    slowed one faster. A slowed one without a significant difference is `not resolved`.
+    A control is `wrong` if the study's own rule detects a difference from the truth, or calls
+    a slowed control faster. A slowed control without a significant difference is `not resolved`.
     """
 
     COLUMNS: ClassVar = (
@@ -48,13 +48,14 @@ class ControlLine:
 
     @property
     def error(self) -> float:
-        """How far the ratio is from the truth, either way: 0.05 for 1.05 and for 1 / 1.05."""
+        """How far the ratio is from the truth, in either direction: 0.05 for 1.05 and for 1 /
+        1.05."""
         ratio = self.estimate.ratio
         return math.expm1(abs(math.log(ratio / self.truth))) if ratio and self.truth else 0
 
     @property
     def furthest(self) -> float:
-        """How far the further end of the interval is from the truth."""
+        """How far the more distant end of the interval is from the truth."""
         _, low, high = self.estimate.ends
         if not (low and high and self.truth):
             return self.error
@@ -80,7 +81,7 @@ def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
     for one, control in controls.items():
         row, truth = errors.get(one) or costs[one], truths.get(one)
         against_own = seen.get(one, row).estimate
-        ill = check.faults.get(originals[one], "")  # then there is nothing to compare it with
+        ill = check.faults.get(originals[one], "")  # in that case nothing can be compared with it
         fault = "" if ill else check.faults.get(one, "")
         outcome: Outcome = "wrong" if fault else "not judged" if ill else "measured"
         if one in judging and not fault and not ill:
@@ -105,8 +106,8 @@ def by_id(rows: Sequence[Comparison]) -> dict[BenchmarkId, Comparison]:
 
 
 def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estimate:
-    """The estimate of the ratio, from that of the ratio over the truth; without a truth, p is
-    about nothing."""
+    """Turn the estimate of ratio / truth into an estimate of the ratio. Without a known truth, p
+    is dropped."""
     ratio, low, high = (None if end is None else end * (truth or 1.0) for end in error.ends)
     return Estimate(
         error.replicates,
@@ -121,7 +122,8 @@ def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estim
 
 
 def judged(error: Estimate, against_own: Estimate, spin: float) -> Outcome:
-    """`error` is of the ratio over the truth; `against_own` compares with the own contender."""
+    """`error` is about the ratio over the truth; `against_own` compares with the control's own
+    contender."""
     if error.p is None:
         return "not judged"
     if error.verdict in DIFFERENT or (spin and against_own.verdict == "faster"):

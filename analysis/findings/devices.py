@@ -1,4 +1,4 @@
-"""What a GPU or more threads do for one and the same contender."""
+"""How much faster a GPU or more threads make the same contender."""
 
 import math
 from collections.abc import Iterable
@@ -15,8 +15,8 @@ from frameworks.device import DEVICES, HOST
 class SpeedUp:
     """A row of devices.csv: `speedup` is the baseline's time over this benchmark's.
 
-    The baseline of another device is the processor with as many threads; the baseline of more
-    threads is the fewest threads of the study.
+    The baseline of another device is the processor with the same number of threads. The baseline
+    of more threads is the smallest number of threads in the study.
     """
 
     id: BenchmarkId

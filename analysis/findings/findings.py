@@ -1,4 +1,4 @@
-"""Everything that is concluded on one machine, and the tables it is written to.
+"""All conclusions about one machine, and the tables that contain them.
 
 A table is a module with the class of its rows, and one line: in `Findings` if other findings need
 its rows, else `added(...)` in that module, which a section of the report imports.
@@ -93,7 +93,7 @@ class Findings:
 
     @cached_property
     def batches(self) -> pd.DataFrame:
-        """Mini-batches, with what came before the steady state that was found as warm-up, too."""
+        """Mini-batches; those before the detected steady state also count as warm-up."""
         return marked(self.dealt, self.steady_state.starts)
 
     @cached_property
@@ -122,7 +122,7 @@ class Findings:
 
     @cached_property
     def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:
-        """Each comparison that has a ratio, and the same without the flagged turns."""
+        """Each comparison that has a ratio, paired with the same one without the flagged turns."""
         calm = without_flagged(self.machine, self.turns)
         again = self if calm is self.machine else Findings(calm)
         return side_by_side(self.comparisons, again.comparisons)

@@ -11,7 +11,7 @@ from analysis.format import alike, percent
 
 @dataclass(frozen=True)
 class HarnessLine:
-    """A row of harness.csv: the time of a mini-batch of which nothing is computed, as in
+    """A row of harness.csv: the time of a mini-batch without any computation, as in
     contenders.csv, and its share of the time of the fastest contender of the workload (None
     if no contender has a median)."""
 

@@ -1,10 +1,10 @@
-"""Interference: which turns were disturbed by something else than what they measure.
+"""Interference: which turns were disturbed by other load on the machine.
 
 The main estimates keep the flagged turns. Thresholds are shares of a turn's length. They come from
-768 turns (PyTorch and TensorFlow, one thread, 10 to 700 ms each) on a core that others used now and
-then; a busy loop ran beside half of them, started at random. All 114 turns that the loop overlapped
-by a tenth or more are flagged. Flagged turns waited for others for 6 to 94 % of their length (at
-least 30 % in all but four of 579), the rest for at most 8 %.
+768 turns (PyTorch and TensorFlow, one thread, 10 to 700 ms each) on a core that other processes
+used occasionally; a busy loop ran beside half of them, started at random. All 114 turns that the
+loop overlapped by a tenth or more are flagged. Flagged turns waited for other processes for 6 to
+94 % of their length (at least 30 % in all but four of 579), the rest for at most 8 %.
 """
 
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from workflows.records.schema import TurnRecord
 STEAL = 0.01  # of the turn, taken by the host from the contender's cores
 OTHER = 0.05  # of the turn, taken by other processes
 SLOWED = 0.05  # of the contender's median frequency in its contest
-SWITCHES = 100  # a second more than usual; only where nothing better can be read
+SWITCHES = 100  # a second more than usual; only if nothing better can be read
 TICK_S = 0.01  # of the counters of steal and other load
 OWN_QUEUE = 0.1  # of the turn; a contender's threads lost up to 0.08 to each other on one core
-USUAL = 0.1  # quantile of the turns in which nobody else was seen
-READ = ("steal_s", "waited_s", "other_s", "mhz")  # what flags rest on
+USUAL = 0.1  # quantile of the turns in which no other process was seen
+READ = ("steal_s", "waited_s", "other_s", "mhz")  # the columns that flags are based on
 
 KEYS = ["workload", "replicate", "contender", "round"]
 OWN = ["workload", "contender"]
@@ -50,8 +50,7 @@ class TurnLine:
 
 
 def turn_lines(machine: Machine) -> list[TurnLine]:
-    """Every turn on record, those of round 0 too, contest by contest in the order of the
-    schedule."""
+    """Every recorded turn, including round 0, contest by contest in the order of the schedule."""
     kept = [
         (contest.workload, contest.replicate, turn)
         for contest in sorted(
@@ -73,7 +72,8 @@ def turn_lines(machine: Machine) -> list[TurnLine]:
 
 
 def flagged(turns: pd.DataFrame) -> pd.DataFrame:
-    """A column of booleans for each reason, a row for each turn. What was not read is no sign."""
+    """A column of booleans for each reason, a row for each turn. A value that was not read flags
+    nothing."""
     numbers = [name for name in turns if name not in ("workload", "contender")]
     turns = turns.astype(dict.fromkeys(numbers, float))  # None becomes NaN, which exceeds nothing
     length, ticks = turns["duration_s"], TICK_S * turns["cores"]
@@ -82,7 +82,7 @@ def flagged(turns: pd.DataFrame) -> pd.DataFrame:
     )
     return pd.DataFrame(
         {
-            # differences of counters that are cut to ticks: less than one too many per core
+            # ticks are truncated: a difference is less than one tick too large per core
             "steal": turns["steal_s"] - ticks > STEAL * length,
             "other load": (turns["other_s"] - 2 * ticks > OTHER * length) | queued(turns),
             "switches": turns["waited_s"].isna() & switched(turns),
@@ -92,13 +92,13 @@ def flagged(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def queued(turns: pd.DataFrame) -> "pd.Series[bool]":
-    """Whether a turn on one core waited for others on it, exact to far less than a tick.
+    """Whether a turn on one core waited for other processes, resolved far below a tick.
 
-    Threads also wait for each other. What others took is at most that waiting, and at most
-    what the threads left of the core; and it is beyond what this contender has usually, in turns
-    in which the ticks show nobody else (short turns may all have had somebody, unseen). On
-    several cores, threads that wait for each other beside a core left idle look the same, so
-    there only the ticks tell.
+    Threads also wait for each other. So the time taken by other processes is at most this waiting,
+    and at most the core time that the threads did not use. It must also exceed this contender's
+    usual value in turns without other load in the ticks (short turns may all have had some,
+    unseen). On several cores, threads that wait for each other beside an idle core look the same,
+    so only the ticks count there.
     """
     lost = turns["waited_s"].clip(upper=turns["duration_s"] - turns["cpu_s"]) / turns["duration_s"]
     alone = ~(turns["other_s"] > 2 * TICK_S * turns["cores"])
@@ -128,8 +128,8 @@ def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
 def side_by_side(
     main: list[Comparison], again: list[Comparison]
 ) -> list[tuple[Comparison, Comparison]]:
-    """Pair each comparison that has a ratio, or no steady state, with the same one without the
-    flagged turns. That one has no ratio if no unflagged round is left."""
+    """Pair each comparison that has a ratio, or no steady state, with the same comparison without
+    the flagged turns, which has no ratio if no unflagged round is left."""
     found = {(row.id, row.base): row for row in again if shown(row)}
     return [(row, found.get((row.id, row.base)) or gone(row)) for row in main if shown(row)]
 

@@ -1,4 +1,4 @@
-"""The machine, flattened: every condition that was recorded, and whether it stayed."""
+"""The machine as a flat table: every recorded condition, and whether it changed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from analysis.data.results import Machine
 
 @dataclass(frozen=True)
 class MachineLine:
-    """A row of machine.csv. What changed between contests has its range, or all its values."""
+    """A row of machine.csv. A value that changed between contests is shown as its range, or as all
+    its values."""
 
     key: str
     value: str
@@ -82,7 +83,7 @@ def spoken(value: Any) -> str:
 
 
 def summary(machine: Machine) -> str:
-    """One line for people, from the last contest."""
+    """A readable line about the machine, from the last contest."""
     contests = sorted(machine.records.contests, key=lambda c: (c.started, c.workload))
     environment = contests[-1].system_info if contests else {}
     text = environment.get("summary")

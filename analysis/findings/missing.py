@@ -1,4 +1,4 @@
-"""What is missing: contenders that were not measured, pairs that were not compared."""
+"""Gaps in the study: contenders that were not measured, pairs that were not compared."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

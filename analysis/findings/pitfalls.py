@@ -1,4 +1,4 @@
-"""What a pitfall costs: each variant with one, against the same framework without it."""
+"""What each pitfall costs: its variant compared with the same framework without it."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,14 +13,14 @@ from analysis.format import percent, scientific
 from analysis.stats.inference import Estimate
 from frameworks.workloads.distance import relative
 
-STEPS = (1, 10, 100)  # at which the loss is reported
-SAME = 1e-12  # relative; what certificates demand of every variant without a pitfall
+STEPS = (1, 10, 100)  # steps at which the loss is reported
+SAME = 1e-12  # relative; certificates demand this of every variant without a pitfall
 
 
 @dataclass(frozen=True)
 class PitfallLine:
     """A row of traps.csv: the estimate of the variant's time over that of the variant `beside`
-    it, and what the pitfall does to the loss. The estimate's family is the machine's pitfalls.
+    it, and how the pitfall changes the loss. The estimate's family is the machine's pitfalls.
 
     `loss_1` to `loss_last` are relative differences of the float64 losses at those steps of
     the certificate's long run, of `steps`. `end_loss` and `beside_end_loss` are the losses of
@@ -48,7 +48,7 @@ class PitfallLine:
 
     @property
     def losses(self) -> list[tuple[int, float]]:
-        """Step and relative difference, as far as the certificate went."""
+        """Step and relative difference, up to the certificate's last step."""
         known = zip(STEPS, (self.loss_1, self.loss_10, self.loss_100), strict=True)
         return [(step, loss) for step, loss in known if loss is not None]
 

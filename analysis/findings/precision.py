@@ -1,7 +1,8 @@
 """How precisely each ratio is known, and how many replicates would make it as precise as asked.
 
-This is about the width of the interval, whatever the ratio is. Power is another question: whether
-a ratio can be distinguished from 1 (`detectable` and `replicates_needed` in comparisons.csv).
+This is about the width of the interval, independent of the ratio. Power is another question:
+whether a ratio can be distinguished from 1 (`detectable` and `replicates_needed` in
+comparisons.csv).
 """
 
 import math
@@ -16,17 +17,17 @@ from scipy import stats
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 
-ASSURANCE = 0.8  # probability with which an advised number of replicates is enough
-MOST = 1000  # replicates that a configuration may ask for
+ASSURANCE = 0.8  # probability that the advised number of replicates is enough
+MOST = 1000  # the most replicates that a configuration may request
 
 
 @dataclass(frozen=True)
 class PrecisionLine:
     """A row of precision.csv, for each comparison; without an interval it has only a `reason`.
 
-    `half_width` is that of its interval at the study's confidence, relative: 0.03 is a
-    factor of 1.03 either way. `replicates_expected` reach the study's `precision` if the
-    replicates go on to scatter exactly as these did, which is about an even chance;
+    `half_width` is half the relative width of the interval at the study's confidence: 0.03 is
+    a factor of 1.03 in either direction. `replicates_expected` reach the study's `precision` if the
+    further replicates scatter exactly as these did, which is about an even chance;
     `replicates_assured` reach it with a probability of 0.8. Measuring `more` of them would take
     about `minutes`, the contests of all workloads together.
     """
@@ -94,17 +95,17 @@ def scatter(half_width: float, n: int, alpha: float) -> float:
 
 
 def half_width(sd: float, n: int, alpha: float) -> float:
-    """Of Student's interval of the mean of `n` logarithms; not yet relative."""
+    """Half-width of Student's interval of the mean of `n` logarithms; not yet relative."""
     return float(stats.t.isf(alpha / 2, n - 1)) * sd / math.sqrt(n)
 
 
 def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASSURANCE) -> float:
-    """What the half-width of `later` replicates will not exceed with the probability of
+    """The half-width that `later` replicates will not exceed with the probability of
     `assurance`, when the first `n` of them had the standard deviation `sd`.
 
     The squares that `m` more add, over m and over sd squared, have the F distribution with m
-    and n - 1 degrees of freedom: unlike a half-width from `sd` alone, this knows that both
-    the scatter seen and the scatter to come are samples.
+    and n - 1 degrees of freedom: unlike a half-width from `sd` alone, this accounts
+    for sampling error in both the observed and the future scatter.
     """
     more = later - n
     if more <= 0:
@@ -125,7 +126,7 @@ def replicates_assured(sd: float, n: int, precision: float, alpha: float) -> int
 
 
 def fewest(least: int, enough: Callable[[int], bool]) -> int:
-    """The smallest number from `least` on that is enough, as all after it are."""
+    """The smallest sufficient number from `least` on; all larger numbers are sufficient, too."""
     if enough(least):
         return least
     most = 2 * least

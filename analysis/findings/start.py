@@ -1,4 +1,4 @@
-"""What it costs each contender to start, and when a slower start has paid off."""
+"""Start-up cost of each contender, and when a slower start has paid off."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ class Range(NamedTuple):
 class StartLine:
     """A row of start.csv, in seconds; intervals are Student's over replicates.
 
-    `import_s`: import of the framework, of its first process in each contest, which imported
+    `import_s`: import of the framework, by its first process in each contest, which imported
     alone; `build_s`: the network; `first_s`: the first mini-batch, which may trace or compile;
-    `compile_s`: by how much it exceeds the steady median; `excess_s`: the same of all others
-    before steady state; `total_s`: import, build, compile and excess, all that is lost by
-    starting. `ahead` says since or until when the contender is ahead of the `reference`'s, if
-    both start together: after `steps` mini-batches, as in `PayOff`.
+    `compile_s`: by how much it exceeds the steady median; `excess_s`: the same for all other
+    mini-batches before steady state; `total_s`: the whole start-up cost, which is import, build,
+    compile and excess. If contender and `reference` start together, `ahead` says from or until
+    when the contender is ahead: after `steps` mini-batches, as in `PayOff`.
     """
 
     id: BenchmarkId
@@ -111,8 +111,8 @@ def starting(
     dealt: pd.DataFrame,
     found: SteadyState,
 ) -> pd.DataFrame:
-    """Seconds by replicate, a column for each part, and of the `step` in steady state; NaN for
-    what was not recorded."""
+    """Seconds by replicate, a column for each part, and for the `step` in steady state; NaN if
+    it was not recorded."""
     own = dealt[(dealt[COLUMNS] == list(benchmark)).all(axis=1)]
     contests = machine.contests(benchmark.workload)
     kind = (benchmark.framework, benchmark.device)
@@ -121,7 +121,7 @@ def starting(
         number = int(str(replicate))
         records = contests[number].contenders
         same = [r for r in records if (r.framework, r.device) == kind]
-        same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import otherwise
+        same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import differently
         mine = next(record for record in same if record.name == benchmark.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
         batches = own[own["replicate"] == number]

@@ -1,1 +1,1 @@
-"""Whether whole studies, run at different times, come to the same conclusions."""
+"""Checks whether whole studies, run at different times, come to the same conclusions."""

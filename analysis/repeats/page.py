@@ -1,4 +1,4 @@
-"""What is said about repeats, on a terminal and in Markdown."""
+"""The comparison of repeats, for a terminal and in Markdown."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
 
 
 def other(row: Repeat) -> str:
-    """` to PyTorch default`, where that is another variant."""
+    """` to PyTorch default`, if the variants differ."""
     found = next(one for one in row.found if one)
     return f" to {found.against}" * (found.reference_variant != found.id.variant)
 
@@ -79,7 +79,7 @@ def finding(row: Repeat, index: int) -> str:
 
 
 def sentences(rows: Sequence[Repeat], runs: Sequence[Run]) -> Iterator[str]:
-    """What the repeats show on the whole."""
+    """The overall result of the repeats."""
     confidence = runs[0].machine.study.confidence
     if not rows:
         yield "No run has a ratio, so there is nothing to compare."
@@ -155,7 +155,7 @@ def markdown(rows: Sequence[Repeat], runs: Sequence[Run], command: str) -> str:
 
 
 def show(rows: Sequence[Repeat], runs: Sequence[Run]) -> None:
-    """The same on a terminal, as wide as it is."""
+    """The same for a terminal, in its full width."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200

@@ -1,4 +1,4 @@
-"""One row per comparison: what each run found, and whether that is the same."""
+"""One row per comparison: the result of each run, and whether the runs agree."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Concord = Literal["agree", "differ in resolution", "contradict", "not in all run
 
 @dataclass(frozen=True)
 class Repeat:
-    """A comparison and what each run found of it, in their order; None where it has no ratio.
+    """A comparison with its estimate from each run, in order; None for a run without a ratio.
 
     `apart` names pairs of runs, by index, whose intervals do not overlap; `spread` is the
     largest ratio over the smallest, minus 1; `p` asks whether the runs' means differ by more
@@ -39,13 +39,13 @@ class Repeat:
 
     @property
     def complete(self) -> bool:
-        """Whether every run has an interval of it."""
+        """Whether every run has an interval for this comparison."""
         return all(row and row.estimate.ratio_low for row in self.found)
 
     @property
     def sound(self) -> bool:
-        """No contradiction, and no difference between runs beyond what is within them. Intervals
-        that miss each other are told, but of many pairs some do by chance."""
+        """No contradiction, and no difference between runs beyond their internal scatter. The page
+        names intervals that do not overlap, but some of many pairs do so by chance."""
         told = self.verdicts in ("agree", "differ in resolution")
         return self.complete and told and (self.p_adjusted is None or self.p_adjusted >= ALPHA)
 
@@ -77,8 +77,8 @@ def repeat(benchmark: BenchmarkId, found: list[Comparison | None], runs: Sequenc
 
 
 def concord(found: Sequence[Comparison | None]) -> Concord:
-    """Faster and slower contradict each other. All else can be true at once: an interval may be
-    too wide to tell, or lie within the margin and yet leave out 1."""
+    """Faster and slower contradict each other. All other verdicts are compatible: an interval may
+    be too wide to decide, or lie within the margin and yet exclude 1."""
     if len({row.base if row else None for row in found}) > 1 or None in found:
         return "not in all runs"
     verdicts = {row.estimate.verdict for row in found if row}
@@ -104,8 +104,8 @@ def ratio_logs(run: Run, row: Comparison) -> list[float]:
 
 
 def between(logs: Sequence[Sequence[float]]) -> float | None:
-    """Welch's (1951) one-way analysis of variance, which lets runs scatter unequally: p that
-    all have one mean. None with fewer than two runs, or with a run that has no scatter."""
+    """Welch's (1951) one-way analysis of variance, which lets runs scatter unequally: p for
+    all runs having one mean. None with fewer than two runs, or with a run that has no scatter."""
     if len(logs) < 2 or any(len(own) < 2 or np.ptp(own) < SAME for own in logs):
         return None
     return float(anova_oneway([np.asarray(own) for own in logs], use_var="unequal").pvalue)
@@ -125,7 +125,7 @@ def chance_of_gap(n: int, other: int, confidence: float) -> float:
 
 
 def gaps_by_chance(rows: Sequence[Repeat], confidence: float) -> tuple[int, float]:
-    """How many pairs of intervals there are, and how many would be apart by chance alone."""
+    """How many pairs of intervals there are, and how many would not overlap by chance alone."""
     pairs = [
         (one.estimate.replicates, other.estimate.replicates)
         for row in rows

@@ -64,7 +64,7 @@ def label(machine: Machine) -> str:
 
 
 def differences(one: Machine, other: Machine) -> Iterator[str]:
-    """The reasons why two studies are not repeats of each other, the plainest first."""
+    """The reasons why two studies are not repeats of each other, the most obvious first."""
     if one.name != other.name:
         yield f"they ran on different machines, {one.name} and {other.name}"
     if shared := sorted(contests(one) & contests(other)):
@@ -83,7 +83,7 @@ def differences(one: Machine, other: Machine) -> Iterator[str]:
         if odd := sorted(mine ^ theirs):
             yield f"{what.__name__} differ: {odd[0]} is in one alone"
     packages = [versions(machine) for machine in (one, other)]
-    for name in sorted(packages[0].keys() & packages[1].keys()):  # what failed to start has none
+    for name in sorted(packages[0].keys() & packages[1].keys()):  # none without a start
         yield from told(name, *(", ".join(found[name]) for found in packages))
 
 

@@ -1,6 +1,6 @@
-"""What a report is made of: sections, and the parts in them.
+"""The building blocks of a report: sections, and the parts in them.
 
-A part says what stands in the report, not how: `templates/parts.html.j2` and `parts.md.j2` have a
+A part defines content, not presentation: `templates/parts.html.j2` and `parts.md.j2` have a
 macro for each class of parts, under the class's name in lower case.
 """
 
@@ -22,8 +22,8 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True)
 class Caveat:
-    """What a reader should know before believing the answer. The `heading` of a warning is one
-    or two words that also stand without colour; a note has none."""
+    """A fact that the reader should know before trusting the answer. The `heading` of a warning is
+    one or two words that also stand without colour; a note has none."""
 
     severity: Severity
     heading: str
@@ -39,7 +39,8 @@ def note(text: str) -> Caveat:
 
 
 class Rich(str):
-    """Text of the report's own, in which `code` and *emphasis* are marked as in Markdown."""
+    """Text written by the report itself, in which `code` and *emphasis* are marked as in
+    Markdown."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Terms(Content):
 
 @dataclass(frozen=True)
 class Commands(Content):
-    """What to type, a command a line."""
+    """Commands to type, one per line."""
 
     lines: Sequence[str]
 
@@ -113,13 +114,13 @@ class Folded:
 
 
 Part = Paragraph | Claims | Bullets | Terms | Commands | File | Table | Folded | Figure
-Parts = Sequence[Part | None]  # None: there is nothing to show
+Parts = Sequence[Part | None]  # None if there is nothing to show
 Draw = Callable[[Findings, Theme, str], Figure | None]
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """One machine's part of the report, which is about so many `machines`."""
+    """One machine's part of a report about `machines` machines."""
 
     findings: Findings
     theme: Theme
@@ -147,7 +148,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Section:
-    """A section with the same parts for every machine. `about` is said once for all of them.
+    """A section with the same parts for every machine. `about` is printed once for all machines.
 
     A section without a part is left out of the report.
     """
@@ -159,8 +160,8 @@ class Section:
 
 @dataclass(frozen=True)
 class StudySection:
-    """A section about the study, not about each machine. A `boxed` section stands beside the
-    text and is not in the table of contents."""
+    """A section about the study, not about each machine. A `boxed` section is placed beside
+    the text and is not in the table of contents."""
 
     title: str
     parts: Callable[[Sequence[Chapter]], Parts]

@@ -145,7 +145,7 @@ def for_html(value: Any) -> Any:
 
 
 def for_markdown(value: Any) -> Any:
-    """What looks like a tag is text."""
+    """Escape text that looks like a tag."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return value.replace("<", "&lt;")

@@ -1,4 +1,4 @@
-"""Tables of the report: fewer columns than the files, rounded, in words."""
+"""Tables of the report: fewer columns than the files, rounded, with readable names."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from analysis.format import alike, crossed
 
 @dataclass(frozen=True)
 class Table:
-    """`columns`: heading, and whether its cells are numbers. `notes`: rows that the table leaves
-    out, who and why, a line for all that have the same reason. `file`: where all columns are."""
+    """`columns`: heading, and whether its cells are numbers. `notes`: rows that the table
+    leaves out, a line for each reason. `file`: the file that has all columns."""
 
     caption: str
     columns: list[tuple[str, bool]]

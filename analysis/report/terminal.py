@@ -1,4 +1,4 @@
-"""The report's first screen, for the terminal that made it."""
+"""The report's first screen, for the terminal of the command that made it."""
 
 from analysis.format import titled
 from analysis.report.layout import Chapter
@@ -9,8 +9,8 @@ from analysis.report.sections.precision import advice
 
 
 def lines(chapter: Chapter) -> list[str]:
-    """The warnings, whether the controls came out right, the answer, and how to make it more
-    precise; below the machine's name if there are several."""
+    """The warnings, whether the controls are right, the answer, and how to make it more precise;
+    below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
         return first_screen(chapter)
 
@@ -31,5 +31,5 @@ def first_screen(chapter: Chapter) -> list[str]:
 
 
 def spaced(paragraph: list[str]) -> list[str]:
-    """With an empty line before it, if there is anything."""
+    """The lines after an empty line, if there are any."""
     return [""] * bool(paragraph) + paragraph

@@ -15,8 +15,8 @@ Outcome = Literal["at once", "never", "from", "until"]
 class PayOff:
     """When one contender is ahead of another if both start together: `at once`, `never`, `from`
     so many mini-batches on (it starts slower and steps faster), or `until` so many (it starts
-    faster and steps slower). If `high` is None, no number is too large for what was measured, so
-    it may be never.
+    faster and steps slower). If `high` is None, the measurements give no upper limit, so it may
+    be never.
 
     `at once` and `never` have no `steps`. A number then says that they are uncertain. `low`: the
     steps may be the other way round, with an effect from there on at the earliest. `high`: the
@@ -32,8 +32,9 @@ def pay_off(starts: Sequence[float], steps: Sequence[float], confidence: float) 
     """When one contender pays off against another.
 
     Args:
-        starts: by replicate, how much longer the one took to start than the other, in seconds.
-        steps: by replicate, how much longer it takes for a mini-batch, in seconds.
+        starts: by replicate, how much longer the contender took to start than the other one, in
+            seconds.
+        steps: by replicate, how much longer it takes per mini-batch, in seconds.
     """
     start, step = float(np.mean(starts)), float(np.mean(steps))
     low, high = fieller([-value for value in starts], steps, confidence)

@@ -1,7 +1,7 @@
 """From replicates to a verdict.
 
 The replicate, a contest in fresh processes, is the unit. Mini-batches of one process are not
-independent of each other, so their number does not make a conclusion surer.
+independent of each other, so a larger number of them does not make a conclusion more certain.
 """
 
 import math
@@ -19,17 +19,17 @@ Verdict = Literal[
 ]
 POWER = 0.8
 MOST = 700.0  # logarithm of the largest ratio that is reported; a float overflows at 710
-SAME = 1e-12  # logs closer than this are one value; rounding would make up a variance
+SAME = 1e-12  # logs closer than this count as equal; otherwise rounding would look like a variance
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the replicates of one pair say about the ratio of its times.
+    """The estimate of one pair's ratio of times, from its replicates.
 
-    Without replicates there is only a verdict, and with one replicate no interval. `p_adjusted`
-    is Holm's over the pair's family. `detectable` is the smallest ratio minus 1 that as many
-    replicates see with 80 % power; `replicates_needed` would see the margin so. Both are at alpha
-    over the size of the family, because Holm's first step, the hardest, is at that level.
+    Without replicates there is only a verdict, and with one replicate no interval. `p_adjusted` is
+    Holm's over the pair's family. `detectable` is the smallest ratio minus 1 that as many
+    replicates detect with 80 % power; `replicates_needed` would detect the margin. Both are at
+    alpha over the size of the family, because Holm's first step, the hardest, is at that level.
     """
 
     replicates: int = 0
@@ -141,8 +141,8 @@ def verdict(
 
 
 def detectable(sd: float, n: int, alpha: float) -> float:
-    """Smallest true ratio minus 1 that `n` replicates see with 80 % power, the observed
-    standard deviation of the log-ratios being the true one."""
+    """Smallest true ratio minus 1 that `n` replicates detect with 80 % power, if the observed
+    standard deviation of the log-ratios is the true one."""
     most = 1.0
     while power(most, n, alpha) < POWER:
         most *= 2
@@ -151,7 +151,7 @@ def detectable(sd: float, n: int, alpha: float) -> float:
 
 
 def replicates_needed(sd: float, margin: float, alpha: float) -> int:
-    """Fewest replicates, two at least, that see a ratio of `1 + margin` with 80 % power."""
+    """Fewest replicates, two at least, that detect a ratio of `1 + margin` with 80 % power."""
     if sd == 0:
         return 2
     effect = math.log1p(margin) / sd
@@ -168,5 +168,5 @@ def power(effect: float, n: int, alpha: float) -> float:
     near = float(stats.nct.sf(critical, n - 1, shift))
     far = float(stats.nct.cdf(-critical, n - 1, shift))
     # statsmodels' TTestPower.power is this sum, but scipy answers NaN for some far tails
-    # (all below 1e-6), on which a search for the effect stops at a wrong place.
+    # (all below 1e-6), which stops a search for the effect in the wrong place.
     return near + (0.0 if math.isnan(far) else far)

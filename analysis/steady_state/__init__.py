@@ -1,1 +1,1 @@
-"""Finds from which mini-batch on a process is steady."""
+"""Detects the mini-batch from which a process is steady."""

@@ -1,4 +1,4 @@
-"""Where a series of times changes its level: PELT on mean and variance, from `ruptures`."""
+"""Detects level changes in a series of times: PELT on mean and variance, from `ruptures`."""
 
 import math
 from itertools import pairwise
@@ -15,9 +15,9 @@ Series = npt.NDArray[np.float64]
 AUTOCORRELATION = 0.36  # of neighbouring mini-batches, as measured on a cloud VM
 INFLATION = (1 + AUTOCORRELATION) / (1 - AUTOCORRELATION)  # of the variance of a long mean
 SHORTEST = 3  # mini-batches of a segment
-PENALTY = 2.5  # times the logarithm of the length, times the inflation, for each change
-WEIGHT = 300.0  # mini-batches that the scatter of the whole series counts for in a segment's
-SPIKE = 3.0  # standard deviations from the median of five, beyond which one alone is cut off
+PENALTY = 2.5  # penalty of a change, times the logarithm of the length, times the inflation
+WEIGHT = 300.0  # weight of the whole series' scatter in a segment's, in mini-batches
+SPIKE = 3.0  # standard deviations from the median of five, beyond which a single value is clipped
 
 
 class Scatter(NamedTuple):
@@ -66,15 +66,15 @@ class MeanAndVariance(BaseCost):  # type: ignore[misc]
 
 def scatter(differences: Series, sd_of_turns: float = 0.0, turn: int = 1) -> Scatter:
     """From differences of neighbouring mini-batches, by Rousseeuw and Croux's (1993) Qn, which
-    a few changes of level do not disturb. Where whole turns of `turn` mini-batches differ by
-    more than autocorrelation makes them, `sd_of_turns` says by how much."""
+    a few changes of level do not disturb. If whole turns of `turn` mini-batches differ by more
+    than autocorrelation explains, `sd_of_turns` is that additional scatter."""
     sd = float(qn_scale(differences)) / math.sqrt(2 * (1 - AUTOCORRELATION))
-    sd = max(sd, 1e-6)  # a clock that always says the same
+    sd = max(sd, 1e-6)  # a clock that always gives the same time
     return Scatter(sd, max(INFLATION, turn * (sd_of_turns / sd) ** 2))
 
 
 def without_spikes(series: Series, sd: float) -> Series:
-    """Single values far from the median of the five around them, cut off."""
+    """The series with single values clipped that are far from the median of five around them."""
     padded = np.pad(series, 2, mode="edge")
     padded[:2], padded[-2:] = np.nan, np.nan
     middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)

@@ -1,8 +1,8 @@
 """Whether a process reached steady state, and with which mini-batch: measured, not assumed.
 
-Classes and idea are those of Barrett et al. (2017), "Virtual machine warmup blows hot and cold".
-Changepoint detection gives segments of equal level; segments that differ by less than matters are
-one level; steady state is the last level, if the process reached it early enough.
+The classes and the idea come from Barrett et al. (2017), "Virtual machine warmup blows hot and
+cold". Changepoint detection gives segments of equal level; segments that differ by less than the
+margin are one level; steady state is the last level, if the process reached it early enough.
 """
 
 import math
@@ -24,9 +24,9 @@ Kind = Literal["flat", "warm-up", "slowdown", "no steady state", "too short"]
 KINDS: tuple[Kind, ...] = ("flat", "warm-up", "slowdown", "no steady state", "too short")
 
 MATTERS = 0.03  # relative difference of levels; the margin of verdicts is another question
-FEWEST = 12  # mini-batches; fewer have no level to speak of
+FEWEST = 12  # mini-batches; fewer do not define a level
 TAIL = 0.25  # of the series, at its end, must be steady; Barrett et al.: 500 of 2,000
-BURSTS = 0.25  # of what follows the start may leave the level and come back
+BURSTS = 0.25  # share of the series after the start that may leave the level and return
 OUTLIER = 4.0  # standard deviations
 SURE = 1.5  # standard errors of three mini-batches
 
@@ -100,8 +100,8 @@ def settled(
 
 
 def drifting(smooth: Series, found: Segments, noise: Scatter, same: float) -> bool:
-    """Whether a trend to the end is likelier than levels, and still goes on in the last half: by
-    more than a difference that does not matter plus half a standard error."""
+    """Whether a trend to the end is likelier than levels and continues in the last half: by more
+    than the margin plus half a standard error."""
     n = len(smooth)
     last, error, _ = trend(smooth[n // 2 :])
     going = (abs(last) - noise.lasting * error / 2) * n / 2 > same
@@ -111,7 +111,7 @@ def drifting(smooth: Series, found: Segments, noise: Scatter, same: float) -> bo
             return False
         slope, _, squares = trend(smooth[start:])
         alone = sum(found.costs[:number]) + found.cost.of(squares, n - start)
-        # a slope is one parameter more, like a change
+        # a slope adds one parameter, like a change
         if alone + found.penalty * (number + 1) < levels and slope * last > 0:
             return True
     return False

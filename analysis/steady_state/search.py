@@ -11,7 +11,7 @@ from analysis.stats.rounds import Floats, median
 from analysis.steady_state.changepoints import Scatter, Series, scatter
 from analysis.steady_state.classify import MATTERS, Kind, detect
 
-OTHERS = 3  # fewer have no median that one of them could not move
+OTHERS = 3  # with fewer, a single one could move the median
 NONE: Kind = "no steady state"
 SLOWDOWN: Kind = "slowdown"
 
@@ -26,8 +26,8 @@ class Trace(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What was found of one contender's processes. `starts`: the step from which each is steady,
-    NaN if it never is; also NaN if it alone slowed down."""
+    """The steady state of one contender's processes. `starts`: the step from which each is steady;
+    NaN if it never is, or if only this process slowed down."""
 
     kinds: list[Kind]
     starts: Series
@@ -73,15 +73,15 @@ def scatter_of(processes: Sequence[Trace]) -> Scatter | None:
 
 
 def shared_by_others(turns: Floats, counted: Collection[int]) -> NDArray[np.float64]:
-    """How much slower each round was than the contest as a whole, as the other contenders on the
-    same cores felt it: the median over them. A contender's own changes are not in it.
+    """How much slower each round was than the contest as a whole, measured on the other contenders
+    of the same cores: the median over them. A contender's own changes are not in it.
 
     Args:
         turns: logarithms of turns' medians, (contests, contenders, rounds); NaN if there is none.
-        counted: the contenders whose turns tell; controls do not, because several are one process.
+        counted: the contenders whose turns count; controls do not, because several share a process.
 
     Returns:
-        The same shape; 0 for rounds of which fewer than `OTHERS` others tell.
+        The same shape; 0 for rounds with fewer than `OTHERS` others.
     """
     departures = turns - median(turns)[..., None]
     found = np.zeros(turns.shape)

@@ -1,5 +1,5 @@
 """The series that the search for steady state looks at: each process's mini-batches in order,
-without the interference that its contest's other contenders felt too."""
+without the interference that it shares with its contest's other contenders."""
 
 from collections.abc import Collection, Iterator
 
@@ -33,9 +33,9 @@ def traces(
 def interference(
     batches: pd.DataFrame, controls: Collection[tuple[str, str]]
 ) -> "pd.Series[float]":
-    """How much longer each mini-batch's round took than its contest as a whole, in logarithms, as
-    the other contenders with as many threads on the same device felt it: they share its cores. 0
-    in the warm-up round."""
+    """How much longer each mini-batch's round took than its contest as a whole, in logarithms. It
+    is measured on the other contenders with as many threads on the same device, because they share
+    its cores. 0 in the warm-up round."""
     found = pd.Series(0.0, index=batches.index)
     for _, rows in batches.groupby(["workload", "device", "threads"]):
         steady = rows[~rows["warmup"] & (rows["round"] > 0)]

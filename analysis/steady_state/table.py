@@ -1,4 +1,4 @@
-"""Where each contender's steady state starts, process by process, and which have none."""
+"""The start of each contender's steady state by process, and processes that have none."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class SteadyState:
 
 
 def find(machine: Machine, batches: pd.DataFrame) -> SteadyState:
-    """Search every process. `batches` are those of processes that lived to the end of their
+    """Search every process. `batches` come from processes that survived to the end of their
     contest, with warm-up as the contests marked it."""
     lines: list[SteadyLine] = []
     starts: dict[tuple[BenchmarkId, int], int] = {}
@@ -114,8 +114,8 @@ COUNTS = ("flat", "warmup", "slowdown", "none", "too_short")
 
 
 def marked(batches: pd.DataFrame, starts: dict[tuple[BenchmarkId, int], int]) -> pd.DataFrame:
-    """Mark what came before steady state as `warmup`, too. A process that is not in `starts` counts
-    from the median start of the contender's other processes."""
+    """Mark all mini-batches before steady state as `warmup`, too. A process that is not in `starts`
+    counts from the median start of the contender's other processes."""
     if batches.empty or not starts:
         return batches
     table = pd.Series({(*one, replicate): step for (one, replicate), step in starts.items()})

@@ -1,1 +1,1 @@
-"""Whether both sides did the same work: certificates, first losses, and settings read back."""
+"""Checks that both sides did the same work: certificates, first losses and settings read back."""

@@ -13,8 +13,8 @@ Where = tuple[object, ...]  # workload, variant, device, threads
 
 @dataclass(frozen=True)
 class Entry:
-    """One item: what each framework answered, and the weightiest status with its places; "" if the
-    status is the same everywhere."""
+    """One item: each framework's answer, and the most serious status with its places. The places
+    are "" if the status is the same everywhere."""
 
     title: str
     values: dict[str, str]
@@ -24,7 +24,7 @@ class Entry:
 
 
 def entries(lines: Sequence[SettingLine]) -> list[Entry]:
-    """The weightiest first, and what nobody recorded last."""
+    """Entries by severity; items that no framework recorded come last."""
     said = [line for line in lines if line.setting]
     frameworks = list(dict.fromkeys(line.id.framework for line in said))
     found = [
@@ -36,7 +36,7 @@ def entries(lines: Sequence[SettingLine]) -> list[Entry]:
 
 
 def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Every item of the checklist, and whatever else an adapter answered."""
+    """Every item of the checklist, and every other setting that an adapter reported."""
     for item in CHECKLIST:
         yield item.title, matters(item), item.settings
     for setting in dict.fromkeys(line.setting for line in said if not line.trap):
@@ -75,7 +75,7 @@ def entry(
 
 
 def placed(lines: Sequence[SettingLine]) -> str:
-    """The value, or each with the places where it was found."""
+    """The value, or each value with the places that have it."""
     found: dict[str, set[Where]] = {}
     for line in lines:
         found.setdefault(brief(line.value), set()).add(place(line))
@@ -90,10 +90,10 @@ def place(line: SettingLine) -> Where:
 
 
 def told(some: set[Where], every: set[Where]) -> str:
-    """Some of all places in as few words as tell them from the others: `default`."""
+    """The shortest description that separates some places from the rest: `default`."""
     rest = every - some
     for count in range(1, 5):
-        for axes in combinations((1, 3, 0, 2), count):  # the variant says most, then threads
+        for axes in combinations((1, 3, 0, 2), count):  # variant first, then threads
             inside = {tuple(where[axis] for axis in axes) for where in some}
             if not inside & {tuple(where[axis] for axis in axes) for where in rest}:
                 return crossed(sorted(inside, key=str))
@@ -101,7 +101,7 @@ def told(some: set[Where], every: set[Where]) -> str:
 
 
 def brief(value: str) -> str:
-    """Numbers without float32's tail; words as they are."""
+    """Numbers rounded to hide float32's rounding error; words unchanged."""
     try:
         return value if value.isdigit() else short(float(f"{float(value):.4g}"))
     except ValueError:
@@ -109,7 +109,8 @@ def brief(value: str) -> str:
 
 
 def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
-    """Each setting that should be equal and is not: what the frameworks said, and where."""
+    """Each setting that should be equal and is not: the frameworks' values, and where they
+    differ."""
     found: dict[tuple[str, str], set[Where]] = {}
     wrong = [line for line in lines if line.status == "mismatched"]
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):

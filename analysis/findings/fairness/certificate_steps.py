@@ -11,10 +11,10 @@ from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 @dataclass(frozen=True)
 class AgreementLine:
-    """A row of agreement.csv: relative distance from the reference in float64, of the loss of
-    one step and of the tensor that is furthest off after it (L2). Step 0 is before the first.
-    `run`: `long`, `full` (size), and both with plain SGD in place of what deviates
-    (`substituted`, `substituted_full`); `none`, with its reason, for what did not run."""
+    """A row of agreement.csv: relative distance from the reference in float64, of the loss of one
+    step and of the tensor with the largest difference after it (L2). Step 0 is before the first.
+    `run`: `long`, `full` (size), and both with plain SGD instead of the deviating optimiser
+    (`substituted`, `substituted_full`); `none`, with its reason, if it did not run."""
 
     id: BenchmarkId
     optimiser: str
@@ -74,7 +74,7 @@ def agreement_lines(machine: Machine) -> list[AgreementLine]:
 
 
 class Run(NamedTuple):
-    """One run of a certificate; `measured` is None for what did not run."""
+    """One run of a certificate; `measured` is None if it did not run."""
 
     optimiser: str
     name: str

@@ -1,4 +1,4 @@
-"""Who computes the same: the certificate table, and which pairs may be compared."""
+"""The certificate table: which contenders compute the same, and which pairs may be compared."""
 
 import re
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ class CertificateLine:
     """A row of certificate.csv: worst relative distance from the reference in the loss of any
     step and in any tensor of weights, of the long run, at full size, and of both with plain
     SGD; of the first gradients in float64 and in float32; of the steps after a restart; of
-    the first losses in float32 from its own in float64; the share of a step that was still to be
-    done behind its fence; and what its variant declares to be in its times besides a step."""
+    the first losses in float32 from its own in float64; the share of a step that was still
+    unfinished after its fence; and any work besides the step that its variant declares."""
 
     id: BenchmarkId
     status: str
@@ -49,14 +49,14 @@ class CertificateLine:
 
 
 class Permission(NamedTuple):
-    """Whether a pair may be compared, and what its certificates say."""
+    """Whether a pair may be compared, with a summary of its certificates."""
 
     granted: bool
     text: str
 
 
 FLOAT64 = "float64"
-SINGLE = "in float32 only"  # of a certificate that claims less, as judge_single words it
+SINGLE = "in float32 only"  # status of a certificate that claims less, worded as in judge_single
 
 
 class Certificates:
@@ -70,8 +70,8 @@ class Certificates:
                 self.found[BenchmarkId.of(record.workload, row)] = (record, row)
 
     def pair(self, one: BenchmarkId, other: BenchmarkId) -> Permission:
-        """May these two be compared? Both must agree with the reference or have declared how
-        they deviate from it, in the versions that were measured."""
+        """Whether two benchmarks may be compared. Both must agree with the reference or have
+        declared how they deviate from it, in the versions that were measured."""
         rows, refusals, deviations = [], [], []
         for side in (one, other):
             record, row = self.found.get(side, (None, None))

@@ -1,23 +1,24 @@
 """The fairness checklist: what may differ between frameworks, and what a difference means.
 
 Each item is decided by settings. Adapters read them back from their frameworks (`SETTINGS` in
-frameworks/contract.py), or the harness finds them out by probe (workflows/worker/probes).
+frameworks/contract.py), or the harness determines them by probe (workflows/worker/probes).
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 ROUNDED = 1e-6  # relative; a framework that keeps 0.9 in float32 answers 0.8999999761581421
-PROBED = 2e-3  # relative; probes answer to four digits
+PROBED = 2e-3  # relative; probes answer with four digits
 
 
 @dataclass(frozen=True)
 class Item:
     """One item: something that may differ between contenders.
 
-    `settings` decide whether it differs; numbers are the same within `tolerance`. `rule`: `matched`
-    must be the same; `own` is each framework's own way, part of what is compared, for the `reason`
-    given. If a certificate declares a deviation of `component`, the difference is declared too.
+    `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
+    `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
+    `reason` given. If a certificate declares a deviation of `component`, the difference is declared
+    too.
     """
 
     title: str
@@ -136,7 +137,7 @@ CHECKLIST = (
         "threads at work",
         ("computing_threads",),
         "As many as did at least half of the busiest one's work in a large product.",
-        tolerance=0.3,  # work is not shared out alike on many threads
+        tolerance=0.3,  # frameworks divide work differently among many threads
     ),
     Item("device", ("device",), "Where the weights are."),
     Item(
@@ -189,7 +190,7 @@ CHECKLIST = (
     ),
 )
 
-# What the harness does alike for everybody, and how.
+# What the harness does in the same way for every framework, and how.
 HANDLED = {
     "asynchrony": "each part of a mini-batch ends with the device's own synchronise",
     "what fetching the loss waits for": "the clock stops after synchronise, and the loss is "

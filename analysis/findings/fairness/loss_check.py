@@ -1,8 +1,9 @@
 """Check that every timed float32 turn starts with the same loss as the reference's.
 
-Certificates are of float64, but float32 is timed. Every timed turn starts from the initial weights
-on the mini-batches of its round, which are the same for all contenders. So the first loss of a turn
-must be the reference's. Later losses need not be, because rounding grows with every step.
+Certificates are computed in float64, but the timed runs use float32. Every timed turn starts from
+the initial weights on the mini-batches of its round, which are the same for all contenders. So the
+first loss of a turn must be the reference's. Later losses need not be, because rounding grows with
+every step.
 """
 
 import math
@@ -15,8 +16,8 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import count, scientific
 
-TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 makes up some 1e-6
-TINY = 1e-30  # instead of a loss of zero, which nothing is relative to
+TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 rounding causes about 1e-6
+TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 
 
 @dataclass
@@ -42,7 +43,7 @@ class LossCheck:
 
 
 def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
-    """`batches` are those of processes that lived to the end of their contest."""
+    """`batches` come from processes that survived to the end of their contest."""
     tf32 = machine.study.configuration.get("tf32") is True
     found = LossCheck(TF32 if tf32 else TOLERANCE)
     batches = batches.sort_values(["replicate", "step"])
@@ -71,7 +72,8 @@ def first_rows(rows: pd.DataFrame) -> dict[BenchmarkId, Any]:
 
 
 def reference(machine: Machine, benchmarks: list[BenchmarkId]) -> BenchmarkId:
-    """The contender that certificates refer to, or the first if it is not among these."""
+    """The contender that certificates refer to, or the first contender if the reference is
+    missing."""
     names = {record.reference for record in machine.records.certificates}
     return next((one for one in benchmarks if one.contender in names), benchmarks[0])
 

@@ -1,4 +1,4 @@
-"""The settings each framework ran with, and where compared contenders differ: rows of the audit."""
+"""The settings each framework ran with, and how compared contenders differ: rows of the audit."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from analysis.findings.fairness.checklist import BY_SETTING, ROUNDED, Item
 
 NONE = "n/a"
 UNRECORDED = "not recorded"
-SILENT = (NONE, UNRECORDED, "not supported")  # beginnings of values that are not compared
-STATUSES = ("mismatched", "declared", "equal", NONE)  # the weightiest first
+SILENT = (NONE, UNRECORDED, "not supported")  # prefixes of values that are not compared
+STATUSES = ("mismatched", "declared", "equal", NONE)  # the most serious first
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def setting_lines(
         base = bases.get(one, one)
         if base.variant != one.variant:  # its row is not compared with each of these in turn
             rivals = [base] if base in values else []
-        rivals = [] if machine.pitfall(one) else rivals  # it is compared within its framework only
+        rivals = [] if machine.pitfall(one) else rivals  # it is only compared within its framework
         for setting in sorted({*own, *BY_SETTING}) if own else [""]:
             item = BY_SETTING.get(setting)
             value = own.get(setting, UNRECORDED) if own else ""
@@ -75,7 +75,7 @@ def judged(
     others: dict[BenchmarkId, str],
     certificates: Certificates,
 ) -> tuple[str, str]:
-    """Status and reason of one value, against those of the others compared with it."""
+    """Status and reason of one value, compared with the values of the other contenders."""
     others = {rival: other for rival, other in others.items() if not other.startswith(SILENT)}
     if value.startswith(SILENT) or not others:
         return NONE, ""
@@ -106,7 +106,7 @@ def deviations(
 
 
 def agree(one: str, other: str, tolerance: float = ROUNDED) -> bool:
-    """The same words, or numbers that are the same within the tolerance."""
+    """Whether values are the same words, or numbers within the tolerance."""
     if one == other:
         return True
     try:

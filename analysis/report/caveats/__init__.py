@@ -1,1 +1,1 @@
-"""What weakens the conclusions: every caveat, each looked for by one function."""
+"""Caveats that weaken the conclusions; one function checks for each."""

@@ -11,7 +11,7 @@ from analysis.report.sections.controls import place, rough
 
 
 def wrong(findings: Findings) -> Iterator[Caveat]:
-    """Which controls are wrong, and what follows."""
+    """The wrong controls, and the consequences for the conclusions."""
     if rows := of_outcome(findings.controls, "wrong"):
         yield warning("Controls wrong", conclusion(findings.machine, rows))
 
@@ -29,8 +29,8 @@ def conclusion(machine: Machine, wrong: Sequence[ControlLine]) -> str:
 
 
 def unbelievable(wrong: Sequence[ControlLine]) -> str:
-    """What not to believe in one workload. If a control trained something else, no size says
-    how far off it is."""
+    """The ratios of one workload that the reader should not trust. If a control trained something
+    else, the size of its error is unknown."""
     where = f"in {wrong[0].id.workload}"
     if any(row.reason for row in wrong):
         return f"any difference {where}"

@@ -1,4 +1,4 @@
-"""Caveats that show in the times themselves."""
+"""Caveats that the times themselves reveal."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -29,7 +29,7 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
 
 
 def interference(findings: Findings) -> Iterator[Caveat]:
-    """A warning if an answer does not survive without the flagged turns, a note if only an
+    """A warning if a decided verdict changes without the flagged turns; a note if only an
     undecided verdict changes."""
     if lost := lost_claims(findings.unflagged_pairs):
         text = "without the turns flagged for steal time, other load or frequency, claims change: "

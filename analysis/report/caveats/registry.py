@@ -1,4 +1,4 @@
-"""The list of all caveats, in the order of their weight."""
+"""The list of all caveats, the most serious first."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,7 +6,7 @@ from analysis.findings.findings import Findings
 from analysis.report.caveats import certificates, controls, noise, study, surroundings
 from analysis.report.layout import Caveat, note
 
-# In the order of their weight. A new caveat costs a function and its name here.
+# The most serious first. To add a caveat, write a function and list it here.
 LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     study.smoke,
     study.stand_in,
@@ -42,7 +42,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
 
 
 def caveats(findings: Findings, machines: int) -> list[Caveat]:
-    """All caveats of one of so many `machines`, the gravest first."""
+    """All caveats of one machine of `machines`, the most serious first."""
     found = [caveat for look in LOOKS for caveat in look(findings)]
     if machines == 1:
         found.append(note("One machine: nothing here says that the ratios hold on another."))

@@ -1,4 +1,4 @@
-"""Caveats about the size of the study and about what it did not measure."""
+"""Caveats about the size of the study and about missing measurements."""
 
 from collections.abc import Iterator
 

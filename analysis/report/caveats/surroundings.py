@@ -35,8 +35,8 @@ def boots(findings: Findings) -> Iterator[Caveat]:
 
 
 def pages(findings: Findings) -> Iterator[Caveat]:
-    """If cores keep the pages that they free, another core asks the host for new ones:
-    docs/noise.md."""
+    """If a core keeps the memory pages that it frees, other cores request new ones from the
+    host: docs/noise.md."""
     facts = {line.key: line.value for line in findings.environment}
     kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
     may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)

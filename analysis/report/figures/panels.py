@@ -50,7 +50,7 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         return listing(self)
 
     def height(self, each: float, around: float) -> float:
-        """In inches: `each` for a row of panels, less if the figure would get too tall."""
+        """In inches: `each` for a row of panels, less if the figure would become too tall."""
         return min(around + each * self.rows, max(TALLEST, 1.9 * self.rows))
 
     def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[BenchmarkId]]]:

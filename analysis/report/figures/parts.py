@@ -9,7 +9,7 @@ from analysis.report.figures.panels import Panels
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
 
-CROWDED = 10  # more bars above each other leave no room for numbers
+CROWDED = 10  # with more bars than this, numbers do not fit
 COLOURS = {"data": "#999999", "transfer": "#E69F00", "step": "#56B4E9"}
 
 

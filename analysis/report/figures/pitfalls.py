@@ -1,4 +1,4 @@
-"""What each pitfall costs: in time on the left, in the loss on the right."""
+"""The cost of each pitfall: time on the left, loss on the right."""
 
 import math
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canva
 
 WIDTH = 8.4  # inches: two panels and the longest label side by side
 ROW, AROUND = 0.25, 1.25
-FLOOR, TOP = 1e-16, 1e3  # relative differences beyond these are drawn at them
-SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # of the dot at that step, points
+FLOOR, TOP = 1e-16, 1e3  # relative differences outside these limits are drawn at the limit
+SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # size of the dot at that step, in points
 NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
 
 
@@ -95,7 +95,7 @@ def draw_time(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
 
 
 def draw_loss(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
-    """A dot for each step, larger for later ones, joined."""
+    """A joined dot for each step, larger for later steps."""
     shown = [min(max(loss, FLOOR), TOP) for _, loss in row.losses]
     axes.plot(shown, [place] * len(shown), color=colour, linewidth=1.1, alpha=0.6)
     for (step, _), at in zip(row.losses, shown, strict=True):

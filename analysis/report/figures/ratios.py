@@ -16,7 +16,7 @@ from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, rend
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
 ROW = 0.31  # inches
-BESIDE = 8  # points between the axes and the words, enough for an arrowhead
+BESIDE = 8  # points between the axes and the text, enough for an arrowhead
 ELSE = ", its default where no other framework has the variant"
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
@@ -53,7 +53,7 @@ def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
     """Draw rows from the top, with a heading above each workload and words on both sides of the
-    axes, where they hide nothing; return the last place."""
+    axes, outside the drawing; return the last place."""
     place, workload = -1, None
     labels: dict[int, str] = {}
     headings: list[int] = []
@@ -85,7 +85,7 @@ def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
 
 
 def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
-    """A line, with an arrowhead if it goes on beyond the axis."""
+    """A line, with an arrowhead if it extends beyond the axis."""
     first, last = axes.get_xlim()
     shown = [max(low, first), min(high, last)]
     axes.plot(shown, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")

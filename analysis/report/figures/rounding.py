@@ -8,7 +8,7 @@ from analysis.format import listing, short
 from analysis.report.figures.panels import name as contender
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 
-ROW = 0.2  # inches, of a tensor
+ROW = 0.2  # inches for each tensor
 FLOOR = 1e-10  # exact agreement is drawn here
 
 

@@ -53,6 +53,6 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def fullest(findings: Findings) -> int:
-    """The replicate with most contenders; the first if several have as many."""
+    """The replicate with the most contenders; the first if several have the same number."""
     attended = [int(r) for rows in findings.measured.values() for r in rows.index]
     return max(sorted(set(attended)), key=attended.count)

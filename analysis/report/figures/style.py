@@ -1,4 +1,4 @@
-"""One theme for all figures, on paper, on a screen, and in the dark."""
+"""One theme for all figures: on paper, on a screen and in dark mode."""
 
 import io
 import re
@@ -18,7 +18,7 @@ from analysis.data.results import BenchmarkId
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
-COLOURS = 64  # of a PNG; drawings have few, and shades of them where lines are smooth
+COLOURS = 64  # colours of a PNG: drawings use few, plus shades at smooth edges
 WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
 TALLEST = 6.1  # inches, unless there are more panels than fit
 
@@ -78,7 +78,7 @@ class Figure:
         assert opening is not None
         body = body[opening.end() :].replace(INK, "currentColor").replace(PAPER, "var(--paper)")
         body = body.replace("xlink:href", "href")
-        for colour in PALETTE.values():  # the page may lighten it in the dark
+        for colour in PALETTE.values():  # the page may lighten it in dark mode
             body = body.replace(colour.lower(), f"var(--c{colour[1:].lower()})")
         body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
         size = f"max-width:{7.1 * self.width:.1f}rem;min-width:{4.35 * self.width:.1f}rem"
@@ -110,7 +110,7 @@ def hundredths(svg: str) -> str:
 
 
 def paletted(png: io.BytesIO) -> bytes:
-    """The same picture in as many colours as drawings need: a third of the bytes."""
+    """The same picture with a reduced palette, in a third of the bytes."""
     small = io.BytesIO()
     picture = Image.open(png).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     picture.save(small, "png", optimize=True)

@@ -59,8 +59,8 @@ def note(row: Comparison, margin: float, family: int) -> str:
 
 
 def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
-    """A sentence for each framework and variant over all its rows, what the certificates say of
-    these rows, then what was not compared and why."""
+    """A sentence for each framework and variant over all its rows, the certificates of these
+    rows, then the missing comparisons with their reasons."""
     held = [row for row in rows if row.estimate.ratio is not None]
     if not held:
         sentences = ["No two contenders could be compared."]
@@ -119,7 +119,7 @@ def tally(rows: Sequence[Comparison], machine: Machine) -> str:
 
 
 def sameness(rows: Sequence[Comparison], machine: Machine) -> str:
-    """What the certificates showed before the rows were timed."""
+    """The result of the certificates, which precede the timing."""
     deviating = [row.certificate for row in rows if row.certificate.startswith("declared")]
     single = sum(SINGLE in row.certificate for row in rows if row.certificate not in deviating)
     agreeing, others = len(rows) - len(deviating) - single, len(deviating)

@@ -1,4 +1,4 @@
-"""What a reader looks up: caveats, settings, what is missing, the machine, the commands."""
+"""Reference material: caveats, settings, missing measurements, the machine and the commands."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The certificates: what shows that all contenders compute the same."""
+"""The certificates: the proof that all contenders compute the same."""
 
 from collections.abc import Iterable
 

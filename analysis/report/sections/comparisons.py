@@ -1,4 +1,4 @@
-"""The ratios, how precise they are, and what the controls and the interference say of them."""
+"""The ratios, how precise they are, and how far controls and interference support them."""
 
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
@@ -47,7 +47,7 @@ def comparison_table(findings: Findings) -> Table:
 
 
 def same(certificate: str) -> str:
-    """The certificate without the sizes of deviations, which stand in its own table."""
+    """The certificate without the sizes of deviations, which have their own table."""
     deviating = components(certificate)
     return f"declared: {listing(deviating)}" if deviating else certificate
 

@@ -14,7 +14,7 @@ NONE = (
 
 
 def control_summary(findings: Findings) -> str:
-    """The line on the first screen: what the controls are, and whether they came out right."""
+    """The line on the first screen: the kinds of controls, and whether they are right."""
     rows = [row for row in findings.controls if row.outcome != "measured"]
     if not rows:
         return NONE
@@ -66,7 +66,7 @@ def seen(rows: Sequence[ControlLine], spin: float) -> str:
 
 
 def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
-    """What pauses off the clock cost the next step, if it is more than the margin."""
+    """How much untimed pauses slow the next step, if it is more than the margin."""
     for row in rows:
         ratio = row.estimate.ratio
         if row.outcome == "measured" and ratio and row.estimate.verdict in ("slower", "faster"):
@@ -78,7 +78,7 @@ def pauses(rows: Sequence[ControlLine]) -> Iterator[str]:
 
 
 def unresolved(rows: Sequence[ControlLine]) -> Iterator[str]:
-    """Which differences were too small for the study, and the smallest that is not."""
+    """The differences that were too small for the study, and the smallest detected one."""
     found: dict[str, list[ControlLine]] = {}
     for row in of_outcome(rows, "not resolved"):
         found.setdefault(place(row), []).append(row)
@@ -135,7 +135,7 @@ def control_table(findings: Findings) -> Table | None:
 
 
 def control_method(findings: Findings) -> str:
-    """What the controls are, and their part of the contests' time."""
+    """The kinds of controls, and their share of the contests' time."""
     rows, machine = findings.controls, findings.machine
     if not rows:
         return "None."

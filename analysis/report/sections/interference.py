@@ -1,4 +1,4 @@
-"""What other load on the machine did to the conclusions: sentences and a table."""
+"""How other load on the machine affected the conclusions: sentences and a table."""
 
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
@@ -50,7 +50,8 @@ def counted(findings: Findings) -> list[TurnLine]:
 
 
 def shares(turns: list[TurnLine]) -> str:
-    """What others took of all turns together. The kernel's ticks are too coarse for one turn."""
+    """The share of all turns that other processes took. The kernel's ticks are too coarse for one
+    turn."""
     found = []
     for name, what in (
         ("steal_s", "the host took {} of the time from the contenders' cores"),
@@ -126,7 +127,7 @@ def interference_table(findings: Findings) -> Table | None:
 
 
 def interference_method(findings: Findings) -> str:
-    """What a flag means; "" if the records have no turns."""
+    """The meaning of a flag; "" if the records have no turns."""
     if not findings.turns:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""How it was measured, as the records say, and what was trained."""
+"""The measuring method, according to the records, and the trained networks."""
 
 from collections.abc import Iterable
 

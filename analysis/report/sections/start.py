@@ -1,4 +1,4 @@
-"""What a start costs: a table and a sentence."""
+"""Start-up cost: a table and a sentence."""
 
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
@@ -49,7 +49,7 @@ def against(row: StartLine) -> str:
 
 
 def doubt(row: StartLine) -> str:
-    """What else fits the data if a contender is ahead at once or never."""
+    """The other possibility that fits the data if a contender is ahead at once or never."""
     never = row.ahead == "never"
     if row.steps_low is not None:
         low = f"{row.steps_low:,.0f}"

@@ -1,4 +1,4 @@
-"""What each contender took: its times, its way to steady state, its start, and its devices."""
+"""The times of each contender: mini-batches, warm-up, start-up and devices."""
 
 from analysis.findings.findings import Findings
 from analysis.format import alike, crossed, percent, sentence, three
