@@ -7,7 +7,7 @@ An adapter reads no clock, reads and writes no file, prints nothing and has no c
 harness does all of this. An adapter has these parts, in this order:
 
 1. `FRAMEWORK`, a `Framework`: its name, how to install it, its devices and variants. samestep
-   reads this description also where the framework is not installed.
+   reads this description even if the framework is not installed.
 2. `Adapter.__init__` puts the process into the conditions asked for, or raises `Unavailable`
    with the reason. A worker process calls it, under the framework's own interpreter.
 3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` that names
@@ -17,7 +17,7 @@ harness does all of this. An adapter has these parts, in this order:
 4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
 5. `put`, `step`, `synchronise`, `loss`. For every mini-batch the harness calls, and times, `put`
    with `synchronise` and then `step` with `synchronise`.
-6. `settings`, read back from the framework. frameworks/reading.py helps with what has no getter.
+6. `settings`, read back from the framework. frameworks/reading.py helps if a setting has no getter.
 
 The smallest complete adapter, for a single dense layer in NumPy:
 

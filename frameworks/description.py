@@ -35,7 +35,7 @@ class Variant:
     not agree with the reference. It is compared only with `compared_with`, a variant of the same
     framework that avoids the pitfall.
 
-    `environment`: variables set before the import, over those of the framework. Variants with
+    `environment`: variables set before the import; they override the framework's. Variants with
     different variables never share a process.
 
     `timed`: what the variant's time covers, if that is more than transfer and step. The report

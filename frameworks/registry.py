@@ -60,19 +60,19 @@ def is_pitfall(contender: Any) -> bool:
 
 
 def variables(contender: Any) -> dict[str, str]:
-    """The environment variables of a contender's framework, and over them those of its variant."""
+    """A contender's environment variables. Its variant's override its framework's."""
     description = framework(contender.framework)
     return {**description.environment, **own_variables(contender)}
 
 
 def own_variables(contender: Any) -> dict[str, str]:
-    """The environment variables of its variant; a control has those of the variant it runs."""
+    """The environment variables of its variant. A control uses the variant that it runs."""
     variant = getattr(contender, "built", contender.variant)
     return dict(framework(contender.framework).variants[variant].environment)
 
 
 def folders() -> list[str]:
-    """The folders of frameworks: those whose `__init__.py` defines `FRAMEWORK`."""
+    """The folders of frameworks. Their `__init__.py` defines `FRAMEWORK`."""
     here = Path(__file__).parent
     return [file.parent.name for file in here.glob("*/__init__.py")
             if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)]  # fmt: skip

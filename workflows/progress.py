@@ -42,7 +42,7 @@ class Progress:
     Args:
         total: how much there is to do, in the unit of `update`'s `done`.
         title: what is being done; it begins every line.
-        stream: where to; standard error by default.
+        stream: the stream to write to; standard error by default.
         log: a file that gets plain lines as well; it is begun anew.
         interval_s: least seconds between two plain lines, except for the first and the last.
     """
@@ -100,7 +100,7 @@ class Progress:
             display.show(done, " | ".join(filter(None, (plain(text), left))))
 
     def note(self, text: str) -> None:
-        """A line that stays readable, such as a warning; it is written at once."""
+        """Write a line that stays readable, for example a warning, at once."""
         self.write(0, plain(text))
         if self.bar:
             self.bar.console.print(Text(f"{self.title} | {plain(text)}"))

@@ -40,7 +40,7 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
 
 
 def primitives(program: Any) -> Iterator[str]:
-    """The names of a jaxpr's operations in order, including those of the functions it calls."""
+    """The names of a jaxpr's operations in order, including the functions it calls."""
     for equation in program.eqns:
         inner = [value for value in equation.params.values() if hasattr(value, "jaxpr")]
         if not inner:

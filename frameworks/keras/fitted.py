@@ -100,7 +100,7 @@ class FitTrainer(KerasTrainer):
 
     def loss(self) -> float:
         """The last step's loss. `fit` reports the mean since the last reset, so the metrics are
-        reset here after every step, where it is not timed."""
+        reset here after every step, outside the timed region."""
         if self._counted:
             self._model.reset_metrics()
             self._counted = False

@@ -1,4 +1,4 @@
-"""Settings in effect in PyTorch: those of the process, and those read off a network."""
+"""Settings in effect in PyTorch, read from the process and from a network."""
 
 import re
 

@@ -34,7 +34,7 @@ def relu_and_pool(operations: Iterable[Any]) -> str:
 
 
 def sources(operation: Any) -> Iterator[Any]:
-    """The operations that compute its inputs, without those in PASSED_ON."""
+    """The operations that compute its inputs, except the kinds in PASSED_ON."""
     for tensor in operation.inputs:
         if tensor.op.type in PASSED_ON:
             yield from sources(tensor.op)
@@ -43,7 +43,7 @@ def sources(operation: Any) -> Iterator[Any]:
 
 
 def users(operation: Any) -> Iterator[Any]:
-    """The operations that use its outputs, without those in PASSED_ON."""
+    """The operations that use its outputs, except the kinds in PASSED_ON."""
     for tensor in operation.outputs:
         for user in tensor.consumers():
             if user.type in PASSED_ON:

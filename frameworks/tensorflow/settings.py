@@ -1,4 +1,4 @@
-"""Settings in effect in TensorFlow's process; graphs.py reads those of a network off its graph."""
+"""Settings in effect in TensorFlow's process; graphs.py reads a network's from its graph."""
 
 import os
 from typing import Any

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def relative(value: Any, reference: Any) -> float:
-    """L2 distance over the reference's L2 norm; infinite where shapes differ or a value is
+    """L2 distance over the reference's L2 norm; infinite if shapes differ or a value is
     not finite, so that NaN never agrees with anything."""
     if np.shape(value) != np.shape(reference):
         return float("inf")

@@ -1,1 +1,1 @@
-"""Proves that contenders compute the same, or says where they differ and why."""
+"""Proves that contenders compute the same, or says how they differ and why."""

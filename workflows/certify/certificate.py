@@ -81,7 +81,7 @@ class Examination:
             result.status, result.reason = "missing", str(reason)
         except Uncanonical as error:
             result.status, result.reason = "refused", str(error)
-        except Exception as error:  # an adapter may answer anything
+        except Exception as error:  # an adapter may raise anything
             result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
         return result
 
@@ -248,7 +248,7 @@ class Examination:
 
 
 def restarted(result: Result) -> list[float]:
-    """How far the losses after a restart are from those of the same steps before."""
+    """The relative distance of each loss after a restart from the same step's loss before it."""
     return [relative(a, b) for a, b in zip(result.again, result.losses, strict=False)]
 
 

@@ -2,7 +2,7 @@
 
 The contender's adapter trains a miniature of the workload. The oracle trains the same miniature,
 once right and once with each mistake of the catalogue. A mistake is the cause if its losses and
-weights are those of the contender, and the right ones are not. If no mistake reproduces the
+weights equal the contender's, and the right ones do not. If no mistake reproduces the
 contender, the diagnosis says where its run first differs from the right one.
 """
 
@@ -24,7 +24,7 @@ from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, mo
 
 REPRODUCES = 1e-9  # relative, at every step; more than rounding makes of a right run
 CLOSER = 1e-2  # how much closer than the right run, at least
-ROUNDING = 1e-13  # runs that are closer than this cannot be told apart
+ROUNDING = 1e-13  # runs that are closer than this cannot be distinguished
 NAMED = 3
 TIMEOUT_S = 120
 

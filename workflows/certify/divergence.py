@@ -166,7 +166,7 @@ def relation(value: Any, right: Any, weights: Any = None) -> str:
 
 
 def reduced_precision(seen: RecordedRun, right: RecordedRun) -> str:
-    """The reduced precision whose errors are as large as those of the first gradient, if any."""
+    """The reduced precision that explains the first gradient's errors by their size, if any."""
     kinds = {w.dtype.name for w in seen.moments[0].weights.values()} - {"float64"}
     if kinds:
         return f" (weights() gives {listed(sorted(kinds))}: look for what is not float64)"

@@ -21,7 +21,7 @@ KEPT = "; arrays given to put are overwritten afterwards: does it keep a referen
 
 
 class Uncanonical(Exception):
-    """Weights whose names or shapes are not those of the workload."""
+    """Weights whose names or shapes differ from the workload's."""
 
 
 def compare(result: Result, reference: Result) -> Measured:
@@ -211,7 +211,7 @@ def likely_precision(error: float) -> str:
 
 
 def farthest_tensor(distances: dict[str, float], tolerance: float) -> str:
-    """The tensor that is furthest off, in words, if it is too far."""
+    """A description of the tensor that is furthest off, if it is too far."""
     far = [name for name, distance in distances.items() if not distance <= tolerance]
     if not far:
         return ""

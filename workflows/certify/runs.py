@@ -1,4 +1,4 @@
-"""The runs of a certificate: what is trained, for how long, and who trains it.
+"""The runs of a certificate: what is trained, for how long, and by which process.
 
 Nothing here is timed. Each contender runs in a process of its own, under its own conditions.
 """

@@ -68,8 +68,8 @@ class Subject:
     """One variant of a framework under one device and number of threads; a context manager.
 
     Args:
-        workloads: those that need a certificate, as in a study's configuration; all of the
-            catalogue unless given.
+        workloads: the workloads to certify, in the form of a study's configuration; by
+            default the whole catalogue.
         quick: whether certificates take few steps.
         timeout_s: how long an answer may take.
         say: is called with what is being tried.
@@ -243,7 +243,7 @@ class Subject:
         return self.buildable([Basis(loss, kind).dense() for kind in OPTIMISERS if kind != own])
 
     def buildable(self, networks: list[Workload]) -> list[Workload]:
-        """Those that the adapter builds in every precision."""
+        """The networks that the adapter builds in every precision."""
         for precision in self.precisions:
             networks = [network for network in networks if self.builds(network, precision)]
         return networks

@@ -31,9 +31,9 @@ class Conformance:
 
     Attributes:
         variants: all but pitfalls unless given.
-        workloads: those to certify, as in a study's configuration; the catalogue unless given.
-        isolated: False tries the rules in pytest's own process, where they are quicker and a
-            debugger can stop in the adapter; rules about processes are then skipped.
+        workloads: to certify, in the form of a study's configuration; by default all.
+        isolated: False tries the rules in pytest's own process, which is quicker and lets a
+            debugger stop in the adapter. Rules about processes are then skipped.
         known: reasons by rule, or by variant and rule.
     """
 

@@ -55,7 +55,7 @@ class Requests(Handlers):
         return {"raised": ""}
 
     def weigh(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """What is wrong with the weights that come back for those that were given."""
+        """Compare the weights that the trainer returns with the weights it was given."""
         asked = from_dict(workload)
         given = initial_weights(asked, SEED)
         wanted = {name: array.astype(self.conditions.precision) for name, array in given.items()}
@@ -225,7 +225,7 @@ def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
 
 
 def uncanonical(found: Weights, wanted: Weights) -> list[str]:
-    """How weights differ from those wanted: in name, shape, type or bits."""
+    """How weights differ from the wanted ones: in name, shape, type or bits."""
     wrong = [f"{name} is not there" for name in wanted if name not in found]
     wrong += [
         f"{name} is not one of the workload's weights" for name in found if name not in wanted

@@ -67,7 +67,7 @@ def attempt(path: Path) -> FileLock:
 
 
 def holder(path: Path) -> str:
-    """Who holds the lock, in words, as far as known."""
+    """A description of the process that holds the lock, as far as known."""
     try:
         pid, _, since = note(path).read_text().strip().partition(" ")
     except (OSError, UnicodeDecodeError):
@@ -84,7 +84,7 @@ def note(path: Path) -> Path:
 
 
 def sign(path: Path, text: str) -> None:
-    """Leave a note of who holds the lock, if that is possible."""
+    """Leave a note that names the holder of the lock, if that is possible."""
     with suppress(OSError):
         # In /tmp, Linux refuses O_CREAT even of an existing file if another user made it.
         create = 0 if note(path).exists() else os.O_CREAT

@@ -1,4 +1,4 @@
-"""The conditions under which a contest ran: what could explain a time, and nothing personal.
+"""The conditions under which a contest ran, if they could affect times; nothing personal.
 
 Records are published, so they hold no host name, user name, path or serial number.
 """

@@ -1,1 +1,1 @@
-"""Measures one contest: starts the workers, deals the turns, and keeps every mini-batch."""
+"""Measures one contest: starts the workers, runs the turns, and records every mini-batch."""

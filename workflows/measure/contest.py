@@ -30,7 +30,7 @@ from workflows.worker.process import WorkerDied
 
 
 class Contest(WorkerPool):
-    """Deals the turns and keeps what comes back, contender by contender."""
+    """Runs the turns and keeps the results of each contender."""
 
     def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
         super().__init__(plan, workload, replicate, folders)
@@ -39,16 +39,16 @@ class Contest(WorkerPool):
         self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
         self.orders: list[list[int]] = []
         self.dealt: list[TurnRecord] = []
-        # The monotonic clock is one for all processes of a machine; this makes it Unix time.
+        # All processes of a machine share one monotonic clock. This converts it to Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
 
     @property
     def turns(self) -> int:
-        """Turns of the whole contest, the warm-up one included."""
+        """The number of turns in the contest, including warm-up."""
         return (self.deal.rounds + 1) * len(self.running)
 
     def run(self, report: Report) -> None:
-        """Start everybody, warm everybody up, deal the rounds."""
+        """Start all contenders, warm them up, and run the rounds."""
         with ExitStack() as stack:
             self.start(stack, report)
             self.deal_round(0, self.shuffled(), report)
@@ -69,10 +69,10 @@ class Contest(WorkerPool):
                 worker.dismiss()
 
     def deal_round(self, number: int, order: list[int], report: Report) -> None:
-        """One turn for each, in this order; round 0 is warm-up."""
+        """Run one turn of each contender in this order. Round 0 is warm-up."""
         for position, index in enumerate(order):
             record = self.records[index]
-            if record.status != "ok":  # its position stays empty, the balance of others holds
+            if record.status != "ok":  # its position stays empty to keep the order balanced
                 continue
             report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
             begin = time.monotonic()
@@ -83,7 +83,7 @@ class Contest(WorkerPool):
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
     def build(self, index: int) -> bool:
-        """Build the network, where its process has none yet; whether that was so."""
+        """Build the network if its process has none yet. Returns whether it was built."""
         if self.hosts[index] in self.built:
             return False
         record = self.records[index]
@@ -93,8 +93,11 @@ class Contest(WorkerPool):
         return True
 
     def turn(self, index: int, number: int, position: int, rebuild: bool | None) -> None:
-        """One turn, with a look at the weather around it. All but the first of a process start
-        from the initial weights again, all of a round on the same mini-batches."""
+        """Run one turn, and measure the interference during it.
+
+        Every turn after a process's first restarts from the initial weights. All turns of a round
+        use the same mini-batches.
+        """
         record = self.records[index]
         first, count, discard = 0, self.deal.warmup, self.deal.warmup
         if number:
@@ -121,9 +124,11 @@ class Contest(WorkerPool):
         )
 
     def probe_behaviour(self, report: Report) -> None:
-        """What each contender really computes, after all timing. A probe that it does not
-        survive says so in the settings, and takes nothing back of what was measured. Controls
-        compute what those do that they are controls of."""
+        """Probe what each contender really computes, after all timing.
+
+        A failed probe is noted in the settings and does not change any measurement. Controls are
+        not probed because they compute the same as their contenders.
+        """
         for index in self.still(self.running):
             record = self.records[index]
             if record.runs or record.framework == NOOP:
@@ -159,7 +164,7 @@ class Contest(WorkerPool):
 def hold(
     plan: Plan, workload: str, replicate: int, folders: Folders, log: Path | None = None
 ) -> ContestRecord:
-    """Hold one contest, alone on this machine, and write its two records."""
+    """Run one contest, alone on this machine, and write its two records."""
     outlook = TimeLeft(plan, folders, workload, replicate)
     contest = Contest(plan, workload, replicate, folders)
     title = outlook.title
@@ -171,7 +176,7 @@ def hold(
             done = turn / max(contest.turns, 1)
             progress.update(turn, text, outlook.left_s(done, time.monotonic() - begin))
 
-        around = system_info()  # first, or its load would be our own
+        around = system_info()  # first, so that the load does not include this contest
         contest.run(report)
         record = contest.record(started, time.monotonic() - begin, around)
         for contender in record.contenders:

@@ -1,4 +1,4 @@
-"""What else the machine did while one contender was measured.
+"""Interference: what else the machine did while one contender was measured.
 
 The coordinator reads the kernel's counters (`man 5 proc`) right before and right after each turn.
 The worker sleeps at that time, so reading slows no mini-batch. It takes 0.4 ms on two cores, and
@@ -7,8 +7,8 @@ Linux, is None and never 0.
 
 psutil is faster (0.03 instead of 0.07 ms for the ticks of two cores), but it lists cores by
 position. If a core is offline, that is another number than the kernel's, and a turn would get
-the ticks of a core that it did not run on. It also reads the frequency of every core, and not only
-of those that the turn ran on.
+the ticks of a core that it did not run on. It also reads the frequency of every core, including
+the cores that the turn did not use.
 
 The clocks of a GPU are recorded once per contest, with the system info, because the cost of reading
 them beside a turn has not been measured.

@@ -1,4 +1,4 @@
-"""The company of one contest: its contenders' processes, and what has become of each."""
+"""The contenders' processes in one contest, and a record of each contender."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ Report = Callable[[int, str], None]
 
 
 class WorkerPool:
-    """Starts the processes, asks them, and writes what goes wrong into their records."""
+    """Starts the processes, sends them requests, and records their failures."""
 
     def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
         self.plan, self.workload, self.replicate, self.folders = plan, workload, replicate, folders
@@ -45,9 +45,11 @@ class WorkerPool:
         self.workers: dict[int, WorkerProcess] = {}
 
     def start(self, stack: ExitStack, report: Report) -> None:
-        """All processes, in random order. The first of each framework on each device, and in each
-        environment that its variants want, imports alone, which is timed; all others side by
-        side, or it would take as long as measuring."""
+        """Start all processes in random order.
+
+        The first process for each framework, device and set of variables imports alone, and its
+        import is timed. The others start side by side to save time.
+        """
         order = [index for index in self.shuffled() if self.hosts[index] == index]
         names = [self.imports(index) for index in order]
         first = [index for place, index in enumerate(order) if names.index(names[place]) == place]
@@ -60,15 +62,17 @@ class WorkerPool:
                 self.workers[index] = self.workers[self.hosts[index]]
 
     def imports(self, index: int) -> tuple[object, ...]:
-        """The same for those whose imports are alike."""
+        """A key that is equal for contenders with the same import."""
         contender = self.entrants[index]
         return contender.framework, contender.device, own_variables(contender)
 
     def open(
         self, stack: ExitStack, started: list[int], report: Report, alone: bool = False
     ) -> None:
-        """Start these processes side by side and make them ready; their time is shared out by
-        the processor time of each."""
+        """Start these processes side by side and make them ready.
+
+        Each contender is charged for a part of the elapsed time, by its processor time.
+        """
         begin = time.monotonic()
         for index in started:
             contender = self.entrants[index]
@@ -97,8 +101,10 @@ class WorkerPool:
 
     @contextmanager
     def failing(self, index: int) -> Iterator[None]:
-        """What goes wrong with one contender becomes its record, and that of all in its
-        process; the others play on."""
+        """Record a failure for this contender and all others in its process.
+
+        The remaining contenders continue.
+        """
         try:
             yield
         except WorkerDied as death:
@@ -112,7 +118,7 @@ class WorkerPool:
                 record.status, record.reason = status, reason
 
     def still(self, indices: list[int]) -> Iterator[int]:
-        """Those of them that have not failed, looked at one by one."""
+        """The contenders that have not failed, each checked just before it is returned."""
         return (index for index in indices if self.records[index].status == "ok")
 
     def shuffled(self) -> list[int]:
@@ -120,15 +126,18 @@ class WorkerPool:
 
 
 def hosts(entrants: Sequence[Entrant]) -> list[int]:
-    """In whose process each runs: its own, but that the controls of one contender share one,
-    since starting them would cost more than all their mini-batches."""
+    """The index of the contender whose process each contender runs in.
+
+    Most contenders have their own process. The controls of one contender share a process because
+    starting each of them would take longer than all their mini-batches.
+    """
     first: dict[tuple[Any, ...], int] = {}
     keys = [(e.framework, e.built, e.device, e.threads, bool(e.runs)) for e in entrants]
     return [first.setdefault(key, index) for index, key in enumerate(keys)]
 
 
 def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
-    """A seed of its own for each contest, the same on every machine."""
+    """A different seed for each contest, the same on every machine."""
     words = [study_seed, replicate, *workload.encode()]
     return int(np.random.SeedSequence(words).generate_state(1)[0])
 

@@ -1,4 +1,4 @@
-"""Who goes when: orders that are random and balanced at once."""
+"""The order of turns: random and balanced."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ import numpy as np
 def orders(count: int, rounds: int, random: np.random.Generator) -> list[list[int]]:
     """The order of `count` contenders in each of `rounds` rounds.
 
-    Rows of Williams squares (Williams 1949), each freshly relabelled and shuffled: in every
-    square each contender takes each position once, and follows each other one once (twice
-    in the pair of squares that an odd count needs). Rounds beyond whole squares are rows of
-    one more.
+    The orders are rows of Williams squares (Williams 1949), each freshly relabelled and shuffled.
+    In every square each contender takes each position once and follows each other contender once.
+    An odd count needs a pair of squares, in which each contender follows each other one twice.
+    Rounds beyond whole squares are rows of one more square.
     """
     rows: list[list[int]] = []
     while len(rows) < rounds:

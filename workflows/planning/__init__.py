@@ -1,1 +1,1 @@
-"""From a configuration to a plan: who is measured, and what each result depends on."""
+"""Turns a configuration into a plan: the contenders, and what each result depends on."""

@@ -53,7 +53,7 @@ def git(root: Path, *arguments: str) -> str | None:
     """What git prints about the repository of `root`; None if git cannot run there."""
     # A hook's GIT_DIR would point elsewhere, and a lock would disturb other jobs.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    # A clone mounted into a container belongs to somebody else; its code is trusted already.
+    # A clone mounted into a container belongs to another user; its code is trusted already.
     command = ["git", "-c", "safe.directory=*", "-C", str(root), *arguments]
     try:
         return subprocess.run(
@@ -75,7 +75,7 @@ def files_hash(*paths: str | Path) -> str:
     elsewhere starts with its last part, so that its place of installation does not matter.
 
     Raises:
-        FileNotFoundError: there is no such file or folder.
+        FileNotFoundError: a file or folder is missing.
     """
     named: dict[str, Path] = {}
     for path in ((ROOT / given).resolve() for given in paths):

@@ -1,4 +1,4 @@
-"""Configuration files to a checked configuration, and what is wrong with them in words."""
+"""Reads and checks configuration files, and describes their errors."""
 
 import json
 import sys

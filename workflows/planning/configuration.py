@@ -55,8 +55,11 @@ class Section(BaseModel):
 
     @classmethod
     def scopes(cls, prefix: str = "") -> Iterator[tuple[str, Scope | None]]:
-        """Every key with its scope; those of a nested section with their path, as in
-        `controls.alone`, unless the section as a whole has a scope."""
+        """Every key with its scope.
+
+        Keys of a nested section include their path, for example `controls.alone`, unless the whole
+        section has a scope.
+        """
         for name, field in cls.model_fields.items():
             scope = next((mark for mark in field.metadata if isinstance(mark, Scope)), None)
             own = [part for part in (field.annotation, *get_args(field.annotation))
@@ -82,7 +85,7 @@ class Section(BaseModel):
 class ContenderEntry(Section):
     """Contenders of one framework: its variants times devices times thread counts.
 
-    Without `devices` or `threads`, those of the study apply. If a contender that is `required`
+    Without `devices` or `threads`, the study's values apply. If a contender that is `required`
     cannot run, the study stops with an error; otherwise the report has a row with the reason.
     """
 

@@ -1,6 +1,6 @@
 """The virtual environment that a framework's workers run in under `isolate: true`.
 
-This module says what an environment holds, where it lies, and what identifies it before it is
+This module defines the content of an environment, its folder, and its key before it is
 built. `workflows/environments/stage.py` builds it. Environments lie in the user's cache, because
 they take up to gigabytes and all studies and clones share them.
 """
@@ -96,9 +96,9 @@ def environment(name: str) -> Environment:
 def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
     """What to install for a framework without a requirements file, or why nothing must be.
 
-    A package that offers a framework comes from where it was installed, and the framework beside
-    it. A package that merely lies on a path is refused, because an index may hold somebody
-    else's package under its name.
+    A package that offers a framework is installed again from its original source, and the
+    framework with it. A package that is only on a path is refused because an index may hold
+    another author's package with the same name.
     """
     entry = entry_points().get(description.name)
     own = entry.dist if entry else None
@@ -116,7 +116,7 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
 
 
 def statements(text: str) -> list[str]:
-    """Lines without comments and white space, so that a reworded comment builds nothing anew."""
+    """Lines without comments and white space, so that rewording a comment rebuilds nothing."""
     lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
     return [line for line in lines if line]
 

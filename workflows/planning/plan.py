@@ -1,4 +1,4 @@
-"""The plan: which contenders take turns in a contest, and why others cannot.
+"""The plan: the contenders that take turns in a contest, and why others cannot.
 
 A study's folder holds `study.json`, the request, and `probes/<framework>.json`, what was
 detected of each framework. Together they make the `Plan` that every later stage reads.
@@ -26,7 +26,7 @@ class PlanError(Exception):
 
 
 class PlannedContender(Entrant):
-    """A contender with the interpreter it runs under, and why it cannot, if so."""
+    """A contender with its interpreter, and the reason if it cannot run."""
 
     interpreter: str
     required: bool
@@ -44,7 +44,7 @@ class StudyRequest(Record):
 
 
 class Detected(Record):
-    """What was detected of one framework on one device: why it cannot run, if so."""
+    """One framework as detected on one device, and the reason if it cannot run."""
 
     missing: str = ""
     versions: dict[str, str] = {}
@@ -78,7 +78,7 @@ class Plan(Record):
 
     @property
     def entrants(self) -> list[PlannedContender]:
-        """All that take turns in a contest, or would if they could."""
+        """All contenders of a contest, including the ones that cannot run."""
         return [*self.contenders, *self.controls, *self.noop]
 
     @property

@@ -25,8 +25,8 @@ from workflows.records.schema import NOOP
 
 IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
-# The code that results depend on, by folder. These files stand beside the adapters' folders,
-# which are in the keys of the results that they take part in.
+# The code that results depend on, by folder. Adapters' folders are beside these files, and are
+# part of the keys of only their own results.
 TASK = (
     "frameworks/conditions.py",
     "frameworks/contract.py",

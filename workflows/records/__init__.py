@@ -1,1 +1,1 @@
-"""What a study writes down: the schema of its records, and how they are written and read."""
+"""The schema of a study's records, and how they are written and read."""

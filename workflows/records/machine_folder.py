@@ -1,6 +1,6 @@
 """One machine's records of one study, as the folder that analysis reads.
 
-Older folders have all records, the turns among them, in a `records.json` that is not compressed.
+Older folders have all records, including the turns, in an uncompressed `records.json`.
 """
 
 from collections.abc import Iterator

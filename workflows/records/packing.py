@@ -11,7 +11,7 @@ NAMED = ("framework", "variant", "device", "threads")  # the parts of a contende
 
 
 def packed(batches: pa.Table) -> pa.Table:
-    """Columns of `BATCHES` to those of `STORED`."""
+    """Convert a table from the columns of `BATCHES` to the columns of `STORED`."""
     starts, taken = batches["start_ns"].to_numpy(), durations(batches)
     gaps = np.diff(starts, prepend=0)
     gaps[1:] -= taken[:-1]
@@ -19,7 +19,7 @@ def packed(batches: pa.Table) -> pa.Table:
 
 
 def unpacked(stored: pa.Table, study: str, machine: str) -> pa.Table:
-    """Columns of `STORED` to those of `BATCHES`."""
+    """Convert a table from the columns of `STORED` to the columns of `BATCHES`."""
     steps = stored["gap_ns"].to_numpy().copy()
     steps[1:] += durations(stored)[:-1]
     names = pc.unique(stored["contender"])

@@ -1,4 +1,4 @@
-"""The records: what a study writes down, in one place, checked on writing and reading.
+"""The schema of all records of a study, checked on writing and reading.
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
 `BATCHES`, and `<replicate>.json`, a `ContestRecord`. A certificate is a
@@ -41,8 +41,8 @@ BATCHES = pa.schema(
     ]
 )
 
-# A row per mini-batch as a machine's folder stores it: without the columns that the records or
-# `contender` tell, and with the time since the mini-batch before ended instead of `start_ns`.
+# A row per mini-batch as a machine's folder stores it. Columns that follow from the records or
+# from `contender` are left out. The time since the previous mini-batch replaces `start_ns`.
 STORED = pa.schema(
     [pa.field("gap_ns", pa.int64())]
     + [
@@ -76,8 +76,8 @@ TURNS = pa.schema(
     ]
 )
 
-# What stands in a column that the file lacks. A column that is added to BATCHES or TURNS needs a
-# value here, so that files written before can still be read; all others are required.
+# Values of columns that a file lacks. A column that is added to BATCHES or TURNS needs a
+# value here, so that earlier files can still be read. All other columns are required.
 DEFAULTS: dict[str, Any] = {
     "steal_us": None,
     "other_us": None,
@@ -107,7 +107,7 @@ class Record(BaseModel):
 
 
 class Contender(Record):
-    """One thing that is measured."""
+    """A framework's variant on one device with one number of threads."""
 
     framework: str
     variant: str
@@ -119,13 +119,14 @@ class Contender(Record):
         return f"{self.framework}/{self.variant}/{self.device}/{self.threads}"
 
     def parts(self) -> dict[str, Any]:
-        """What names it, for a record of another kind about the same contender."""
+        """The parts of its name, for another record of the same contender."""
         return self.model_dump(include=set(Contender.model_fields))
 
 
 class Entrant(Contender):
-    """A contender, or a control of one: a contender once more, in a process that it shares with
-    its other controls.
+    """A contender or a control.
+
+    A control runs a contender a second time. All controls of a contender share a process.
 
     A control `runs` the variant of that name, while its own `variant` says what it is for
     (`tuned+twin`, `tuned+5%`). The harness makes its mini-batches longer by `slowed_by`, a share
@@ -143,14 +144,13 @@ class Entrant(Contender):
 
 
 class ContenderRecord(Entrant):
-    """What became of one contender in one contest.
+    """The result of one contender in one contest.
 
-    `cores` are those its process was pinned to; `build_s` is what building the network
-    cost, once, before the first mini-batch of its process. `took_s` is the time of the contest
-    that was spent on it: its turns, and its part of the common start by processor time.
-    `import_s` is what importing the framework and applying the conditions cost, without Python's
-    and NumPy's own start; only of the first process of each framework, which imports while no
-    other does.
+    `cores` are the cores that its process was pinned to. `build_s` is the time to build the
+    network, once, before the first mini-batch of its process. `took_s` is the time that the
+    contest spent on it: its turns, and its part of the common start by processor time.
+    `import_s` is the time to import the framework and apply the conditions, without starting
+    Python and NumPy. Only processes that import alone have it.
     """
 
     status: Status
@@ -164,15 +164,16 @@ class ContenderRecord(Entrant):
 
 
 class TurnRecord(Record):
-    """One contender's turn and its weather, as seen from outside; what could not be read is None.
+    """One contender's turn and the interference during it. Values that cannot be read are None.
 
-    Seconds of the turn: its own length, with building or restoring the network; `cpu_s` that
-    the worker's threads ran, `waited_s` that they waited for a core (summed over threads),
-    `steal_s` that the host took from its cores, `other_s` that others worked on them, and
-    `elsewhere_s` that anybody worked on the other cores. The last three are counted in ticks of
-    10 ms. `pressure_s` is when anything on the machine waited for a core. `switches` are
-    the involuntary ones of its mini-batches, `mhz` is the mean frequency of its cores at its
-    end, and `throttles` is how often they were slowed for their heat.
+    `duration_s` includes building or restoring the network. `cpu_s` is the time that the worker's
+    threads ran, and `waited_s` the time that they waited for a core, both summed over threads.
+    `steal_s` is the time that the host took from the worker's cores. `other_s` is the time that
+    other processes ran on these cores, and `elsewhere_s` the time that any process ran on the
+    other cores. These three times are counted in ticks of 10 ms. `pressure_s` is the time in
+    which any process waited for a core. `switches` counts involuntary context switches during
+    mini-batches. `mhz` is the mean frequency of its cores at the end, and `throttles` counts how
+    often heat slowed them.
     """
 
     round: int  # 0: warm-up before the rounds
@@ -193,7 +194,7 @@ class TurnRecord(Record):
 
 
 class Code(Record):
-    """Which samestep: commit of the clone ("" outside one), and whether it was changed."""
+    """The version of samestep, the clone's commit ("" outside a clone), and whether it differs."""
 
     version: str
     commit: str
@@ -201,7 +202,7 @@ class Code(Record):
 
 
 class ContestRecord(Record):
-    """One workload, one replicate, one machine: everybody in turns."""
+    """All contenders' turns on one workload, in one replicate, on one machine."""
 
     schema_version: int = SCHEMA
     study: str
@@ -216,7 +217,7 @@ class ContestRecord(Record):
     configuration: str  # hash of the keys that can change what a contest measures
     system_info: dict[str, Any]
     contenders: list[ContenderRecord]
-    turns: list[TurnRecord] = []  # in the order they were dealt
+    turns: list[TurnRecord] = []  # in the order in which they ran
 
 
 class Measured(Record):
@@ -250,24 +251,24 @@ class CertificateRow(Contender):
     """Whether one contender computes what the reference computes, in float64.
 
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
-    size; `substituted` and `substituted_full` are the same two with the deviating part
-    replaced by plain SGD; `optimisers` are the long run with the others, by kind.
+    size. `substituted` and `substituted_full` are the same two runs with the deviating part
+    replaced by plain SGD. `optimisers` are the long run with the other optimisers, by kind.
 
     `gradients` are the relative L2 distances of the first step's gradients at full size,
-    tensor by tensor, in float64; `rounding` the same (the median of three mini-batches, where
-    the first one's are too far off) of its float32 gradients, under the
-    conditions that are timed, from the reference's float64; `float32` of the losses of its first
-    steps from its own in float64. `reduced` names the reduced
-    precision that its settings read back, if any. `restarted` compares the first steps with
-    the same steps after `restart`. `unfenced` is the share of a step's work that was still to
-    be done when `synchronise` had returned. `timed` is what its variant declares to be in its
-    times besides a step. `cause` is what a diagnosis of a refusal found.
+    tensor by tensor, in float64. `rounding` compares its float32 gradients, under the timed
+    conditions, with the reference's float64. If the first mini-batch is too far off, it is the
+    median of three. `float32` compares the losses of its first steps with its own in float64.
+
+    `reduced` names the reduced precision that its settings read back, if any. `restarted`
+    compares the first steps with the same steps after `restart`. `unfenced` is the share of a
+    step's work that was unfinished when `synchronise` returned. `timed` is what its variant
+    declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
     """
 
     status: Agreement
     reason: str = ""
     cause: str = ""
-    precision: str = "float64"  # float32 where there is no other: `reason` says what that claims
+    precision: str = "float64"  # float32 if that is all it has; `reason` says what it claims
     versions: dict[str, str] = {}
     long: Measured | None = None
     full: Measured | None = None
@@ -365,7 +366,7 @@ class StudyRecord(Record):
 
 
 class MachineRecords(Record):
-    """Everything one machine found out in one study, but for the mini-batches."""
+    """All records of one machine in one study, except the mini-batches."""
 
     schema_version: int = SCHEMA
     machine: str

@@ -1,4 +1,4 @@
-"""Records to and from files: whole or not at all, and checked when read."""
+"""Writes records whole or not at all, and checks them on reading."""
 
 import os
 import tempfile
@@ -27,8 +27,10 @@ class RecordError(Exception):
 
 
 def write_json(path: Path, record: Record, **options: Any) -> None:
-    """Put a record in place in one go, so that the file is there whole or not at all. A file
-    that ends in `.zst` is compressed; `options` are those of Pydantic's `model_dump_json`."""
+    """Write a record in one go, so that the file is there whole or not at all.
+
+    A file that ends in `.zst` is compressed. Pydantic's `model_dump_json` gets the `options`.
+    """
     small = path.suffix == COMPRESSED
     text = record.model_dump_json(indent=None if small else 1, **options) + "\n"
     content = text.encode()

@@ -59,7 +59,7 @@ onstart:
 
 
 def environments(names):
-    """The records of those that have an environment of their own."""
+    """The environment records of frameworks that have their own environment."""
     own = [name for name in names if isolated(STUDY, name)]
     return expand(f"{HERE}/environments/{{framework}}.json", framework=own)
 

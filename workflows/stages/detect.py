@@ -33,9 +33,10 @@ from workflows.worker.process import WorkerDied, WorkerProcess
 def detect(
     study: Configuration, name: str, note: Callable[[str], None], unbuilt: str = ""
 ) -> Detection:
-    """Open a framework for a moment on each device that the study wants it on, and again with
-    the environment variables of each variant; each costs one import. If its virtual environment
-    is `unbuilt` for a reason, nothing is opened and that reason is recorded.
+    """Open a framework briefly on each device of the study and with each variant's variables.
+
+    Each opening costs one import. If its virtual environment is `unbuilt` for a reason, nothing is
+    opened and that reason is recorded.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.

@@ -55,7 +55,7 @@ class Handlers:
         }
 
     def pin(self, cores: list[int]) -> dict[str, Any]:
-        """Keep all threads of this process on these cores, and those that it starts later.
+        """Keep all present and later threads of this process on these cores.
 
         Comes after the import, which may use any core. Does nothing if the system cannot pin.
         """
@@ -91,7 +91,7 @@ class Handlers:
         what a control's `spin` and `pause` do.
 
         A turn begins with the initial weights, in a new network if `rebuild` is True and in the
-        same one if it is False. If it is None, training goes on where it was.
+        same one if it is False. If it is None, training continues.
         """
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
@@ -148,7 +148,7 @@ class Handlers:
     ) -> dict[str, Any]:
         """The gradients of a first step of plain SGD on this mini-batch go to the file `out`.
         `strange` names a tensor that was not as given before the step, "" for none; `settings`
-        are those in effect, if asked for."""
+        are the settings in effect, if asked for."""
         workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
         rate = workload.optimiser.learning_rate

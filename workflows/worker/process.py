@@ -187,8 +187,11 @@ class WorkerProcess:
 
 
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
-    """The environment variables of a worker: the caller's, without those that its interpreter
-    must not see, and with those of its thread count, device, framework and variant."""
+    """The environment variables of a worker.
+
+    They are the caller's, without the ones that its interpreter must not see. The variables of
+    its thread count, device, framework and variant are added.
+    """
     found = sealed(interpreter)
     found.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
     found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), found.get("PYTHONPATH", "")]))

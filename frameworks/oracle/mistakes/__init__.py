@@ -1,7 +1,7 @@
 """The catalogue of mistakes that frameworks and their adapters really make.
 
 Each module adds the mistakes of its subject. A mistake that is not listed here has no name, but
-`workflows.certify.divergence` still says where it first shows.
+`workflows.certify.divergence` still finds the first difference.
 """
 
 from frameworks.oracle.mistakes import network, optimisers, training  # noqa: F401

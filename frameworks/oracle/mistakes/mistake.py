@@ -1,4 +1,4 @@
-"""A mistake: how a training step is wrong, in words and as a trainer that makes it."""
+"""A mistake in a training step: its description, and a trainer that makes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ How = type[OracleTrainer] | Callable[[Workload], Workload]
 
 @dataclass(frozen=True)
 class Mistake:
-    """`says` completes "it trains exactly like one that ..."; `mend` says what to look at."""
+    """`says` completes "it trains exactly like one that ..."; `mend` says what to check."""
 
     name: str
     says: str

@@ -38,8 +38,8 @@ class Column:
 class Batches:
     """A workload's mini-batches before they are drawn.
 
-    `samples` counts the samples of the data set, with those of the short last mini-batch, which
-    is dropped.
+    `samples` counts the samples of the data set, including the short last mini-batch, which is
+    dropped.
     """
 
     kind: Literal["normal", "mnist", "stand-in"]
@@ -50,7 +50,7 @@ class Batches:
 
 
 def generator(seed: int, stream: str) -> np.random.Generator:
-    """Random numbers for one purpose, independent of those for other purposes."""
+    """Random numbers for one purpose, independent of every other purpose."""
     return np.random.default_rng([seed, STREAMS[stream]])
 
 

@@ -68,7 +68,7 @@ SPLITS = {
 class MnistSettings:
     """Where MNIST may come from.
 
-    `auto` falls back on the stand-in, `mnist` does not, and `stand-in` looks for nothing else.
+    `auto` falls back on the stand-in, `mnist` does not, and `stand-in` searches for nothing else.
     `folder` holds the published files of the split, gzipped or not. The environment variable
     SAMESTEP_MNIST names the folder if the configuration does not.
     """

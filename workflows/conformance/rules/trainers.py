@@ -84,7 +84,7 @@ def interleaving(subject: Subject) -> Finding:
 
 
 def unlike(losses: list[float], others: list[float]) -> str:
-    """The first loss that differs, in words, "" if none does; NaN equals NaN."""
+    """A description of the first loss that differs, "" if none does; NaN equals NaN."""
     for step, (loss, other) in enumerate(zip(losses, others, strict=True), 1):
         if repr(loss) != repr(other):
             return f"loss of step {step} is {other!r}, was {loss!r}"

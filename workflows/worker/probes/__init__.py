@@ -50,5 +50,5 @@ def unsupported(error: Exception) -> str:
 
 
 def finite(value: Setting) -> Setting:
-    """The value, in words if it is not finite: records hold no NaN among their settings."""
+    """The value, or a text if it is not finite, because recorded settings hold no NaN."""
     return "not finite" if isinstance(value, float) and not math.isfinite(value) else value

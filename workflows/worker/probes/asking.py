@@ -1,4 +1,4 @@
-"""What the probes share: small networks, with weights that the probe chooses."""
+"""Small networks for the probes, with weights that the probe chooses."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -29,7 +29,7 @@ def network(
 def trained(
     adapter: Adapter, variant: str, workload: Workload, weights: Mapping[str, np.ndarray]
 ) -> tuple[Trainer, Weights]:
-    """A trainer, and its initial weights in float32: those given, and zeros for all others."""
+    """A trainer, and its initial weights in float32: the given ones, and zeros elsewhere."""
     given = {name: np.zeros(shape, np.float32) for name, shape in workload.parameter_shapes.items()}
     for name, value in weights.items():
         given[name][...] = value

@@ -143,7 +143,7 @@ def put(seen: Losses) -> Setting:
 
 
 def initial(seen: Losses) -> Setting:
-    """How the weights before the first step differ from those given."""
+    """How the weights before the first step differ from the given ones."""
     pairs = [(seen.started[name].astype(np.float32), given) for name, given in seen.given.items()]
     if all(np.array_equal(one, other) for one, other in pairs):
         return "as given"

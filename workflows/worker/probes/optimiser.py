@@ -39,7 +39,7 @@ class Updates:
 
     @property
     def linear(self) -> bool:
-        """Whether updates are proportional to the gradient, as in SGD, which has no epsilon."""
+        """Whether updates are proportional to the gradient, for example in SGD (no epsilon)."""
         return bool(np.allclose(self.first, self.plateau * GRADIENTS, rtol=LINEAR, atol=0))
 
 
