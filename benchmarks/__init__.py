@@ -1,1 +1,1 @@
-"""Benchmarks of the study's own method: they print figures and are no tests."""
+"""Benchmarks of the study's own method: they print figures and are not tests."""

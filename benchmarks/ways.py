@@ -1,4 +1,4 @@
-"""Ways to run a pair of processes: what may make two equal processes differ."""
+"""Ways to run a pair of processes: possible causes of differences between equal processes."""
 
 import random
 from collections.abc import Mapping

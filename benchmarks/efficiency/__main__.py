@@ -21,7 +21,7 @@ DRAWS = 2000  # of the bootstrap over cycles
 
 def machine_time(rows: pd.DataFrame) -> float:
     """Seconds until 95 % of estimates, means of independent log-ratios, are within 3 % of what
-    the method gives in the long run; a part of a repetition counts as a part."""
+    the method gives in the long run; a fraction of a repetition counts as a fraction."""
     times = (SURE * rows["log_ratio"].std(ddof=1) / math.log1p(WITHIN)) ** 2
     return float(rows["seconds"].mean() * max(times, 1.0))
 
@@ -56,7 +56,7 @@ def table(records: pd.DataFrame) -> Iterator[str]:
 
 
 def contests(batches: pd.DataFrame) -> str:
-    """What contests scatter by, from their mini-batches, and what they would by medians."""
+    """The scatter of contests, from their mini-batches and, for comparison, from medians."""
     rows = batches.rename(columns={"cycle": "replicate"})
     between, within = components(paired(rows))
     rounds = rows["round"].max()

@@ -119,7 +119,7 @@ def main() -> None:
 def keep(
     estimates: list[dict[str, object]], contests: list[pd.DataFrame], path: Path, **names: str
 ) -> None:
-    """All there is so far: a run that is stopped leaves its whole cycles."""
+    """Keep all results so far: a stopped run leaves its whole cycles."""
     pd.DataFrame(estimates).assign(**names).to_csv(path, index=False, float_format="%.6g")
     table = pd.concat(contests).astype({"ms": "float32", **dict.fromkeys(SMALL, "int16")})
     table.to_parquet(path.with_suffix(".parquet"), index=False)

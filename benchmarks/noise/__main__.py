@@ -47,7 +47,7 @@ def percent(log_ratio: float) -> str:
 
 
 def statistics_table(rows: pd.DataFrame) -> Iterator[str]:
-    """The same pairs in turns, summarised otherwise."""
+    """The same pairs in turns, with other summaries."""
     own = rows[rows["way"] == BASE]
     turn = int(own["place"].max()) + 1
     kept = [settle for settle in range(4) if settle < turn]

@@ -151,7 +151,7 @@ def beginnings(logs: Array, noise: Parameters, deal: Deal) -> None:
 
 
 def interrupt(logs: Array, noise: Parameters, random: np.random.Generator) -> None:
-    """Interruptions last as long whatever they interrupt, so they are added to the time."""
+    """An interruption's length does not depend on the mini-batch, so it is added to the time."""
     shape = logs.shape
     hit = random.random(shape, dtype=np.float32) < noise["spikes"]
     length = np.broadcast_to(noise["spike"], shape)[hit]

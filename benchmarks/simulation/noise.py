@@ -25,7 +25,7 @@ class Noise:
     of processes and slow ones are for scenarios: records have too few processes to tell.
     """
 
-    process: float = 0.0  # one draw a process: memory placement and the like
+    process: float = 0.0  # one draw a process: for example memory placement
     process_tails: float = NORMAL
     slow: float = 0.0  # probability that a process is slow from its start to its end,
     slowed: float = 0.0  # and by how much
@@ -72,8 +72,8 @@ class Fits(Record):
 
 
 def stacked(noises: list[Noise]) -> Parameters:
-    """Every parameter as an array (contenders, 1), those of many entries (contenders, entries),
-    shorter ones filled up with zeros."""
+    """Every parameter as an array (contenders, 1). Parameters with many entries become
+    (contenders, entries), padded with zeros."""
     found = {}
     for field in fields(Noise):
         values = [np.atleast_1d(getattr(noise, field.name)) for noise in noises]

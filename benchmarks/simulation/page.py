@@ -1,4 +1,4 @@
-"""docs/simulation.md: what was simulated, and what came of it."""
+"""docs/simulation.md: the simulated studies and their results."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -185,7 +185,7 @@ def spread(values: Sequence[float]) -> tuple[str, ...]:
 
 
 def beginning(outcomes: Iterable[Outcome]) -> str:
-    """Small enough to be simulated again by a test, which shows that the page is of this code."""
+    """Small enough for a test to simulate again, which shows that this code made the page."""
     return (
         f"## The first {PORTION} studies\n\nA test simulates these again and compares.\n\n"
         + table(

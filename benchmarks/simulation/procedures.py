@@ -36,7 +36,7 @@ Method = Callable[[Floats, Floats], Bools]  # two sides, each (comparisons, proc
 
 
 def by_batch(one: Floats, other: Floats) -> Bools:
-    """Welch's test of all mini-batches of one process against those of another."""
+    """Welch's test of all mini-batches of two processes."""
     return welch(np.exp(one[:, 0]), np.exp(other[:, 0]))
 
 
@@ -80,12 +80,12 @@ def false_positives(comparisons: int, cv: float = 0.05) -> dict[str, Rate]:
 
 Counts = NDArray[np.int64]
 
-MOST = 24  # replicates; nobody would wait for more
+MOST = 24  # replicates; more would take too long in practice
 
 
 @dataclass(frozen=True)
 class Staged:
-    """What came of starting with `first` replicates and going on by `rule`: coverage of all
+    """The result of starting with `first` replicates and going on by `rule`: coverage of all
     final intervals, of the rows that stopped at once and of those that went on, the share of
     the latter, of those that went on to `MOST`, and the replicates that a row had in the end, on
     average. `stein` is the coverage of Stein's (1945) interval: around the mean of all
@@ -119,7 +119,7 @@ def as_advised(sd: Floats, first: int) -> Counts:
 
 def fewest(sd: Floats, first: int, reach: Callable[[int], float]) -> Counts:
     """Fewest replicates from `first` to `MOST` for which `reach`, of a standard deviation of 1,
-    is within the margin; `MOST` where none are enough."""
+    is within the margin; `MOST` if no number is enough."""
     counts = np.arange(first, MOST + 1)
     reaches = np.array([reach(int(count)) for count in counts])
     enough = sd[..., None] * reaches <= np.log1p(MARGIN)

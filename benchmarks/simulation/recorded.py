@@ -28,8 +28,10 @@ def root(square: float) -> float:
 
 
 def parted(values: Floats) -> tuple[Floats, Floats]:
-    """What is each contender's own, and what all share: the median over contenders (axis 0), if
-    there are three. Own parts have the shared one's error in them and have lent it theirs, so
+    """Split values into each contender's own part and the part that all share.
+
+    The shared part is the median over contenders (axis 0), if there are three. Own parts have the
+    shared one's error in them and have lent it theirs, so
     they are scaled back: of `n` normal values the median's variance is about
     `m = pi / (2 n + pi - 2)`, and that of a value without the median `1 + m - 2 / n`."""
     count = len(values)
@@ -49,8 +51,8 @@ def differences(values: Floats, lag: int) -> Floats:
 
 
 def tails(values: Floats) -> float:
-    """Degrees of freedom of the Student's t whose 95 % and 50 % quantiles of the absolute value
-    have the ratio of those of `values`."""
+    """Degrees of freedom of the Student's t with the same ratio of the 95 % and 50 % quantiles of
+    absolute values as `values`."""
     inside, outside = np.nanquantile(np.abs(values), [0.5, 0.95])
 
     def above(freedom: float) -> float:
@@ -188,7 +190,7 @@ def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
 
 
 def check(machine: Machine, rows: pd.DataFrame) -> None:
-    """Refuse what does not fit into arrays: turns or rounds that differ in number or length."""
+    """Refuse contests that do not fit into arrays: turns or rounds differ in number or length."""
     sizes = rows[~rows["warmup"]].groupby(["contender", "replicate", "round"]).size()
     rounds = sizes.groupby(["contender", "replicate"]).size()
     for what, found in (("steady mini-batches in a turn", sizes), ("rounds", rounds)):

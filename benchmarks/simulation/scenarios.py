@@ -1,4 +1,4 @@
-"""The studies that are simulated: who is compared with whom, and under which noise."""
+"""The simulated studies: the contenders that are compared, and their noise."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Simulated studies judged by the report's code, and what is demanded of the outcome."""
+"""Simulated studies judged by the report's code, and the requirements on the outcome."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -140,7 +140,7 @@ def tallied(
 
 
 class Tally:
-    """What happened in the studies so far."""
+    """Counts of the outcomes in the studies so far."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -251,7 +251,7 @@ def of_naive(validation: Validation) -> Iterator[Demand]:
 
 
 def of_search(searched: Searched) -> Iterator[Demand]:
-    """Fewer studies, so that chance has more room: no more is refused than it cannot explain."""
+    """Fewer studies, so chance varies more: only results that chance cannot explain are refused."""
     where = f"steady state searched for, {searched.replicates} replicates"
     for what, rate, most in (
         ("false positives at most 5 %", searched.false, ALLOWED),
