@@ -179,7 +179,8 @@ def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
     batches = uncontrolled(machine)
     batches = batches.assign(log=np.log(batches["ms"])).sort_values("step")
     found = {}
-    for key, rows in batches.groupby(["workload", "device", "threads"], sort=False):
+    groups = batches.groupby(["workload", "device", "threads"])
+    for key, rows in sorted(groups, key=lambda group: order(machine, group[0])):
         counts = rows.groupby("contender")["replicate"].nunique()
         if counts.max() > 1:
             check(machine, rows)
@@ -187,6 +188,12 @@ def contests(machine: Machine) -> dict[tuple[str, str, int], Contests]:
             held = Contests({name: rows[rows["contender"] == name] for name in names})
             found[cast("tuple[str, str, int]", key)] = held
     return found
+
+
+def order(machine: Machine, key: object) -> tuple[int, str, int]:
+    """Workloads as configured, then devices, then threads."""
+    workload, device, threads = cast("tuple[str, str, int]", key)
+    return machine.workloads.index(workload), device, threads
 
 
 def check(machine: Machine, rows: pd.DataFrame) -> None:
