@@ -299,6 +299,7 @@ def test_a_required_contender_that_is_missing_ends_the_study_early(clone):
     assert "abacus/default/gpu/1 is required, but: an abacus has no GPU" in output
 
 
+@pytest.mark.all
 def test_the_smoke_study_with_the_real_frameworks(tmp_path):
     """`snakemake --cores 1 --configfile config/smoke.yaml`, as in the README, a replicate less."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
