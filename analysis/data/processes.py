@@ -17,7 +17,7 @@ COLUMNS = list(BenchmarkId._fields)
 @dataclass(frozen=True)
 class Measurements:
     """The measurements of one machine: the `processes` of each benchmark by replicate, the
-    replicates in which each was measured, and why some have no steady state."""
+    replicates in which each was measured, and why some have no steady state and so no ratio."""
 
     machine: Machine
     availability: dict[BenchmarkId, Availability]
@@ -44,10 +44,10 @@ def uncontrolled(machine: Machine) -> pd.DataFrame:
 
 
 def processes(batches: pd.DataFrame) -> pd.DataFrame:
-    """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`
-    and `q75` of transfer and step, medians of each part, and the number of `batches`. For warm-up,
-    their number and the very `first` mini-batch. `logs` has the logarithms of the steady times,
-    (rounds, places)."""
+    """Steady state (`warmup` false) summarised per process, in milliseconds: `median`, `q25`,
+    `q75` and `mean` of transfer and step, medians of each part, and the number of `batches`. For
+    warm-up, their number and the very `first` mini-batch. `logs` has the logarithms of the steady
+    times, (rounds, places)."""
     batches = batches.sort_values([*COLUMNS, "replicate", "step"])
     keys = [*COLUMNS, "replicate"]
     kept = batches[~batches["warmup"]]
@@ -57,6 +57,7 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
             "median": steady["ms"].median(),
             "q25": steady["ms"].quantile(0.25),
             "q75": steady["ms"].quantile(0.75),
+            "mean": steady["ms"].mean(),
             "batches": steady.size(),
             **{f"{part}_ms": steady[f"{part}_ms"].median() for part in PARTS},
             "warmup": everything["warmup"].sum(),

@@ -26,14 +26,14 @@ class Comparison:
     """A row of comparisons.csv: the estimate of this benchmark's time over that of `base`, the
     same variant of the reference if two frameworks have it (analysis/data/pairing.py).
 
-    The estimate is over the replicates in which both were measured, and its family is all rows of
-    the machine.
+    The estimate is over the replicates in which both were measured. `p_adjusted` is corrected over
+    all rows of the machine.
     """
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework reference reference_variant replicates "
-        "ratio ratio_low ratio_high p p_adjusted verdict detectable replicates_needed certificate "
-        "dataset reason"
+        "ratio ratio_low ratio_high tost_low tost_high p p_adjusted verdict certificate dataset "
+        "reason"
     )
 
     id: BenchmarkId
@@ -89,7 +89,7 @@ def compare(
     refused: Mapping[BenchmarkId, str] = MappingProxyType({}),
     truths: Mapping[BenchmarkId, float] = MappingProxyType({}),
 ) -> list[Comparison]:
-    """Compare a family of pairs and judge them together.
+    """Compare pairs, whose p-values are corrected together.
 
     Args:
         certified: a summary of both certificates, for each pair that may be compared.

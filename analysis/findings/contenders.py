@@ -16,10 +16,11 @@ class ContenderLine:
     """A row of contenders.csv. Times are transfer and step of one mini-batch.
 
     `median_ms` is the geometric mean of the replicates' medians over steady state, with
-    Student's interval. Without a steady state it is empty, and the reason gives the range of the
-    replicates' medians. The quartiles are geometric means of the replicates' quartiles, and
+    Student's interval. The quartiles are geometric means of the replicates' quartiles, and
     `first_batch_ms` of each process's very first mini-batch. `batches` (steady state) and
-    `warmup_batches` count over all replicates.
+    `warmup_batches` count over all replicates. `samples_per_s` is the throughput: all samples of
+    steady state over the time they took, slow mini-batches included. It is therefore lower than the
+    batch size over `median_ms`.
     """
 
     id: BenchmarkId
@@ -52,10 +53,6 @@ def contender_line(benchmark: BenchmarkId, found: Measurements) -> ContenderLine
     rows = found.processes.get(benchmark)
     if rows is None:
         return ContenderLine(benchmark, status=status, reason=reason)
-    times: dict[str, Any] = {}
-    if not unsteady:
-        times = steady(rows, machine.study.confidence)
-        times["samples_per_s"] = 1000 * batch_size(machine, benchmark.workload) / times["median_ms"]
     return ContenderLine(
         benchmark,
         replicates=len(rows),
@@ -63,13 +60,19 @@ def contender_line(benchmark: BenchmarkId, found: Measurements) -> ContenderLine
         # several controls share a process, and only one of them runs its first mini-batch
         first_batch_ms=None if machine.control(benchmark) else geometric(rows, "first"),
         warmup_batches=int(rows["warmup"].sum()),
+        samples_per_s=batch_size(machine, benchmark.workload) * throughput(rows),
         data_ms=float(rows["data_ms"].mean()),
         transfer_ms=float(rows["transfer_ms"].mean()),
         step_ms=float(rows["step_ms"].mean()),
         status=status,
         reason=reason,
-        **times,
+        **steady(rows, machine.study.confidence),
     )
+
+
+def throughput(rows: pd.DataFrame) -> float:
+    """Steady-state mini-batches per second, over all processes."""
+    return 1000 * float(rows["batches"].sum() / (rows["batches"] * rows["mean"]).sum())
 
 
 def steady(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:

@@ -25,16 +25,15 @@ class ControlLine:
     with the pausing one: they busy-wait for as long, but partly inside the timed region.
 
     `p` is two-sided, for the ratio being the truth; `p_adjusted` is Holm's over all controls of
-    the machine. `verdict` compares a control with its contender, and `detectable` is as in
-    comparisons.csv; both are corrected over the slowed controls.
+    the machine. `verdict` compares a control with its contender.
 
     A control is `wrong` if the study's own rule detects a difference from the truth, or calls
-    a slowed control faster. A slowed control without a significant difference is `not resolved`.
+    a slowed control faster. A slowed control that is not called slower is `not resolved`.
     """
 
     COLUMNS: ClassVar = (
         "machine workload framework variant of against device threads spin replicates truth ratio "
-        "ratio_low ratio_high p p_adjusted verdict detectable outcome dataset reason"
+        "ratio_low ratio_high p p_adjusted verdict outcome dataset reason"
     )
 
     id: BenchmarkId
@@ -117,7 +116,6 @@ def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estim
         p=error.p if truth else None,
         p_adjusted=error.p_adjusted if truth else None,
         verdict=against_own.verdict,
-        detectable=against_own.detectable,
     )
 
 

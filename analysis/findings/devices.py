@@ -1,19 +1,19 @@
 """How much faster a GPU or more threads make the same contender."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analysis.data.processes import Measurements
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import ratios
-from analysis.stats.inference import student
+from analysis.stats.inference import Verdict, estimates
 from frameworks.device import DEVICES, HOST
 
 
 @dataclass(frozen=True)
 class SpeedUp:
-    """A row of devices.csv: `speedup` is the baseline's time over this benchmark's.
+    """A row of devices.csv: `speedup` is the baseline's time over this benchmark's. `verdict` says
+    whether this benchmark is faster than its baseline, by the rule of comparisons.csv.
 
     The baseline of another device is the processor with the same number of threads. The baseline
     of more threads is the smallest number of threads in the study.
@@ -26,6 +26,7 @@ class SpeedUp:
     speedup: float | None
     low: float | None
     high: float | None
+    verdict: Verdict
     reason: str
 
 
@@ -46,13 +47,11 @@ def baseline(benchmark: BenchmarkId, others: Iterable[BenchmarkId]) -> Benchmark
 
 
 def speed_up(benchmark: BenchmarkId, base: BenchmarkId, found: Measurements) -> SpeedUp:
-    logs, _, reason = ratios(benchmark, base, found)
-    speedup = low = high = None
-    if logs:
-        gain = student([-log for log in logs], found.machine.study.confidence)
-        speedup = math.exp(gain.mean)
-        if gain.low is not None and gain.high is not None:
-            low, high = math.exp(gain.low), math.exp(gain.high)
+    logs, verdict, reason = ratios(benchmark, base, found)
+    study = found.machine.study
+    (times,) = estimates([logs], study.margin, study.confidence)
+    speedup, high, low = (end and 1 / end for end in times.ends)
     return SpeedUp(
-        benchmark, base.device, base.threads, len(logs), speedup, low, high, reason
+        benchmark, base.device, base.threads, len(logs), speedup, low, high,
+        times.verdict if logs else verdict, reason,
     )  # fmt: skip

@@ -37,7 +37,7 @@ from analysis.findings.missing import MissingLine, missing_lines
 from analysis.findings.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
-from analysis.steady_state.table import SteadyLine, SteadyState, find, marked
+from analysis.findings.steady_state import SteadyLine, steady_lines
 
 Row = TypeVar("Row")
 
@@ -83,18 +83,10 @@ class Findings:
     machine: Machine
 
     @cached_property
-    def dealt(self) -> pd.DataFrame:
-        """Mini-batches, with warm-up as the contests marked it."""
-        return sound(self.machine)
-
-    @cached_property
-    def steady_state(self) -> SteadyState:
-        return find(self.machine, self.dealt)
-
-    @cached_property
     def batches(self) -> pd.DataFrame:
-        """Mini-batches; those before the detected steady state also count as warm-up."""
-        return marked(self.dealt, self.steady_state.starts)
+        """Mini-batches of processes that lived to the end of their contest, with warm-up as the
+        contests marked it."""
+        return sound(self.machine)
 
     @cached_property
     def measured(self) -> dict[BenchmarkId, pd.DataFrame]:
@@ -113,7 +105,7 @@ class Findings:
 
     @cached_property
     def measurements(self) -> Measurements:
-        unsteady = self.steady_state.unsteady
+        unsteady = {line.id: line.reason for line in self.steady if not line.steady}
         return Measurements(self.machine, self.availability, self.measured, unsteady)
 
     @cached_property
@@ -134,11 +126,8 @@ class Findings:
 
     contenders = Table(ContenderLine, lambda f: contender_lines(f.measurements))
     harness = Table(HarnessLine, lambda f: harness_lines(f.machine, f.contenders), optional=True)
-    steady = Table(SteadyLine, lambda f: f.steady_state.lines)
-    start = Table(
-        StartLine,
-        lambda f: start_lines(f.machine, f.measured, f.dealt, f.steady_state, f.comparisons),
-    )
+    steady = Table(SteadyLine, lambda f: steady_lines(f.machine, f.batches))
+    start = Table(StartLine, lambda f: start_lines(f.machine, f.measured, f.batches, f.comparisons))
     comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check))
     precision = Table(PrecisionLine, lambda f: precision_lines(f.machine, f.comparisons))
     unflagged = Table(

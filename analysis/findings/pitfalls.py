@@ -20,7 +20,7 @@ SAME = 1e-12  # relative; certificates demand this of every variant without a pi
 @dataclass(frozen=True)
 class PitfallLine:
     """A row of traps.csv: the estimate of the variant's time over that of the variant `beside`
-    it, and how the pitfall changes the loss. The estimate's family is the machine's pitfalls.
+    it, and how the pitfall changes the loss. `p_adjusted` is corrected over the machine's pitfalls.
 
     `loss_1` to `loss_last` are relative differences of the float64 losses at those steps of
     the certificate's long run, of `steps`. `end_loss` and `beside_end_loss` are the losses of
@@ -29,7 +29,7 @@ class PitfallLine:
 
     COLUMNS: ClassVar = (
         "machine workload framework trap variant beside device threads replicates ratio ratio_low "
-        "ratio_high p p_adjusted verdict detectable steps loss_1 loss_10 loss_100 loss_last "
+        "ratio_high p p_adjusted verdict steps loss_1 loss_10 loss_100 loss_last "
         "end_loss beside_end_loss dataset reason"
     )
 

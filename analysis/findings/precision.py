@@ -1,8 +1,7 @@
-"""How precisely each ratio is known, and how many replicates would make it as precise as asked.
+"""How precisely each ratio is known, and how many more replicates would make it as precise as
+asked.
 
-This is about the width of the interval, independent of the ratio. Power is another question:
-whether a ratio can be distinguished from 1 (`detectable` and `replicates_needed` in
-comparisons.csv).
+This is about the width of the interval, independent of the ratio.
 """
 
 import math
@@ -26,23 +25,19 @@ class PrecisionLine:
     """A row of precision.csv, for each comparison; without an interval it has only a `reason`.
 
     `half_width` is half the relative width of the interval at the study's confidence: 0.03 is
-    a factor of 1.03 in either direction. `replicates_expected` reach the study's `precision` if the
-    further replicates scatter exactly as these did, which is about an even chance;
-    `replicates_assured` reach it with a probability of 0.8. Measuring `more` of them would take
-    about `minutes`, the contests of all workloads together.
+    a factor of 1.03 in either direction. `more` replicates reach the study's `precision` with a
+    probability of 0.8. Measuring them would take about `minutes`, the contests of all workloads
+    together.
     """
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework reference reference_variant replicates "
-        "ratio half_width precision replicates_expected replicates_assured more minutes dataset "
-        "reason"
+        "ratio half_width precision more minutes dataset reason"
     )
 
     comparison: Comparison
     precision: float
     half_width: float | None = None
-    replicates_expected: int | None = None
-    replicates_assured: int | None = None
     more: int | None = None
     minutes: float | None = None
 
@@ -53,12 +48,6 @@ class PrecisionLine:
     @property
     def reached(self) -> bool:
         return self.more == 0
-
-    def foreseen(self, more: int, confidence: float) -> float:
-        """The relative half-width that `more` replicates keep within with 80 % probability."""
-        assert self.half_width is not None
-        alpha, n = 1 - confidence, self.comparison.estimate.replicates
-        return math.expm1(foreseen(scatter(self.half_width, n, alpha), n, n + more, alpha))
 
 
 def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[PrecisionLine]:
@@ -72,21 +61,14 @@ def precision_line(machine: Machine, row: Comparison, minutes: float) -> Precisi
     if low is None or high is None:
         return PrecisionLine(row, precision)
     half = math.sqrt(high / low) - 1
-    sd = scatter(half, n, alpha)
-    expected = replicates_expected(sd, precision, alpha)
-    assured = replicates_assured(sd, n, precision, alpha)
-    more = assured - n
-    return PrecisionLine(row, precision, half, expected, assured, more, more * minutes)
+    more = replicates_assured(scatter(half, n, alpha), n, precision, alpha) - n
+    return PrecisionLine(row, precision, half, more, more * minutes)
 
 
 def minutes_each(machine: Machine) -> float:
     """What one more replicate of the whole study takes: the median contest of each workload."""
     contests = [machine.contests(name).values() for name in machine.workloads]
     return sum(median(c.duration_s for c in held) for held in contests if held) / 60
-
-
-def minutes_spent(machine: Machine) -> float:
-    return sum(contest.duration_s for contest in machine.records.contests) / 60
 
 
 def scatter(half_width: float, n: int, alpha: float) -> float:
@@ -114,13 +96,8 @@ def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASS
     return half_width(sd * math.sqrt(growth), later, alpha)
 
 
-def replicates_expected(sd: float, precision: float, alpha: float) -> int:
-    """Fewest, two at least, whose interval is within the precision if `sd` stays as it is."""
-    return fewest(2, lambda n: half_width(sd, n, alpha) <= math.log1p(precision))
-
-
 def replicates_assured(sd: float, n: int, precision: float, alpha: float) -> int:
-    """Fewest, `n` at least, that are within the precision with 80 % probability."""
+    """Fewest replicates, `n` at least, that are within the precision with 80 % probability."""
     width = math.log1p(precision)
     return fewest(n, lambda later: foreseen(sd, n, later, alpha) <= width)
 

@@ -11,7 +11,6 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 from analysis.stats.fieller import PayOff, pay_off
 from analysis.stats.inference import student
-from analysis.steady_state.table import SteadyState
 
 PARTS = ("import", "build", "first", "compile", "excess", "total")
 
@@ -31,7 +30,7 @@ class StartLine:
     `import_s`: import of the framework, by its first process in each contest, which imported
     alone; `build_s`: the network; `first_s`: the first mini-batch, which may trace or compile;
     `compile_s`: by how much it exceeds the steady median; `excess_s`: the same for all other
-    mini-batches before steady state; `total_s`: the whole start-up cost, which is import, build,
+    mini-batches before the first round; `total_s`: the whole start-up cost, which is import, build,
     compile and excess. If contender and `reference` start together, `ahead` says from or until
     when the contender is ahead: after `steps` mini-batches, as in `PayOff`.
     """
@@ -67,14 +66,14 @@ class StartLine:
 def start_lines(
     machine: Machine,
     measured: dict[BenchmarkId, pd.DataFrame],
-    dealt: pd.DataFrame,
-    found: SteadyState,
+    batches: pd.DataFrame,
     comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
     """All benchmarks but controls. Only those with a ratio of steps are compared."""
-    dealt = dealt[[*COLUMNS, "replicate", "round", "step", "warmup", "ms"]].sort_values("step")
+    warmup = batches.loc[batches["round"] == 0, [*COLUMNS, "replicate", "step", "ms"]]
+    warmup = warmup.sort_values("step")
     costs = {
-        benchmark: starting(machine, benchmark, rows, dealt, found)
+        benchmark: starting(machine, benchmark, rows, warmup)
         for benchmark, rows in measured.items()
         if not machine.control(benchmark)
     }
@@ -105,15 +104,11 @@ def start_lines(
 
 
 def starting(
-    machine: Machine,
-    benchmark: BenchmarkId,
-    rows: pd.DataFrame,
-    dealt: pd.DataFrame,
-    found: SteadyState,
+    machine: Machine, benchmark: BenchmarkId, rows: pd.DataFrame, warmup: pd.DataFrame
 ) -> pd.DataFrame:
     """Seconds by replicate, a column for each part, and for the `step` in steady state; NaN if
     it was not recorded."""
-    own = dealt[(dealt[COLUMNS] == list(benchmark)).all(axis=1)]
+    own = warmup[(warmup[COLUMNS] == list(benchmark)).all(axis=1)]
     contests = machine.contests(benchmark.workload)
     kind = (benchmark.framework, benchmark.device)
     table = {}
@@ -124,17 +119,13 @@ def starting(
         same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import differently
         mine = next(record for record in same if record.name == benchmark.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
-        batches = own[own["replicate"] == number]
-        settled = batches[(batches["round"] == 0) | ~batches["warmup"]]
-        begun = found.starts.get((benchmark, number), int((batches["round"] == 0).sum()))
-        over = (settled["ms"] - median) / 1000
-        first = float(batches["ms"].iloc[0]) / 1000
+        first, *others = (own.loc[own["replicate"] == number, "ms"] / 1000).tolist()
         table[number] = {
             "import": imported,
             "build": mine.build_s,
             "first": first,
             "compile": first - median / 1000,
-            "excess": float(over[(settled["step"] > 0) & (settled["step"] < begun)].sum()),
+            "excess": sum(others) - len(others) * median / 1000,
             "step": median / 1000,
         }
     parts = pd.DataFrame.from_dict(table, orient="index").astype(float)

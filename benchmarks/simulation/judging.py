@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from analysis.stats.estimator import log_ratio
-from analysis.stats.inference import Verdict, students, verdicts
+from analysis.stats.inference import holm, of_equivalence, students, verdict
 from benchmarks.simulation.drawing import Array, Deal
 
-CONFIDENCE, MARGIN = 0.95, 0.03  # of the default study
+CONFIDENCE, MARGIN = 0.95, 0.03  # of the studies on the committed page
 ALPHA = 1 - CONFIDENCE
 
 Floats = NDArray[np.float64]
@@ -28,15 +28,9 @@ def medians(logs: Array | Floats, deal: Deal) -> Floats:
     return found
 
 
-def log_ratios(
-    logs: Array | Floats, deal: Deal, pairs: Sequence[tuple[int, int]], steady: Bools | None = None
-) -> Floats:
-    """Log-ratios of contests (contests, contenders, mini-batches), as (contests, pairs).
-    `steady`: which mini-batches count, by default all that the deal has as steady."""
-    if steady is None:  # then the places that settle are the same everywhere
-        rounds = deal.by_round(logs)[..., deal.settle :]
-    else:
-        rounds = deal.by_round(np.where(steady, logs.astype(float), np.nan))
+def log_ratios(logs: Array | Floats, deal: Deal, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Log-ratios of contests (contests, contenders, mini-batches), as (contests, pairs)."""
+    rounds = deal.by_round(logs)[..., deal.settle :]
     found = np.empty((len(logs), len(pairs)))
     for place, (one, other) in enumerate(pairs):
         found[:, place] = log_ratio(rounds[:, one], rounds[:, other])
@@ -52,6 +46,8 @@ class Judgement:
     low: Floats
     high: Floats
     p: Floats
+    tost_low: Floats
+    tost_high: Floats
 
     def covers(self, truth: Floats | float) -> Bools:
         return (self.low <= truth) & (truth <= self.high)
@@ -65,19 +61,18 @@ def judge(ratios: Floats) -> Judgement:
     """`ratios` are logarithms, (studies, replicates, rows)."""
     studies, replicates, rows = ratios.shape
     flat = ratios.transpose(0, 2, 1).reshape(-1, replicates)
-    return Judgement(*(part.reshape(studies, rows) for part in students(flat, CONFIDENCE)))
+    _, _, *narrow, _ = students(flat, of_equivalence(CONFIDENCE))
+    parts = (*students(flat, CONFIDENCE), *narrow)
+    return Judgement(*(part.reshape(studies, rows) for part in parts))
 
 
 def concluded(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
-    """Verdicts and p-values after Holm's correction over the rows of each study."""
-    said: list[list[Verdict]] = []
-    corrected: list[list[float]] = []
-    parts = (np.exp(judged.mean), np.exp(judged.low), np.exp(judged.high), judged.p)
-    for means, lows, highs, p in zip(*(part.tolist() for part in parts), strict=True):
-        adjusted, found = verdicts(means, lows, highs, p, MARGIN, ALPHA)
-        said.append(found)
-        corrected.append(adjusted)
-    return np.array(said), np.array(corrected)
+    """Verdicts, and p-values after Holm's correction over the rows of each study."""
+    ends = (judged.low, judged.high, judged.tost_low, judged.tost_high)
+    rows = zip(*(np.exp(end).ravel().tolist() for end in ends), strict=True)
+    said = [verdict((low, high), (least, most), MARGIN) for low, high, least, most in rows]
+    corrected = [holm(p) for p in judged.p.tolist()]
+    return np.array(said).reshape(judged.p.shape), np.array(corrected)
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,15 @@ from dataclasses import fields
 
 import numpy as np
 
-from analysis.format import percent, three
+from analysis.format import three
 from benchmarks.simulation.judging import Rate
 from benchmarks.simulation.noise import Fits, Noise
 from benchmarks.simulation.procedures import MOST
 from benchmarks.simulation.scenarios import NO_DIFFERENCE, PORTION, SCENARIOS
 from benchmarks.simulation.validation import (
     DIFFERENCES,
-    FEWEST,
     FITTED,
     JUST_OUTSIDE,
-    LATE,
     Outcome,
     Validation,
     demands,
@@ -73,7 +71,7 @@ def unequal(outcomes: Iterable[Outcome]) -> str:
 def power(outcomes: Iterable[Outcome]) -> str:
     return (
         "## What can be seen\n\nUnder the fitted noise, with all twelve rows of a study at the "
-        "same true ratio: how often a row is *slower*, as it should be, after Holm's correction, "
+        "same true ratio: how often a row is *slower*, as it should be, "
         f"and how often a ratio of {JUST_OUTSIDE:g}, just outside the margin, is called "
         "*equivalent*.\n\n"
         + table(
@@ -127,26 +125,6 @@ def staged(validation: Validation) -> str:
             ],
         )  # fmt: skip
     return text
-
-
-def searched(validation: Validation) -> str:
-    return (
-        "## With steady state searched for\n\nThe report looks for each process's steady state "
-        "before it compares, and gives a contender without one no ratio. Searching takes "
-        f"far longer than all else, so this is of {-(-validation.studies // FEWEST):,} studies of "
-        "equal contenders under the fitted noise. In the first row every process is steady after "
-        "the warm-up as dealt. In the second, the references, four of ten contenders, take "
-        f"{percent(LATE)} longer in the first third of the rounds, and the machine itself "
-        f"{percent(LATE / 2)} longer in the others. A ratio is formed over rounds in which both "
-        "sides are steady, so that the machine's change cancels, but a late start that noise hides "
-        "stays in the median: coverage is lost there, and nothing is demanded.\n\n"
-        + table(
-            ("", "replicates", "false positives", "coverage", "contenders without steady state",
-             "processes found to start late", "processes found never to be steady"),
-            [(name, one.replicates, shown(one.false), shown(one.coverage), shown(one.withheld),
-              shown(one.later), shown(one.never)) for name, one in validation.searched.items()],
-        )
-    )  # fmt: skip
 
 
 def noise_section(fits: Fits) -> str:
@@ -244,7 +222,6 @@ def document(fits: Fits, validation: Validation, first: Sequence[Outcome]) -> st
         power(validation.outcomes),
         naive(validation),
         staged(validation),
-        searched(validation),
         noise_section(fits),
         beginning(first),
     ]

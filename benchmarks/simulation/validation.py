@@ -17,16 +17,7 @@ from benchmarks.simulation.judging import (
     judge,
 )
 from benchmarks.simulation.noise import Noise
-from benchmarks.simulation.procedures import (
-    METHODS,
-    MOST,
-    RULES,
-    Searched,
-    Staged,
-    false_positives,
-    searched,
-    staged,
-)
+from benchmarks.simulation.procedures import METHODS, MOST, RULES, Staged, false_positives, staged
 from benchmarks.simulation.scenarios import (
     MIDDLING,
     NO_DIFFERENCE,
@@ -41,8 +32,6 @@ JUST_OUTSIDE = 1 + MARGIN + 0.001
 DIFFERENCES = (1.03, 1.05, 1.10)  # whose power is reported
 STAGES = (3, 5, 8)
 FEWER = 5  # staged studies have many replicates, so fewer of them are drawn
-FEWEST = 10  # searching takes longest
-STEADY, LATE = "all steady", 0.3
 
 Report = Callable[[float, str], None]
 
@@ -73,7 +62,6 @@ class Validation:
     outcomes: list[Outcome]
     naive: dict[str, Rate]
     staged: dict[str, list[Staged]]
-    searched: dict[str, Searched]
 
 
 def validate(
@@ -88,16 +76,7 @@ def validate(
     for scenario in (SCENARIOS[FITTED], MIDDLING, QUIET):
         portions = list(studies(scenario, fits, Deal(), -(-count // FEWER), MOST))
         grown[scenario.what] = [staged(portions, r, first) for r in RULES for first in STAGES]
-    few = -(-count // FEWEST)
-    search = {}
-    for number, (name, late) in enumerate(((STEADY, 0.0), ("one side late", LATE))):
-
-        def heard(done: int, number: int = number) -> None:
-            steps = len(SCENARIOS) + 2 + number + done / few
-            report(steps, f"steady state, {done:,} of {few:,} studies")
-
-        search[name] = searched(fits, few, heard, late)
-    return Validation(count, outcomes, naive, grown, search)
+    return Validation(count, outcomes, naive, grown)
 
 
 def scenarios(
@@ -116,7 +95,7 @@ def scenarios(
 
 def steps() -> int:
     """How far `report` counts."""
-    return len(SCENARIOS) + 4
+    return len(SCENARIOS) + 2
 
 
 def watched(
@@ -206,9 +185,8 @@ class Demand:
 
 
 def demands(validation: Validation) -> list[Demand]:
-    searches = of_search(validation.searched[STEADY])
     of_outcomes = [demand for outcome in validation.outcomes for demand in of_outcome(outcome)]
-    return [*of_outcomes, *of_naive(validation), *searches]
+    return [*of_outcomes, *of_naive(validation)]
 
 
 def of_outcome(outcome: Outcome) -> Iterator[Demand]:
@@ -248,18 +226,6 @@ def of_naive(validation: Validation) -> Iterator[Demand]:
         rate = validation.naive[name]
         yield Demand(name, "false positives over 80 %, as measured", rate.low > NAIVE, rate)
     yield seldom(right, "false positives", validation.naive[right])
-
-
-def of_search(searched: Searched) -> Iterator[Demand]:
-    """Fewer studies, so chance varies more: only results that chance cannot explain are refused."""
-    where = f"steady state searched for, {searched.replicates} replicates"
-    for what, rate, most in (
-        ("false positives at most 5 %", searched.false, ALLOWED),
-        ("contenders wrongly without a steady state at most 5 %", searched.withheld, ALLOWED),
-    ):
-        yield Demand(where, what, rate.least <= most, rate)
-    met = searched.coverage.high >= 1 - ALLOWED
-    yield Demand(where, "coverage at least 95 %, but for chance", met, searched.coverage)
 
 
 def interval(rate: Rate) -> str:

@@ -1,17 +1,14 @@
 """Each caveat is in the report if its fact is in the records, and only then."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
-from analysis.steady_state.drift import drifts
 from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
 from workflows.records.schema import ContestRecord
 
@@ -168,39 +165,6 @@ def test_batches(sound: Findings, column: str, factor: float, add: int, expected
     batches[column] = batches[column] * factor + add
     found = said(Findings(replace(sound.machine, batches=batches)))
     assert any(text.startswith(expected) for text in found), found
-
-
-def warming(findings: Findings, per_batch: float, who: str) -> list[str]:
-    """What is said where mini-batches of a turn go on changing."""
-    batches = findings.machine.batches.copy()
-    within = batches.groupby(["workload", "contender", "replicate", "round"]).cumcount()
-    mine = batches["contender"] == who
-    batches["ms"] *= np.where(mine, np.exp(per_batch * within), 1.0)
-    machine = replace(findings.machine, batches=batches)
-    return [text for text in said(Findings(machine)) if text.startswith("Steady state may not")]
-
-
-@pytest.mark.parametrize(
-    ("per_batch", "size", "what"), [(-0.05, 9.5, "shorter"), (0.05, 10.5, "longer")]
-)
-def test_times_that_go_on_changing_inside_a_turn(
-    tmp_path: Path, per_batch: float, size: float, what: str
-) -> None:
-    quiet = Findings(load([write(tmp_path / "in", replace(SOUND, batch_sd=0.005))])[0])
-    # halves of the four steady ones lie two mini-batches apart
-    (text,) = warming(quiet, per_batch, "pytorch/tuned/cpu/1")
-    told = re.search(rf"times get (\S+) % {what} in pytorch/tuned/cpu/1 on mlp \(", text)
-    assert told and float(told[1]) == pytest.approx(size, abs=2.5)
-
-
-def test_a_significant_but_small_drift_is_nothing_to_say(sound: Findings) -> None:
-    assert warming(sound, 0.002, "pytorch/tuned/cpu/1") == []
-
-
-def test_turns_with_one_steady_batch_have_no_halves(tmp_path: Path) -> None:
-    recipe = replace(SOUND, turn=3, discarded=2)
-    findings = Findings(load([write(tmp_path / "in", recipe)])[0])
-    assert drifts(findings.machine, findings.batches) == []
 
 
 def test_reference_that_was_not_measured(tmp_path: Path) -> None:

@@ -126,10 +126,9 @@ def test_what_is_too_small_for_the_study_is_not_wrong_but_said(found: Make) -> N
     assert outcomes(findings)["tuned+5%"] == "not resolved" and text(findings) == ""
     row = next(row for row in findings.controls if row.spin == 0.05)
     assert row.id.workload == "mlp" and row.estimate.verdict == "cannot tell"
-    assert (row.estimate.detectable or 0) > 0.05
     summary = control_summary(findings)
     assert "slowed by less than this study sees" in summary
-    assert "could not be told from nothing in mlp (PyTorch tuned, CPU, 1 thread): " in summary
+    assert "could not be told from nothing in mlp (PyTorch tuned, CPU, 1 thread)." in summary
 
 
 def test_a_handicap_that_is_faster_is_wrong_whatever_the_margin(right: Findings) -> None:

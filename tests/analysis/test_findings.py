@@ -12,20 +12,19 @@ import pandas as pd
 import pytest
 
 from analysis.data.loading import load
-from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
 from analysis.findings.findings import TABLES, Findings, Table, added, tables
 from analysis.findings.missing import grouped
-from analysis.report.sections.answer import note
+from analysis.report.sections.answer import chance, note
 from analysis.report.sections.certificates import (
     certificate_table,
     deviation_table,
     optimiser_table,
     rounding_table,
 )
-from analysis.stats.inference import detectable, replicates_needed
+from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 
 Found = Callable[[Recipe], Findings]
@@ -124,38 +123,32 @@ def test_one_replicate_cannot_tell(found: Found) -> None:
     assert "two at least" in only.reason
 
 
-def test_what_could_have_been_seen_is_corrected_as_the_verdicts_are(findings: Findings) -> None:
-    family = [pair for pair in findings.comparisons if pair.estimate.p is not None]
-    assert len(family) == 8
-    for pair in family:
-        key = (pair.id.workload, "cpu", pair.id.threads, pair.id.variant)
-        sides = [
-            rows
-            for one, rows in findings.measured.items()
-            if (one.workload, one.device, one.threads, one.variant) == key
-        ]
-        sd = float(paired(*sides).std())
-        assert pair.estimate.detectable == pytest.approx(detectable(sd, 7, 0.05 / 8))
-        assert pair.estimate.replicates_needed == replicates_needed(sd, 0.03, 0.05 / 8)
-        # no difference as large as could have been seen is left undecided
-        assert pair.estimate.ratio and pair.estimate.detectable
-        if abs(math.log(pair.estimate.ratio)) > math.log1p(pair.estimate.detectable):
-            assert pair.estimate.verdict != "cannot tell"
+def test_verdicts_follow_from_the_intervals_in_the_table(findings: Findings) -> None:
+    table = pd.read_csv(io.StringIO(tables([findings])["comparisons"])).query("device == 'cpu'")
+    assert len(table) == 8 and (table["p_adjusted"] >= table["p"]).all()
+    for line in table.itertuples():
+        inside = line.tost_low >= 1 / 1.03 and line.tost_high <= 1.03
+        apart = "faster" if line.ratio_high < 1 else "slower" if line.ratio_low > 1 else ""
+        assert line.verdict == ("equivalent" if inside else apart or "cannot tell")
+        assert line.ratio_low < line.tost_low < line.ratio < line.tost_high < line.ratio_high
 
 
-def test_claims_tell_what_could_have_been_seen_after_correction(findings: Findings) -> None:
+def test_an_equivalent_row_tells_what_decided_it(findings: Findings) -> None:
     (pair, *_) = [pair for pair in findings.comparisons if pair.estimate.ratio is not None]
-    unsure = replace(pair.estimate, verdict="cannot tell", ratio_low=1.01, ratio_high=1.07)
-    unsure = replace(unsure, detectable=0.0662, replicates_needed=20)
-    shaky = replace(pair, estimate=unsure)
-    seen = "The smallest difference this study could have seen"
-    assert note(shaky, 0.03, 8) == (
-        "The interval leaves out 1, but not after correction for 8 rows. "
-        f"{seen} after that correction is 6.62 %; 20 replicates would see 3 %."
+    found = Estimate(7, 1.0, 0.94, 1.02, 0.96, 1.01, verdict="equivalent")
+    told = "The 90 % interval, 0.960 to 1.010, decides that."
+    assert note(replace(pair, estimate=found), 0.05, 0.95) == told
+    assert note(replace(pair, estimate=replace(found, ratio_low=0.955)), 0.05, 0.95) == ""
+    assert note(replace(pair, estimate=replace(found, verdict="cannot tell")), 0.05, 0.95) == ""
+
+
+def test_how_many_rows_may_be_wrong_is_said(findings: Findings, found: Found) -> None:
+    assert chance(findings.machine, findings.comparisons) == (
+        "Each row is judged by itself, and may be wrong by chance one time in 20: of 8 rows at "
+        "most 0.4 (8 x 0.05), on average."
     )
-    wide = replace(pair, estimate=replace(unsure, ratio_low=0.98))
-    assert note(wide, 0.03, 8).startswith(f"{seen} after correction for 8 rows is 6.62 %;")
-    assert note(wide, 0.03, 1).startswith(f"{seen} is 6.62 %;")
+    single = found(replace(SMALL, replicates=1))
+    assert chance(single.machine, single.comparisons) == ""
 
 
 def test_without_certificate_no_ratio(found: Found) -> None:
@@ -169,7 +162,7 @@ def test_without_certificate_no_ratio(found: Found) -> None:
     ]
     assert times[0].median_ms and times[0].median_ms > 0
     assert any(line.status == "refused" for line in findings.missing)
-    # the others are corrected for one row, not for two
+    # Holm's p of the others is corrected for one row, not for two
     other = row(findings, "mnist-cnn", "default", 1)
     assert other.estimate.p_adjusted == other.estimate.p
 
@@ -328,6 +321,7 @@ def test_speed_up_of_threads(findings: Findings) -> None:
     for r in rows:
         assert r.speedup == pytest.approx({"mlp": 1.25, "mnist-cnn": 1.5}[r.id.workload], rel=0.06)
         assert r.low and r.high and r.speedup and r.low < r.speedup < r.high
+        assert r.verdict == "faster"
 
 
 def test_contenders(findings: Findings) -> None:
@@ -338,7 +332,24 @@ def test_contenders(findings: Findings) -> None:
     assert line.q25_ms < line.median_ms < line.q75_ms
     assert line.first_batch_ms == pytest.approx(660, rel=0.2)
     assert line.batches == 7 * 8 * 4 and line.warmup_batches == 7 * (5 + 8 * 2)
-    assert line.samples_per_s == pytest.approx(32_000 / line.median_ms)
+
+
+def test_samples_per_second_are_what_was_trained_over_the_time_it_took(findings: Findings) -> None:
+    """A slow mini-batch in fifty costs throughput, and leaves the median alone."""
+    batches = findings.batches
+    for line in findings.contenders:
+        if line.median_ms is None:
+            assert line.samples_per_s is None
+            continue
+        own = batches[
+            (batches["workload"] == line.id.workload)
+            & (batches["contender"] == line.id.contender)
+            & ~batches["warmup"]
+        ]
+        seconds = (own["transfer_ns"] + own["step_ns"]).sum() / 1e9
+        batch = {"mlp": 32, "mnist-cnn": 64}[line.id.workload]
+        assert line.samples_per_s == pytest.approx(batch * len(own) / seconds)
+        assert line.samples_per_s < 1000 * batch / line.median_ms
 
 
 @pytest.mark.parametrize(
@@ -386,7 +397,7 @@ def test_columns(findings: Findings) -> None:
         "contenders": "workload framework variant device threads replicates batches median_ms "
         "low_ms high_ms q25_ms q75_ms first_batch_ms warmup_batches samples_per_s status reason",
         "comparisons": "workload device threads variant framework reference ratio ratio_low "
-        "ratio_high p p_adjusted verdict detectable replicates_needed certificate",
+        "ratio_high tost_low tost_high p p_adjusted verdict certificate",
     }
     written = {name: pd.read_csv(io.StringIO(t)) for name, t in tables([findings]).items()}
     assert set(written) == {name for name, table in TABLES.items() if not table.optional}

@@ -1,7 +1,7 @@
 """Turns hit by the weather are flagged, the rest are not, and conclusions are drawn again."""
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.loading import load
+from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import KEYS, flagged
@@ -17,10 +18,12 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
 from analysis.report.sections.interference import (
+    Pair,
+    effect,
     interference_method,
     interference_summary,
-    interference_table,
 )
+from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import TurnRecord
 
@@ -140,7 +143,7 @@ def test_exactly_the_planted_turns_are_flagged(plain: Findings) -> None:
 
 def test_older_records_have_no_turns(plain: Findings, tmp_path: Path) -> None:
     assert interference_summary(plain) == "The weather of the turns was not recorded."
-    assert interference_table(plain) is None and interference_method(plain) == ""
+    assert interference_method(plain) == ""
     write_report([plain.machine], tmp_path)
     assert not (tmp_path / "tables" / "turns.csv").exists()
     assert not (tmp_path / "tables" / "unflagged.csv").exists()
@@ -159,7 +162,6 @@ def test_quiet_turns(plain: Findings) -> None:
         "contenders' cores, others worked on these for 1.5 % and anybody on the other cores for "
         "0 %."
     )
-    assert interference_table(findings) is None
     assert findings.unflagged == with_ratio(plain)
 
 
@@ -172,16 +174,62 @@ def test_nothing_could_be_read(plain: Findings) -> None:
     )
 
 
-def test_verdicts_that_survive(plain: Findings) -> None:
+def test_ratios_that_hardly_move(plain: Findings) -> None:
     findings = with_turns(plain, now_and_then)
     text = interference_summary(findings)
     flagged = sum(bool(turn.flags) for turn in findings.turns if turn.turn.round)
     assert text.startswith(f"{flagged} of 224 turns were flagged (other load {flagged}); the ")
-    assert "Without them every verdict stays the same, and ratios move by at most " in text
+    assert " Without them, " in text and "no ratio leaves its interval." in text
     # nothing is taken from the main estimates, and something from the others
     assert findings.comparisons == plain.comparisons
     assert findings.unflagged != with_ratio(findings)
     assert not [one for one in caveats(findings, 2) if "flagged" in one.text]
+
+
+def moved(*shifts: float | None, cores: Sequence[int] = (), low: float = 0.9) -> list[Pair]:
+    """Ratios of 1 in all turns, with these without the flagged ones; None if nothing is left."""
+    main = Estimate(5, 1.0, low, 1.1, verdict="cannot tell")
+    made = []
+    for place, shift in enumerate(shifts):
+        threads = cores[place] if cores else 2
+        one = BenchmarkId("mlp", "jax", f"v{place}", "cpu", threads)
+        calm = Estimate() if shift is None else replace(main, ratio=1 + shift)
+        made.append(
+            tuple(Comparison(one, one._replace(framework="pytorch"), estimate, "", "")
+                  for estimate in (main, calm))
+        )  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [
+        ([], "There is no comparison for them to change."),
+        (moved(0.001, -0.002), "Without them, ratios on CPU, 2 threads move by less than 0.5 %; "
+         "no ratio leaves its interval."),
+        (moved(-0.014, -0.033, -0.004), "Without them, ratios on CPU, 2 threads fall by 0.4 % to "
+         "3.3 %; no ratio leaves its interval."),
+        (moved(0.02), "Without them, ratios on CPU, 2 threads rise by 2 %; "
+         "no ratio leaves its interval."),
+        (moved(0.02, -0.03, 0.0), "Without them, of 3 ratios on CPU, 2 threads 1 fall and 1 rise, "
+         "by at most 3 %; no ratio leaves its interval."),
+        (moved(-0.02, 0.0, cores=(2, 1)), "Without them, ratios on CPU, 2 threads fall by 2 %; "
+         "ratios on CPU, 1 thread move by less than 0.5 %; no ratio leaves its interval."),
+        (moved(-0.05, low=0.96), "Without them, ratios on CPU, 2 threads fall by 5 %; the ratio of "
+         "mlp, JAX, v0, CPU, 2 threads is 0.950 and leaves its interval, 0.960 to 1.100."),
+        (moved(None), "Without them, nothing is left to compare in mlp, JAX, v0, CPU, 2 threads."),
+        (moved(-0.04, low=0.96), "Without them, ratios on CPU, 2 threads fall by 4 %; "
+         "no ratio leaves its interval."),  # it is the very end of the interval
+    ],
+)  # fmt: skip
+def test_which_way_ratios_move(pairs: list[Pair], text: str) -> None:
+    assert effect(pairs) == text
+
+
+def test_one_replicate_has_no_interval_to_leave() -> None:
+    ((main, calm),) = moved(-0.2)
+    alone = replace(main, estimate=Estimate(1, 1.0, verdict="cannot tell"))
+    assert effect([(alone, calm)]).endswith("fall by 20 %; no ratio leaves its interval.")
 
 
 def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
@@ -201,9 +249,10 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
     assert disturbed.verdict == "slower" and without.verdict == true.verdict == "faster"
     for one, other in others:
         assert one == other
-    change = "mnist-cnn, TensorFlow, default, CPU, 1 thread (slower becomes faster)."
-    assert f"Without them these verdicts change: {change}" in interference_summary(findings)
-    (caveat,) = (one for one in caveats(findings, 2) if one.text.endswith(change))
+    change = f"the ratio of mnist-cnn, TensorFlow, default, CPU, 1 thread is {without.ratio:.3f} "
+    text = interference_summary(findings)
+    assert change in text and "(slower becomes faster)." in text
+    (caveat,) = (one for one in caveats(findings, 2) if change in one.text)
     assert (caveat.severity, caveat.heading) == (Severity.WARNING, "Weather")
 
 
@@ -211,7 +260,9 @@ def test_a_side_without_any_turn_left(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, *_: BUSY if name == TENSORFLOW else {})
     (row,) = [row for row in findings.unflagged if row.id.variant == "tuned"]
     assert row.estimate.ratio is None and "no replicate is left" in row.reason
-    assert "becomes nothing left to compare" in interference_summary(findings)
+    assert "nothing is left to compare in mnist-cnn, TensorFlow, tuned" in interference_summary(
+        findings
+    )
     assert len(findings.unflagged) == len(with_ratio(findings))
 
 
@@ -232,7 +283,7 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
     markdown = (tmp_path / "report.md").read_text()
     page = (tmp_path / "report.html").read_text()
     assert interference_summary(findings) in markdown
-    assert "**Without the flagged turns**" in markdown and "Without the flagged turns" in page
+    assert "[unflagged.csv](tables/unflagged.csv)" in markdown and "unflagged.csv" in page
     assert "Crosses are turns flagged" in markdown
     assert interference_method(findings) in markdown
     with (tmp_path / "tables" / "turns.csv").open() as file:

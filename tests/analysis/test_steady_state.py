@@ -1,5 +1,6 @@
-"""What follows from a steady state that is late or missing."""
+"""A contender that alone drifts is named and has no ratio; nothing else holds a ratio back."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -7,21 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
+from analysis.findings.steady_state import SteadyLine
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.sections.answer import summary
-from analysis.report.sections.times import contender_table, steady_table
+from analysis.report.sections.times import steady_table
 from analysis.stats.inference import Estimate
-from analysis.steady_state.series import interference
 from tests.analysis.synthetic import Recipe
 
-SMALL = Recipe(workloads=("mlp",), threads=(1,))
+SMALL = Recipe(workloads=("mlp",), threads=(1,), process_sd=0.01, batch_sd=0.01)
 WHO = "tensorflow/tuned/cpu/1"
 Change = Callable[[pd.DataFrame], "pd.Series[float]"]
 
 
-def changed(findings: Findings, who: str, factor: Change) -> Findings:
+def changed(findings: Findings, factor: Change, who: str = WHO) -> Findings:
     """With the times of one contender multiplied."""
     batches = findings.machine.batches.copy()
     mine = batches["contender"] == who
@@ -34,156 +36,164 @@ def quiet(found: Callable[[Recipe], Findings]) -> Findings:
     return found(SMALL)
 
 
-def line_of(findings: Findings, who: str = WHO):  # type: ignore[no-untyped-def]
-    framework, variant, _, _ = who.split("/")
+def line_of(findings: Findings, who: str = WHO) -> SteadyLine:
+    return next(line for line in findings.steady if line.id.contender == who)
+
+
+def tuned(findings: Findings) -> Comparison:
     return next(
-        line
-        for line in findings.steady
-        if (line.id.framework, line.id.variant) == (framework, variant)
+        row for row in findings.comparisons if row.id.variant == "tuned" and row.id.device == "cpu"
     )
 
 
-def test_a_quiet_study_is_steady_after_its_warm_up(quiet: Findings) -> None:
+def drifting(size: float) -> Change:
+    """Slower by `size` in the last three of eight rounds."""
+    return lambda rows: 1 + size * (rows["round"] >= 6)
+
+
+def headings(findings: Findings) -> list[str]:
+    return [one.heading for one in caveats(findings, 2) if one.severity is Severity.WARNING]
+
+
+def test_a_quiet_study_is_steady(quiet: Findings) -> None:
+    assert [line.id.contender for line in quiet.steady] == [
+        "pytorch/default/cpu/1", "tensorflow/default/cpu/1", "pytorch/tuned/cpu/1", WHO,
+    ]  # fmt: skip
     for line in quiet.steady:
-        assert line.steady and line.processes == 7 and line.none <= 1
-        assert line.start_median is not None and line.start_median <= 5
-    assert "warm-up" in steady_table(quiet).rows[0][4]
+        assert line.steady and line.replicates == 7 and line.reason == ""
+        assert line.drift_low is not None and line.drift_high is not None
+        assert line.drift is not None and line.drift_low < line.drift < line.drift_high
+        assert abs(line.drift) < 0.02
+    assert headings(quiet) == []
 
 
-def test_a_late_start_takes_its_mini_batches_out(quiet: Findings) -> None:
-    late = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 3))
-    assert line_of(late).start_median == pytest.approx(5 + 3 * 6 + 2, abs=1)
-    marked = late.batches[(late.batches["contender"] == WHO) & (late.batches["round"] <= 3)]
-    assert marked["warmup"].mean() > 0.98
-    before, after = (
-        next(
-            row.estimate.ratio
-            for row in found.comparisons
-            if row.id.variant == "tuned" and row.estimate.ratio
-        )
-        for found in (quiet, late)
-    )
-    assert after == pytest.approx(before, rel=0.01)
-    assert len(late.steady_state.later(late.dealt)) >= 7
+def test_warm_up_is_what_the_contests_dealt(quiet: Findings) -> None:
+    dealt = quiet.machine.batches
+    assert quiet.batches["warmup"].tolist() == dealt["warmup"].tolist()
+    (line,) = [c for c in quiet.contenders if c.id.contender == WHO]
+    assert line.batches == 7 * 8 * 4
 
 
-def test_a_contender_without_a_steady_state_has_no_ratio(quiet: Findings) -> None:
-    restless = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] >= 8))
-    line = line_of(restless)
-    assert not line.steady and line.none == 7 and line.kind == "no steady state"
-    row = next(row for row in restless.comparisons if row.id.variant == "tuned")
+@pytest.mark.parametrize(("size", "what"), [(0.2, "more"), (-0.2, "less")])
+def test_who_alone_drifts_is_named_and_has_no_ratio(
+    quiet: Findings, size: float, what: str
+) -> None:
+    drifted = changed(quiet, drifting(size))
+    line = line_of(drifted)
+    assert not line.steady and line.drift == pytest.approx(size, abs=0.02)
+    row = tuned(drifted)
     assert row.estimate == Estimate(verdict="no steady state")
-    assert row.reason.startswith(f"7 of 7 processes of {WHO} reached no steady state")
-    (own,) = (c for c in restless.contenders if c.status == "no steady state")
-    assert own.median_ms is None and "their medians are" in own.reason
-    assert any(text.startswith("no steady state. 7 of 7") for _, text in
-               contender_table(restless).notes)  # fmt: skip
+    told = re.match(
+        rf"mini-batches of {WHO} took (\S+) % {what} time in the last third", row.reason
+    )
+    assert told and float(told[1]) == pytest.approx(20, abs=2)
+    (caveat,) = (one for one in caveats(drifted, 2) if one.heading == "No steady state")
+    assert f"mini-batches of {WHO} on mlp took {told[1]} % {what} time while" in caveat.text
     assert any("was without a steady state" in text
-               for text in summary(restless.machine, restless.comparisons))  # fmt: skip
-    (caveat,) = (one for one in caveats(restless, 1) if one.heading == "No steady state")
-    assert caveat.severity is Severity.WARNING
-    assert caveat.text.startswith("1 contender whose times went on changing in most processes")
-    assert "no steady state" in [line.status for line in restless.missing]
-    # the others are compared as before
-    assert next(r for r in restless.comparisons if r.id.variant == "default").estimate.ratio
+               for text in summary(drifted.machine, drifted.comparisons))  # fmt: skip
+    assert "no steady state" in [one.status for one in drifted.missing]
+    # its times are shown, and the others are compared as before
+    (own,) = (c for c in drifted.contenders if c.status == "no steady state")
+    assert own.median_ms and own.samples_per_s
+    assert [one.verdict for one in (r.estimate for r in drifted.comparisons)].count("faster") == 1
+    assert all(line.steady for line in drifted.steady if line.id.contender != WHO)
 
 
-def test_some_unsteady_processes_are_said_and_counted(quiet: Findings) -> None:
-    some = changed(
-        quiet, WHO, lambda rows: 1 + 0.5 * ((rows["round"] >= 8) & (rows["replicate"] <= 3))
+def test_a_change_of_the_machine_holds_nothing_back(quiet: Findings) -> None:
+    slower = quiet
+    for who in sorted(set(quiet.machine.batches["contender"])):
+        slower = changed(slower, drifting(0.5), who)
+    for before, after in zip(quiet.steady, slower.steady, strict=True):
+        assert after.drift == pytest.approx(before.drift, abs=1e-9) and after.steady
+    assert tuned(slower).estimate.ratio == pytest.approx(tuned(quiet).estimate.ratio, rel=1e-6)
+
+
+def test_a_drift_that_is_not_sure_is_named_and_keeps_its_ratio(quiet: Findings) -> None:
+    """6 % in the middle, with an interval that reaches below the margin of 3 %."""
+    wavering = changed(
+        quiet,
+        lambda rows: (
+            1 + 0.02 * rows["replicate"] * (rows["round"] >= 6) - 0.02 * (rows["round"] >= 6)
+        ),
     )
-    line = line_of(some)
-    assert line.steady and line.kind == "inconsistent" and line.none >= 3
-    assert next(r for r in some.comparisons if r.id.variant == "tuned").estimate.replicates == 7
-    assert any("count all the same" in caveat.text for caveat in caveats(some, 1))
+    line = line_of(wavering)
+    assert line.steady and line.drift and line.drift_low
+    assert line.drift > 0.03 > line.drift_low > 0
+    assert tuned(wavering).estimate.ratio and headings(wavering) == []
+    assert any(f"mini-batches of {WHO} on mlp took" in one.text and "more time" in one.text
+               for one in caveats(wavering, 2))  # fmt: skip
 
 
-def test_who_slows_down_alone_was_slowed_by_the_machine(quiet: Findings) -> None:
-    """Else five slow rounds would be all that counts of one process."""
-    once = changed(
-        quiet, WHO, lambda rows: 1 + 1.0 * ((rows["round"] >= 5) & (rows["replicate"] == 2))
-    )
-    line = line_of(once)
-    assert line.slowdown == 1 and line.kind == "inconsistent"
-    assert line.start_worst is not None and line.start_worst < 15
-    marked = once.batches[(once.batches["contender"] == WHO) & (once.batches["replicate"] == 2)]
-    assert not marked[(marked["round"] == 2)]["warmup"].all()
-    always = changed(quiet, WHO, lambda rows: 1 + 1.0 * (rows["round"] >= 5))
-    assert line_of(always).slowdown == 7
-    assert line_of(always).start_median == pytest.approx(5 + 4 * 6 + 2, abs=1)
+def test_a_drift_within_the_margin_is_not_worth_a_word(quiet: Findings) -> None:
+    still = changed(quiet, drifting(0.025))
+    line = line_of(still)
+    assert line.steady and line.drift_low and line.drift_low > 0
+    assert not any(WHO in one.text for one in caveats(still, 2))
 
 
-def test_weather_is_what_the_others_had(quiet: Findings) -> None:
-    batches = quiet.dealt.copy()
-    stormy = (batches["round"] == 4) & (batches["replicate"] == 2)
-    batches.loc[stormy, "ms"] *= 1.5
-    change = interference(batches, ()) - interference(quiet.dealt, ())
-    assert change[stormy].to_numpy() == pytest.approx(np.log(1.5), abs=0.05)
-    assert change[~stormy].abs().max() < 0.05
+def test_a_few_late_replicates_do_not_hold_a_ratio_back(quiet: Findings) -> None:
+    late = changed(quiet, lambda rows: 1 + 0.5 * ((rows["round"] >= 6) & (rows["replicate"] <= 2)))
+    assert line_of(late).steady and tuned(late).estimate.replicates == 7
 
 
-def test_weather_has_nothing_of_the_contender_itself(quiet: Findings) -> None:
-    batches = quiet.dealt.copy()
-    mine = batches["contender"] == WHO
-    batches.loc[mine & (batches["round"] == 4), "ms"] *= 3
-    pd.testing.assert_series_equal(
-        interference(batches, ())[mine], interference(quiet.dealt, ())[mine]
-    )
+def test_two_contenders_are_not_checked(found: Callable[[Recipe], Findings]) -> None:
+    two = changed(found(replace(SMALL, variants=("tuned",))), drifting(0.5))
+    assert {(line.drift, line.steady, line.replicates) for line in two.steady} == {(None, True, 0)}
+    assert tuned(two).estimate.ratio
+    table = steady_table(two)
+    assert table.rows == [] and "fewer than two others" in table.notes[0][1]
 
 
-def test_two_contenders_have_no_weather(found: Callable[[Recipe], Findings]) -> None:
-    two = found(replace(SMALL, variants=("tuned",)))
-    assert (interference(two.dealt, ()) == 0).all()
-    assert all(line.steady for line in two.steady)
+def test_one_replicate_has_a_drift_and_no_interval(found: Callable[[Recipe], Findings]) -> None:
+    alone = changed(found(replace(SMALL, replicates=1)), drifting(0.5))
+    line = line_of(alone)
+    assert line.drift == pytest.approx(0.5, abs=0.05) and line.drift_low is None and line.steady
+    assert tuned(alone).estimate.ratio
 
 
-def test_a_smoke_run_and_turns_of_one(found: Callable[[Recipe], Findings]) -> None:
-    tiny = found(replace(SMALL, warmup=3, rounds=4, turn=5, replicates=3))
-    assert [line.processes for line in tiny.steady] == [3] * 4
-    shortest = found(replace(SMALL, machine="other", rounds=2, turn=3, warmup=1, replicates=1))
-    assert {line.kind for line in shortest.steady} == {"too short"}
-    assert all(row.estimate.ratio for row in shortest.comparisons if row.id.device == "cpu")
+def test_a_study_of_one_round_is_not_checked(found: Callable[[Recipe], Findings]) -> None:
+    shortest = found(replace(SMALL, rounds=1, turn=3, warmup=1, replicates=2))
+    assert {line.drift for line in shortest.steady} == {None}
+    assert tuned(shortest).estimate.ratio
 
 
-def test_weather_cancels_where_one_side_starts_late(quiet: Findings) -> None:
-    """The machine slows down for everybody when the slow start of one contender ends: over rounds
-    of its own, each side would be held against other weather."""
-    before = next(
-        row for row in quiet.comparisons if row.id.variant == "tuned" and row.estimate.ratio
-    )
-    names = set(quiet.machine.batches["contender"])
-    throttled = quiet
-    for who in names:
-        throttled = changed(throttled, who, lambda rows: 1 + 0.2 * (rows["round"] >= 5))
-    late = changed(throttled, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 4))
-    assert line_of(late).start_median == pytest.approx(5 + 4 * 6 + 2, abs=1)
-    after = next(
-        row for row in late.comparisons if row.id.variant == "tuned" and row.estimate.ratio
-    )
-    assert before.estimate.ratio and after.estimate.ratio == pytest.approx(
-        before.estimate.ratio, rel=0.02
-    )
+def test_the_table_has_the_drift_in_percent(quiet: Findings) -> None:
+    (row,) = (row for row in steady_table(changed(quiet, drifting(0.2))).rows if row[-1] == "no")
+    assert row[2] == "TensorFlow tuned" and float(row[3]) == pytest.approx(20, abs=2)
+    low, high = map(float, row[4].split(" to "))
+    assert low < float(row[3]) < high
 
 
-def test_an_unsteady_process_counts_from_where_its_like_are_steady(quiet: Findings) -> None:
-    """Else its warm-up would be in its median, and not in those of the others."""
-    late = changed(quiet, WHO, lambda rows: 1 + 0.5 * (rows["round"] <= 3))
-    burst = changed(
-        late, WHO, lambda rows: 1 + 1.0 * ((rows["round"] >= 7) & (rows["replicate"] == 2))
-    )
-    assert line_of(burst).none >= 1
-    seat = next(seat for seat in burst.measured if seat.contender == WHO)
-    assert np.isnan(burst.measured[seat].at[2, "logs"][:3]).all()
+def test_controls_are_checked_and_are_nobodys_others(found: Callable[[Recipe], Findings]) -> None:
+    """Three controls of one contender would otherwise outvote the other contenders."""
+    controls = [(0.0, 1.0), (0.05, 1.05), (0.1, 1.1)]
+    findings = found(replace(SMALL, controls=controls))
+    for control in ("twin", "5%", "10%"):
+        findings = changed(findings, drifting(0.5), f"pytorch/tuned+{control}/cpu/1")
+    assert line_of(findings).drift == pytest.approx(0, abs=0.02)
+    assert line_of(findings, "pytorch/tuned+twin/cpu/1").drift == pytest.approx(0.5, abs=0.05)
 
 
 def test_only_those_with_a_ratio_are_held_against_each_other_at_the_start(
     found: Callable[[Recipe], Findings],
 ) -> None:
     findings = found(replace(SMALL, refused=(WHO,)))
-    refused = next(
-        row for row in findings.comparisons if row.id.variant == "tuned" and not row.estimate.ratio
-    )
-    assert refused.estimate.verdict == "refused"
+    assert tuned(findings).estimate.verdict == "refused"
     lines = {(line.id.framework, line.id.variant): line for line in findings.start}
     assert lines["tensorflow", "tuned"].ahead == lines["tensorflow", "tuned"].reference == ""
     assert lines["tensorflow", "default"].reference == "pytorch"
+
+
+def test_drifts_are_those_of_the_records(quiet: Findings) -> None:
+    """Computed again, contest by contest."""
+    batches = quiet.machine.batches
+    rows = batches[~batches["warmup"] & (batches["round"] > 0)].assign(
+        third=lambda own: np.select([own["round"] <= 3, own["round"] >= 6], [0, 2], 1),
+        log=lambda own: np.log(own["ms"]),
+    )
+    medians = rows.groupby(["replicate", "contender", "third"])["log"].median().unstack()
+    changes = (medians[2] - medians[0]).unstack()
+    for line in quiet.steady:
+        mine = line.id.contender
+        drift = changes[mine] - changes.drop(columns=mine).median(axis=1)
+        assert line.drift == pytest.approx(np.expm1(drift.mean()), abs=1e-9)

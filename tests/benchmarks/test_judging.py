@@ -12,10 +12,8 @@ from analysis.stats.inference import student, students
 from benchmarks.simulation.drawing import Deal
 from benchmarks.simulation.judging import concluded, judge, log_ratios, medians
 from benchmarks.simulation.noise import facts
-from benchmarks.simulation.procedures import search
 from tests.analysis.synthetic import Recipe
 from tests.benchmarks.records import MS, simulated
-from tests.benchmarks.test_searched import CORES
 
 
 def test_students_is_student_of_every_row() -> None:
@@ -68,14 +66,14 @@ def test_verdicts_are_those_of_the_report(tmp_path: Path, cv: float) -> None:
             names.index(f"{framework}/{row.id.variant}/{row.id.device}/{row.id.threads}")
             for framework in (row.id.framework, row.reference)
         )
-        steady, _ = search(drawn[row.id.workload], deal, CORES)
-        ratios.append(log_ratios(drawn[row.id.workload], deal, [pair], steady)[:, 0])
+        ratios.append(log_ratios(drawn[row.id.workload], deal, [pair])[:, 0])
     mine = judge(np.array(ratios).T[None])
     said, adjusted = concluded(mine)
     for place, row in enumerate(rows):
         assert np.exp(mine.mean[0, place]) == pytest.approx(row.estimate.ratio, rel=1e-5)
         assert np.exp(mine.low[0, place]) == pytest.approx(row.estimate.ratio_low, rel=1e-5)
         assert np.exp(mine.high[0, place]) == pytest.approx(row.estimate.ratio_high, rel=1e-5)
+        assert np.exp(mine.tost_low[0, place]) == pytest.approx(row.estimate.tost_low, rel=1e-5)
         assert mine.p[0, place] == pytest.approx(row.estimate.p, rel=1e-3)
         assert adjusted[0, place] == pytest.approx(row.estimate.p_adjusted, rel=1e-3)
         assert said[0, place] == row.estimate.verdict

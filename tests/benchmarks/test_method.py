@@ -20,7 +20,6 @@ from benchmarks.simulation.procedures import (
     METHODS,
     MOST,
     RULES,
-    Searched,
     as_advised,
     false_positives,
     row_by_row,
@@ -33,7 +32,7 @@ from benchmarks.simulation.scenarios import (
     recorded_noise,
     studies,
 )
-from benchmarks.simulation.validation import STEADY, Demand, Outcome, Validation, demands, scenarios
+from benchmarks.simulation.validation import Demand, Outcome, Validation, demands, scenarios
 from workflows.records.storage import read_json
 
 STUDIES, REPLICATES = 250, (3, 5, 8, 12)
@@ -83,7 +82,7 @@ def test_true_ratios_are_told_apart(outcomes: list[Outcome]) -> None:
 def test_just_outside_the_margin_is_seldom_equivalent(outcomes: list[Outcome]) -> None:
     told = [outcome.outside for outcome in outcomes if outcome.outside]
     assert len(told) == len(REPLICATES)
-    assert all(found.share <= most(found.of, 0.025) for found in told)
+    assert all(found.share <= most(found.of) for found in told)
 
 
 def test_more_replicates_and_larger_differences_are_seen_more_often(
@@ -197,8 +196,7 @@ def validation(**changes: Rate) -> Validation:
         zip(METHODS, [Rate(0.85, 0.84, 0.86, 0.83, 10000)] * 2 + [good["false"]], strict=True)
     )
     outcome = Outcome("harsh", 5, by_ratio={}, half_width=0.4, **{**good, **changes})
-    search = Searched(5, good["false"], good["coverage"], *[Rate(0.03, 0.02, 0.04, 0.02, 4000)] * 3)
-    return Validation(10000, [outcome], naive, {}, {STEADY: search})
+    return Validation(10000, [outcome], naive, {})
 
 
 def failed(found: Iterable[Demand]) -> list[str]:

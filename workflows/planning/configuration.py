@@ -230,7 +230,7 @@ class Configuration(Section):
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
     noop: bool = True  # a framework that computes nothing takes turns too
     certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
-    margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
+    margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
     target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
     budget_minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)

@@ -1,44 +1,56 @@
 """Caveats that the times themselves reveal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from analysis.findings.findings import Findings
+from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, crossed, listing, percent, three
 from analysis.report.layout import Caveat, note, warning
-from analysis.report.sections.interference import changes, describe_changes, lost_claims
-from analysis.steady_state.drift import drifts
+from analysis.report.sections.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
 
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
-DRIFT = 0.02  # of the time per mini-batch, between the halves of a turn
-ONE = 1  # process without a steady state may be a false alarm
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
 
 
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
-    restless = [line for line in findings.steady if not line.steady]
-    if restless:
-        keys = [s.id for s in restless]
+    """A warning about contenders without a ratio, because they alone drifted; a note about those
+    that may have."""
+    margin = findings.machine.study.margin
+    drifting = [line for line in findings.steady if not line.steady]
+    if drifting:
         yield warning(
             "No steady state",
-            f"{count(len(restless), 'contender')} whose times went on changing in most "
-            f"processes, so they are given as a range and not compared: {crossed(keys)}.",
+            f"from the first to the last third of the rounds, mini-batches of {drifted(drifting)} "
+            f"while the others on the same cores did not. That is more than {percent(margin)}, so "
+            "these contenders have no ratio. Longer warm-up (`contest.warmup`) may help.",
         )
+    if perhaps := [line for line in findings.steady if line.steady and line.suspect(margin)]:
+        yield note(
+            "From the first to the last third of the rounds, mini-batches of "
+            f"{drifted(perhaps)} while the others on the same cores did not. Ratios of these "
+            "contenders are means over that drift."
+        )
+
+
+def drifted(lines: Sequence[SteadyLine]) -> str:
+    """`tensorflow/tuned/cpu/1 on mlp took 12 % more time`"""
+    return listing(f"{line.id.contender} on {line.id.workload} took {line.size}" for line in lines)
 
 
 def interference(findings: Findings) -> Iterator[Caveat]:
-    """A warning if a decided verdict changes without the flagged turns; a note if only an
-    undecided verdict changes."""
-    if lost := lost_claims(findings.unflagged_pairs):
-        text = "without the turns flagged for steal time, other load or frequency, claims change: "
-        yield warning("Weather", f"{text}{describe_changes(lost)}.")
-    elif changed := changes(findings.unflagged_pairs):
-        yield note(
-            "Without the turns flagged for their weather verdicts change: "
-            f"{describe_changes(changed)}."
-        )
+    """Ratios that leave their interval without the flagged turns: a warning if a decided verdict
+    changes with one of them, else a note."""
+    left = leaving(findings.unflagged_pairs)
+    if not left:
+        return
+    text = f"without the turns flagged for steal time, other load or frequency, {describe(left)}."
+    if any(reversed_by(pair) for pair in left):
+        yield warning("Weather", text)
+    else:
+        yield note(text[0].upper() + text[1:])
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:
@@ -51,39 +63,6 @@ def scatter(findings: Findings) -> Iterator[Caveat]:
             f"Replicates disagree in {crossed(wide)}: the slowest process took more than {APART} "
             f"times as long as the fastest, up to {three(spread[worst])} times "
             f"({three(medians[worst].min())} and {three(medians[worst].max())} ms)."
-        )
-
-
-def unsteady_processes(findings: Findings) -> Iterator[Caveat]:
-    few = [line for line in findings.steady if line.none > ONE and line.steady]
-    if few:
-        keys = [s.id for s in few]
-        number = sum(line.none for line in few)
-        yield note(
-            f"{count(number, 'process', 'processes')} of {sum(line.processes for line in few)} "
-            f"without a steady state count all the same, in {crossed(keys)}: a noisy machine makes "
-            "some of them, and to leave out the worst would be to choose."
-        )
-
-
-def drift(findings: Findings) -> Iterator[Caveat]:
-    machine = findings.machine
-    found = [
-        one
-        for one in drifts(machine, findings.batches)
-        if abs(one.size) > DRIFT and one.p_adjusted < 1 - machine.study.confidence
-    ]
-    sizes = [
-        f"{percent(abs(one.size))} {'longer' if one.size > 0 else 'shorter'} in "
-        f"{one.id.contender} on {one.id.workload}"
-        for one in sorted(found, key=lambda one: machine.order(one.id))
-    ]
-    if sizes:
-        yield note(
-            "Steady state may not be reached inside the turns: from the first to the second half "
-            f"of a turn's steady-state mini-batches times get {listing(sizes)} (significant after "
-            "Holm's correction over all contenders). Longer turns, or more of each set aside, "
-            "would tell."
         )
 
 

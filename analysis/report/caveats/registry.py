@@ -28,8 +28,6 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     certificates.changed_settings,
     study.losses,
     noise.scatter,
-    noise.unsteady_processes,
-    noise.drift,
     noise.starved,
     noise.switched,
     surroundings.virtual_machine,

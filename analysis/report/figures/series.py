@@ -43,8 +43,8 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
             name,
             "Mini-batch by mini-batch",
             f"Every mini-batch of replicate {replicate}, transfer and step, in the order they "
-            "ran. Open circles are not part of steady state (before the rounds, the first of each "
-            "turn, and what came before the steady state that was found). "
+            "ran. Open circles are not part of steady state (before the rounds, and the first of "
+            "each turn). "
             + "Crosses are turns flagged for their weather. " * bool(flagged)
             + "Logarithmic axes.",
             "Line plots of milliseconds per mini-batch against its number in the process, for "

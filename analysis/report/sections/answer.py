@@ -18,15 +18,15 @@ from analysis.report.layout import (
     Section,
     StudySection,
 )
+from analysis.stats.inference import of_equivalence
 
 
 def claims(machine: Machine, rows: Sequence[Comparison]) -> list[Claim]:
     """A claim for every comparison that has a ratio."""
-    family = sum(row.estimate.p_adjusted is not None for row in rows)
-    return [claim(machine, row, family) for row in rows if row.estimate.ratio is not None]
+    return [claim(machine, row) for row in rows if row.estimate.ratio is not None]
 
 
-def claim(machine: Machine, row: Comparison, family: int) -> Claim:
+def claim(machine: Machine, row: Comparison) -> Claim:
     study = machine.study
     where = f"{row.id.workload}, {row.id.on}, {row.id.variant}"
     ratio, low, high = alike(*row.estimate.ends)
@@ -39,23 +39,31 @@ def claim(machine: Machine, row: Comparison, family: int) -> Claim:
     )
     verdict: str = row.estimate.verdict
     verdict += f" within {percent(study.margin)}" * (verdict == "equivalent")
-    return Claim(where, f"{finding} {interval}", verdict, note(row, study.margin, family))
+    return Claim(where, f"{finding} {interval}", verdict, note(row, study.margin, study.confidence))
 
 
-def note(row: Comparison, margin: float, family: int) -> str:
-    """If the verdict is "cannot tell", the smallest difference that would have been detected."""
+def note(row: Comparison, margin: float, confidence: float) -> str:
+    """The narrower interval of an equivalent row, if the interval shown goes beyond the margin."""
     found = row.estimate
-    if found.verdict != "cannot tell" or found.detectable is None or found.ratio_low is None:
+    if found.verdict != "equivalent" or found.ratio_low is None or found.ratio_high is None:
         return ""
-    parts, corrected = [], f" after correction for {family} rows" * (family > 1)
-    if found.ratio_low > 1 or (found.ratio_high or 1) < 1:
-        parts.append(f"The interval leaves out 1, but not after correction for {family} rows.")
-        corrected = " after that correction"
-    seen = f"The smallest difference this study could have seen{corrected} is "
-    seen += percent(found.detectable)
-    if (found.replicates_needed or 0) > found.replicates:
-        seen += f"; {found.replicates_needed:,} replicates would see {percent(margin)}"
-    return " ".join([*parts, f"{seen}."])
+    if 1 / (1 + margin) <= found.ratio_low and found.ratio_high <= 1 + margin:
+        return ""
+    _, low, high = alike(found.ratio, found.tost_low, found.tost_high)
+    return f"The {percent(of_equivalence(confidence))} interval, {low} to {high}, decides that."
+
+
+def chance(machine: Machine, rows: Sequence[Comparison]) -> str:
+    """How many rows may be wrong by chance alone; "" without an interval."""
+    number = sum(row.estimate.ratio_low is not None for row in rows)
+    if not number:
+        return ""
+    alpha = float(f"{1 - machine.study.confidence:.3g}")
+    return (
+        f"Each row is judged by itself, and may be wrong by chance one time in {1 / alpha:.3g}: "
+        f"of {count(number, 'row')} at most {number * alpha:.3g} ({number} x {alpha:g}), on "
+        "average."
+    )
 
 
 def summary(machine: Machine, rows: Sequence[Comparison]) -> list[str]:
@@ -147,6 +155,7 @@ def answer(chapter: Chapter) -> Parts:
         Paragraph(first, style="lead"),
         *map(Paragraph, others),
         Claims(claims(machine, findings.comparisons)),
+        Paragraph(chance(machine, findings.comparisons)),
         Paragraph(Rich(where), style="soft"),
     ]
 
@@ -166,11 +175,10 @@ def reading(chapters: Sequence[Chapter]) -> Parts:
                     "number of mini-batches."
                 ),
                 Rich(
-                    f"*Equivalent*: the whole interval lies within {percent(study.margin)} of "
-                    "equal, even if it leaves out 1. *Faster*, *slower*: else, if the difference "
-                    "stays significant after Holm's correction for all rows. *Cannot tell*: "
-                    "neither; the smallest difference the study would have seen (with 80 % power, "
-                    "after the same correction) stands beside it."
+                    f"*Faster*, *slower*: the {percent(study.confidence)} interval leaves out 1. "
+                    f"*Equivalent*: the {percent(of_equivalence(study.confidence))} interval lies "
+                    f"within {percent(study.margin)} of equal, even if the difference is certain. "
+                    "*Cannot tell*: neither."
                 ),
                 Rich(
                     "Compare within a variant. `default` is what a framework's tutorial has "

@@ -2,11 +2,11 @@
 
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
-from analysis.format import listing, percent, probability, sentence, title
+from analysis.format import listing, percent, sentence, title
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, File, Paragraph, Parts, Section
 from analysis.report.sections.controls import control_table
-from analysis.report.sections.interference import interference_summary, interference_table
+from analysis.report.sections.interference import interference_summary
 from analysis.report.sections.precision import advice
 from analysis.report.tables import Table, absent, estimate
 
@@ -22,19 +22,14 @@ def comparison_table(findings: Findings) -> Table:
         [
             ("workload", False), ("data", False), ("on", False), ("variant", False),
             *[("ratio of", False)] * several, ("ratio", True),
-            (f"{percent(study.confidence)} interval", True), ("p (Holm)", True),
-            ("verdict", False), ("could have seen", True),
-            (f"replicates to see {percent(study.margin)}", True), ("same computation", False),
+            (f"{percent(study.confidence)} interval", True), ("verdict", False),
+            ("same computation", False),
         ],
         [
             [
                 row.id.workload, data(row.id.workload), row.id.on, row.id.variant,
                 *[f"{title(row.id.framework)} to {row.against}"] * several,
-                *estimate(*row.estimate.ends),
-                probability(row.estimate.p_adjusted), row.estimate.verdict,
-                "" if row.estimate.detectable is None else percent(row.estimate.detectable),
-                "" if (n := row.estimate.replicates_needed) is None else f"{n:,}",
-                same(row.certificate),
+                *estimate(*row.estimate.ends), row.estimate.verdict, same(row.certificate),
             ]
             for row in rows
         ],
@@ -59,8 +54,8 @@ def comparisons(chapter: Chapter) -> Parts:
         comparison_table(findings),
         *precision(chapter),
         control_table(findings),
-        Paragraph(interference_summary(findings)),
-        interference_table(findings),
+        Paragraph(interference_summary(findings), opening="Weather."),
+        *[File("unflagged.csv") for _ in findings.unflagged[:1]],
     ]
 
 

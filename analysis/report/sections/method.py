@@ -11,8 +11,7 @@ from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.sections.controls import control_method
 from analysis.report.sections.interference import interference_method
 from analysis.stats.estimator import DESCRIPTION
-from analysis.steady_state.changepoints import AUTOCORRELATION, PENALTY
-from analysis.steady_state.classify import TAIL
+from analysis.stats.inference import of_equivalence
 from frameworks.workloads import Stage, Workload, from_dict
 from workflows.records.schema import CertificateRecord, WorkloadRecord
 
@@ -42,7 +41,7 @@ def method(findings: Findings) -> Described:
             "Import is timed in the first process of each framework in a contest, which imports "
             "while no other does, with its files in memory from before, and without Python's and "
             "NumPy's own start. Lost by starting are import, building the network, and what the "
-            "first and all other mini-batches before steady state took beyond the steady median. "
+            "first and all other mini-batches of the warm-up took beyond the steady median. "
             "The number of mini-batches after which that has paid off has Fieller's interval over "
             "replicates, which has no upper end where the steps may be equally fast.",
         ),
@@ -121,7 +120,7 @@ def moment(started: str) -> str:
 
 
 def turns(findings: Findings) -> str:
-    batches = findings.dealt
+    batches = findings.batches
     keys = ["workload", "replicate", "contender", "round"]
     turn = batches[batches["round"] > 0].groupby(keys)["warmup"].agg(["size", "sum"])
     warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
@@ -137,23 +136,18 @@ def turns(findings: Findings) -> str:
 
 
 def steady_state(findings: Findings) -> str:
-    processes = sum(line.processes for line in findings.steady)
-    if not processes:
-        return "There was no process to search."
-    late = len(findings.steady_state.later(findings.dealt))
-    none = sum(line.none for line in findings.steady)
+    """The one check, and what came of it."""
+    known = [line for line in findings.steady if line.drift is not None]
+    drifting = sum(not line.steady for line in findings.steady)
+    margin = percent(findings.machine.study.margin)
     return (
-        "In each process found by changepoint detection (PELT on mean and variance of logarithms, "
-        f"penalty {PENALTY:g} log n for each change, raised for a lag-1 autocorrelation of "
-        f"{AUTOCORRELATION:g}), on all mini-batches of the warm-up and those that each turn "
-        "counts, after the weather that the others of the contest had in the same round was taken "
-        f"out. Levels within {percent(findings.machine.study.margin)} are the same; the last "
-        f"{percent(TAIL)} must be on one level, without a trend. {late or 'None'} of "
-        f"{count(processes, 'process', 'processes')} reached it after the fixed warm-up, so that "
-        f"more is left out of {'it' if late == 1 else 'them'}; {none or 'none'} did not reach it. "
-        "Where most of a contender's did not, it has no time and no ratio; else such a process "
-        "counts from where its like are steady, as does one that became slower where most of "
-        "them did not."
+        "Steady state is what the contests dealt as such: all mini-batches but the warm-up and the "
+        "first ones of each turn. One check: the median of the last third of the rounds over that "
+        "of the first, by process, beyond the median of the other contenders on the same cores in "
+        "the same contest, so that a change of the machine cancels. A contender has no ratio if "
+        f"the whole interval of this drift, over replicates, is beyond {margin} on one side. Of "
+        f"{count(len(known), 'contender')} checked, {drifting or 'none'} drifted so far. Nothing "
+        "else holds a ratio back."
     )
 
 
@@ -196,19 +190,18 @@ def transfer(findings: Findings) -> str:
 
 def estimates(findings: Findings) -> str:
     study = findings.machine.study
-    family = sum(row.estimate.p is not None for row in findings.comparisons)
+    sure, tost = percent(study.confidence), percent(of_equivalence(study.confidence))
     return (
         "A contender's time is the geometric mean over replicates of the median steady-state "
         "mini-batch of a process. A ratio is the geometric mean over replicates of the ratio "
         f"within a contest. That is {DESCRIPTION}; it need not be the quotient of the two times "
-        "shown. Its "
-        f"{percent(study.confidence)} interval is Student's, on logarithms, with the replicate as "
-        "the unit. P-values are two-sided and corrected by Holm's method over all rows of the "
-        "machine; intervals are not. Equivalent means that the whole interval lies within "
-        f"{percent(study.margin)} either way. The smallest difference that could have been seen, "
-        "and the replicates that would see the margin, are for 80 % power and corrected too, by "
-        f"Holm's first step, the hardest: at a level of {1 - study.confidence:.2g}"
-        f"{f' / {family}' if family > 1 else ''} in each row."
+        f"shown. Its {sure} interval is Student's, on logarithms, with the replicate as the unit. "
+        "Faster and slower mean that this interval leaves out 1. Equivalent means that the "
+        f"{tost} interval lies within {percent(study.margin)} either way, which is two one-sided "
+        f"tests at {percent(1 - study.confidence)}; a row that is both is equivalent. Each row is "
+        "judged by itself. P-values corrected by Holm's method over all rows are in "
+        "comparisons.csv, and decide nothing. Samples per second are the throughput: all samples "
+        "of steady state over the time they took, slow mini-batches included."
     )
 
 
@@ -216,13 +209,9 @@ def precision(findings: Findings) -> str:
     study = findings.machine.study
     return (
         f"Of a ratio, the half-width of its {percent(study.confidence)} interval, whatever the "
-        "ratio is and not corrected; telling a ratio from 1 is another question, to which the "
-        "replicates under Comparisons belong. How many replicates would reach "
-        f"{percent(study.target_precision)} follows from the scatter of those held, by the F "
-        "distribution of the scatter still to come over it. The study never adds any by itself. "
-        "Of simulated studies with 3 to 8 replicates, extended as advised until they were as "
-        "precise as asked for or had 24, 95 % intervals covered the truth in 95 %; where each row "
-        "goes on until it is narrow enough by itself, in 91 to 95 %."
+        "ratio is. How many more replicates would reach "
+        f"{percent(study.target_precision)} follows from the scatter of those measured, by the F "
+        "distribution of the scatter still to come over it. The study never adds any by itself."
     )
 
 

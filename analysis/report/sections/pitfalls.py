@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import SAME, PitfallLine, share
-from analysis.format import alike, count, listing, percent, probability, scientific, sentence, title
+from analysis.format import alike, count, listing, percent, scientific, sentence, title
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Claim, Claims, Folded, Paragraph, Parts, Rich, Section
 from analysis.report.tables import Table, absent, estimate
@@ -76,7 +76,7 @@ def pitfall_table(findings: Findings) -> Table:
         [
             ("framework", False), ("workload", False), ("data", False), ("on", False),
             ("trap", False), ("ratio", True), (f"{percent(study.confidence)} interval", True),
-            ("p (Holm)", True), ("verdict", False), ("loss off at step 1", True),
+            ("verdict", False), ("loss off at step 1", True),
             ("step 10", True), ("step 100", True), ("last step", True),
             ("float32 loss at a turn's end", True), ("without", True),
         ],
@@ -84,8 +84,7 @@ def pitfall_table(findings: Findings) -> Table:
             [
                 title(row.id.framework), row.id.workload, data(row.id.workload),
                 row.id.on, row.trap,
-                *estimate(*row.estimate.ends), probability(row.estimate.p_adjusted),
-                row.estimate.verdict,
+                *estimate(*row.estimate.ends), row.estimate.verdict,
                 *(
                     "" if loss is None else share(loss)
                     for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last)
@@ -120,6 +119,6 @@ SECTION = Section(
     about=Rich(
         "A trap is a default of the framework's own, or a common mistake. Each runs by itself, "
         "beside the same framework without it, in the same contests; none is compared with "
-        "another framework. Verdicts as under Comparisons, with Holm's correction over all traps."
+        "another framework. Verdicts as under Comparisons."
     ),
 )

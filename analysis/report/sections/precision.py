@@ -1,12 +1,11 @@
-"""How precise the ratios are, and what would make them more precise."""
+"""How precise the ratios are, and how many more replicates would make them more precise."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.data.results import Machine
-from analysis.findings.precision import ASSURANCE, MOST, PrecisionLine, minutes_each, minutes_spent
+from analysis.findings.precision import ASSURANCE, MOST, PrecisionLine, minutes_each
 from analysis.format import count, crossed, percent
 
 Lines = Sequence[PrecisionLine]
@@ -21,23 +20,19 @@ class Advice:
 
 
 def advice(machine: Machine, lines: Lines) -> Advice:
-    """How precise the ratios are, what would make them as precise as the study asks for, and how
-    much of that the budget allows; nothing if there is no ratio."""
+    """How precise the ratios are, and what would make them as precise as the study asks for;
+    nothing if there is no ratio."""
     known = [line for line in lines if line.half_width is not None]
     if not known:
-        alone = "One replicate has no interval: how precise the ratios are, nobody can say."
+        alone = "One replicate has no interval, so the precision of the ratios is unknown."
         return Advice([alone] * any(line.comparison.estimate.ratio for line in lines))
     sentences = [standing(machine, known)]
     short = [line for line in known if not line.reached]
     if not short:
         return Advice(sentences)
-    more = max(line.more or 0 for line in short)
+    replicates = machine.study.replicates + max(line.more or 0 for line in short)
     sentences.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
-    allowed = affordable(machine)
-    if allowed is not None:
-        sentences.append(budget(machine, known, allowed, more))
-    replicates = machine.study.replicates + (more if allowed is None else min(more, allowed))
-    if not machine.study.replicates < replicates <= MOST:
+    if replicates > MOST:
         return Advice(sentences)
     sentences.append(
         f"To have {replicates} replicates, set replicates: {replicates} and run the same command "
@@ -69,53 +64,26 @@ def needed(machine: Machine, short: Lines, several: bool) -> str:
     study = machine.study
     worst = max(short, key=lambda line: line.more or 0)
     more = worst.more or 0
+    asked = percent(study.target_precision)
     if study.replicates + more > MOST:
         beyond = [line for line in short if study.replicates + (line.more or 0) > MOST]
         return (
-            f"No study could bring {'all' if len(short) > 1 else 'it'} within "
-            f"{percent(study.target_precision)}: {places(beyond, several)} would need more than "
-            f"{MOST:,} replicates, the most that it may have."
+            f"No study can bring {all_of(short)} to within {asked}: "
+            f"{places(beyond, several)} would need more than {MOST:,} replicates, the most that a "
+            "study may have."
         )
     text = (
-        f"{places(short, several)}: {study.replicates + more} replicates would do it, {more} more, "
-        f"in about {duration(more * minutes_each(machine))}"
+        f"{count(more, 'more replicate')}, about {duration(more * minutes_each(machine))} of "
+        f"contests, would bring {all_of(short)} to within {asked} with a "
+        f"probability of {percent(ASSURANCE)}"
     )
     if len(short) > 1:
-        text += f" (most are needed by {places([worst], several)})"
-    return (
-        f"{text}. They are enough with a probability of {percent(ASSURANCE)}; if they scattered "
-        f"exactly as those so far, {worst.replicates_expected} would be."
-    )
+        text += f"; {places([worst], several)} needs the most"
+    return f"{text}."
 
 
-def affordable(machine: Machine) -> int | None:
-    """How many more replicates the budget allows; None without a budget."""
-    if machine.study.budget_minutes is None:
-        return None
-    left = machine.study.budget_minutes - minutes_spent(machine)
-    return min(max(math.floor(left / minutes_each(machine)), 0), MOST - machine.study.replicates)
-
-
-def budget(machine: Machine, known: Lines, allowed: int, more: int) -> str:
-    text = f"The budget of {duration(machine.study.budget_minutes or 0)} for all contests"
-    if allowed == 0:
-        return f"{text} allows no more."
-    if allowed >= more:
-        return f"{text} is enough."
-    widths = [line.foreseen(allowed, machine.study.confidence) for line in known]
-    precision = machine.study.target_precision
-    everybody, each = f"all to within {percent(max(widths))}", " each" * (len(known) > 1)
-    if len(known) == 1:
-        everybody = f"the ratio would then be known to within {percent(max(widths))}"
-    elif within := sum(width <= precision for width in widths):
-        number = f"{within} of {count(len(known), 'ratio')}"
-        everybody = f"{number} would then be known to within {percent(precision)}, {everybody}"
-    else:
-        everybody = f"all ratios would then be known to within {percent(max(widths))}"
-    return (
-        f"{text} allows {allowed} more: {everybody}, with a probability of "
-        f"{percent(ASSURANCE)}{each}."
-    )
+def all_of(short: Lines) -> str:
+    return "all ratios" if len(short) > 1 else "it"
 
 
 def again(command: str, replicates: int) -> str:

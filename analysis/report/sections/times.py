@@ -1,6 +1,7 @@
 """The times of each contender: mini-batches, warm-up, start-up and devices."""
 
 from analysis.findings.findings import Findings
+from analysis.findings.steady_state import SteadyLine
 from analysis.format import alike, crossed, percent, sentence, three
 from analysis.report.figures.distributions import distributions
 from analysis.report.figures.parts import parts
@@ -8,7 +9,6 @@ from analysis.report.figures.series import series
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.sections.start import start_summary, start_table
 from analysis.report.tables import Table, absent, estimate
-from analysis.steady_state.table import classes, start
 
 
 def contender_table(findings: Findings) -> Table:
@@ -20,7 +20,7 @@ def contender_table(findings: Findings) -> Table:
         [
             ("workload", False), ("data", False), ("on", False), ("contender", False),
             ("median", True), (f"{percent(study.confidence)} interval", True),
-            ("middle half", True), ("very first", True), ("samples per s", True),
+            ("middle half", True), ("very first", True), ("samples per s, mean", True),
             ("replicates", True), ("mini-batches", True),
         ],
         [
@@ -52,25 +52,34 @@ def contender_table(findings: Findings) -> Table:
 
 
 def steady_table(findings: Findings) -> Table:
+    rows = findings.machine.matched_rows(findings.steady)
     return Table(
-        "Steady state: processes by class, and their first steady mini-batch, counted from 0",
+        "Steady state: how much longer mini-batches took in the last third of the rounds than in "
+        "the first, in percent, beyond the other contenders on the same cores",
         [
-            ("workload", False), ("on", False), ("contender", False), ("class", False),
-            ("processes", False), ("steady from, median", True), ("worst", True),
+            ("workload", False), ("on", False), ("contender", False), ("drift", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("steady", False),
         ],
         [
             [
-                row.id.workload, row.id.on,
-                row.id.who,
-                row.kind if row.steady else "no steady state",
-                classes(row), start(row),
-                "" if row.start_worst is None else str(row.start_worst),
+                row.id.workload, row.id.on, row.id.who, *drift(row), "yes" if row.steady else "no",
             ]
-            for row in findings.machine.matched_rows(findings.steady)
+            for row in rows
+            if row.drift is not None
         ],
-        [],
+        absent(
+            [row for row in rows if row.drift is None],
+            lambda row: "not checked: fewer than two others ran on the same cores.",
+        ),
         "steady.csv",
     )  # fmt: skip
+
+
+def drift(row: SteadyLine) -> list[str]:
+    """Two cells: the drift in percent, and its interval."""
+    values = (row.drift, row.drift_low, row.drift_high)
+    middle, *ends = ["" if value is None else f"{100 * value:.1f}" for value in values]
+    return [middle, " to ".join(ends) if ends[0] else ""]
 
 
 def device_table(findings: Findings) -> Table:
@@ -81,14 +90,15 @@ def device_table(findings: Findings) -> Table:
         [
             ("workload", False), ("data", False), ("contender", False), ("on", False),
             ("baseline", False), ("speed-up", True),
-            (f"{percent(findings.machine.study.confidence)} interval", True), ("replicates", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("verdict", False),
+            ("replicates", True),
         ],
         [
             [
                 row.id.workload, data(row.id.workload), row.id.who,
                 row.id.on,
                 crossed([(row.baseline_device, row.baseline_threads)]),
-                *estimate(row.speedup, row.low, row.high), str(row.replicates),
+                *estimate(row.speedup, row.low, row.high), row.verdict, str(row.replicates),
             ]
             for row in rows
         ],

@@ -1,0 +1,97 @@
+"""The one check of steady state: whether a contender alone drifts during its contests.
+
+Warm-up is what the contests dealt as warm-up: a fixed number of mini-batches of each process, and
+the first of each turn.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import COLUMNS, grid, identity
+from analysis.data.results import BenchmarkId, Machine, keyed
+from analysis.format import alike, percent
+from analysis.stats.drift import alone, change
+from analysis.stats.inference import student
+
+PROCESS = ["replicate", "contender"]
+
+
+@dataclass(frozen=True)
+class SteadyLine:
+    """A row of steady.csv: by which share mini-batches took longer in the last third of the rounds
+    than in the first, beyond the other contenders on the same cores in the same contest.
+
+    `drift` is the mean over `replicates`, with Student's interval at the study's confidence. It is
+    None if there were fewer than two others. `steady` is no if the whole interval lies beyond the
+    study's margin, on one side: then the benchmark has no ratio, and `reason` says so.
+    """
+
+    id: BenchmarkId
+    replicates: int
+    drift: float | None
+    drift_low: float | None
+    drift_high: float | None
+    steady: bool
+    reason: str
+
+    @property
+    def size(self) -> str:
+        """`12 % more time`, `5 % less time`"""
+        drift = self.drift or 0.0
+        return f"{percent(abs(drift))} {'more' if drift > 0 else 'less'} time"
+
+    def suspect(self, margin: float) -> bool:
+        """Whether the drift is more than the margin and its interval leaves out 0."""
+        if self.drift is None or self.drift_low is None or self.drift_high is None:
+            return False
+        beyond = abs(math.log1p(self.drift)) > math.log1p(margin)
+        return beyond and (self.drift_low > 0 or self.drift_high < 0)
+
+
+def steady_lines(machine: Machine, batches: pd.DataFrame) -> list[SteadyLine]:
+    """Every benchmark that was measured. `batches` come from processes that survived to the end of
+    their contest."""
+    steady = batches[~batches["warmup"] & (batches["round"] > 0)]
+    found = relative_drifts(machine, steady)
+    lines = [steady_line(machine, benchmark, logs) for benchmark, logs in found]
+    return sorted(lines, key=lambda line: machine.order(line.id))
+
+
+def relative_drifts(
+    machine: Machine, steady: pd.DataFrame
+) -> Iterator[tuple[BenchmarkId, list[float]]]:
+    """Each benchmark's drifts relative to the others, a logarithm for each replicate that has
+    one. Controls are no others, because they repeat a contender."""
+    for _, rows in steady.groupby(["workload", "device", "threads"]):
+        own = rows.groupby(PROCESS).size().index
+        changes = pd.Series(change(grid(rows, PROCESS)[:, 1:]), index=own).unstack()
+        first = rows.drop_duplicates("contender").set_index("contender").loc[changes.columns]
+        controls = keyed(first).isin(list(machine.controls))
+        found = alone(changes.to_numpy(), [n for n, control in enumerate(controls) if not control])
+        for place, key in enumerate(first[COLUMNS].itertuples(index=False, name=None)):
+            yield identity(key), found[~np.isnan(found[:, place]), place].tolist()
+
+
+def steady_line(machine: Machine, benchmark: BenchmarkId, logs: list[float]) -> SteadyLine:
+    if not logs:
+        return SteadyLine(benchmark, 0, None, None, None, True, "")
+    study = machine.study
+    mean, same = student(logs, study.confidence), math.log1p(study.margin)
+    drift = math.expm1(mean.mean)
+    if mean.low is None or mean.high is None:
+        return SteadyLine(benchmark, len(logs), drift, None, None, True, "")
+    low, high = math.expm1(mean.low), math.expm1(mean.high)
+    line = SteadyLine(benchmark, len(logs), drift, low, high, True, "")
+    if -same <= mean.high and mean.low <= same:
+        return line
+    _, *ends = alike(*(100 * value for value in (drift, low, high)))
+    reason = (
+        f"mini-batches of {benchmark.contender} took {line.size} in the last third of the rounds "
+        f"than in the first ({percent(study.confidence)} interval {' to '.join(ends)} %), and the "
+        f"others on the same cores did not; that is more than the margin of {percent(study.margin)}"
+    )
+    return SteadyLine(benchmark, len(logs), drift, low, high, False, reason)

@@ -1,1 +1,0 @@
-"""Detects the mini-batch from which a process is steady."""
