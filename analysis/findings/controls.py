@@ -27,8 +27,9 @@ class ControlLine:
     `p` is two-sided, for the ratio being the truth; `p_adjusted` is Holm's over all controls of
     the machine. `verdict` compares a control with its contender.
 
-    A control is `wrong` if the study's own rule detects a difference from the truth, or calls
-    a slowed control faster. A slowed control that is not called slower is `not resolved`.
+    A control is `wrong` if the study's own rule detects a difference from the truth after Holm's
+    correction, or calls a slowed control faster. A slowed control that is not called slower is
+    `not resolved`.
     """
 
     COLUMNS: ClassVar = (
@@ -84,7 +85,8 @@ def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
         fault = "" if ill else check.faults.get(one, "")
         outcome: Outcome = "wrong" if fault else "not judged" if ill else "measured"
         if one in judging and not fault and not ill:
-            outcome = judged(row.estimate, against_own, control.spin)
+            alpha = 1 - machine.study.confidence
+            outcome = judged(row.estimate, against_own, control.spin, alpha)
         lines.append(
             ControlLine(
                 one,
@@ -119,12 +121,13 @@ def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estim
     )
 
 
-def judged(error: Estimate, against_own: Estimate, spin: float) -> Outcome:
+def judged(error: Estimate, against_own: Estimate, spin: float, alpha: float) -> Outcome:
     """`error` is about the ratio over the truth; `against_own` compares with the control's own
     contender."""
     if error.p is None:
         return "not judged"
-    if error.verdict in DIFFERENT or (spin and against_own.verdict == "faster"):
+    differs = error.verdict in DIFFERENT and (error.p_adjusted or 0.0) < alpha
+    if differs or (spin and against_own.verdict == "faster"):
         return "wrong"
     return "not resolved" if spin and against_own.verdict != "slower" else "right"
 

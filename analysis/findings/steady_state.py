@@ -25,9 +25,11 @@ class SteadyLine:
     """A row of steady.csv: by which share mini-batches took longer in the last third of the rounds
     than in the first, beyond the other contenders on the same cores in the same contest.
 
-    `drift` is the mean over `replicates`, with Student's interval at the study's confidence. It is
-    None if there were fewer than two others. `steady` is no if the whole interval lies beyond the
-    study's margin, on one side: then the benchmark has no ratio, and `reason` says so.
+    `drift` is the mean over `replicates`, None if there were fewer than two others. Its interval is
+    Student's, at the study's confidence for all benchmarks of the machine together (Bonferroni):
+    at 95 %, one study in twenty in which nothing drifts has an interval that leaves out 0, or
+    fewer. `steady` is no if the whole interval lies beyond the study's margin, on one side: then
+    the benchmark has no ratio, and `reason` says so.
     """
 
     id: BenchmarkId
@@ -56,8 +58,10 @@ def steady_lines(machine: Machine, batches: pd.DataFrame) -> list[SteadyLine]:
     """Every benchmark that was measured. `batches` come from processes that survived to the end of
     their contest."""
     steady = batches[~batches["warmup"] & (batches["round"] > 0)]
-    found = relative_drifts(machine, steady)
-    lines = [steady_line(machine, benchmark, logs) for benchmark, logs in found]
+    found = dict(relative_drifts(machine, steady))
+    tested = sum(len(logs) > 1 for logs in found.values())
+    sure = 1 - (1 - machine.study.confidence) / max(tested, 1)
+    lines = [steady_line(machine, benchmark, logs, sure) for benchmark, logs in found.items()]
     return sorted(lines, key=lambda line: machine.order(line.id))
 
 
@@ -76,11 +80,14 @@ def relative_drifts(
             yield identity(key), found[~np.isnan(found[:, place]), place].tolist()
 
 
-def steady_line(machine: Machine, benchmark: BenchmarkId, logs: list[float]) -> SteadyLine:
+def steady_line(
+    machine: Machine, benchmark: BenchmarkId, logs: list[float], sure: float
+) -> SteadyLine:
+    """The row of one benchmark; `sure` is the confidence of its interval alone."""
     if not logs:
         return SteadyLine(benchmark, 0, None, None, None, True, "")
     study = machine.study
-    mean, same = student(logs, study.confidence), math.log1p(study.margin)
+    mean, same = student(logs, sure), math.log1p(study.margin)
     drift = math.expm1(mean.mean)
     if mean.low is None or mean.high is None:
         return SteadyLine(benchmark, len(logs), drift, None, None, True, "")
@@ -91,7 +98,8 @@ def steady_line(machine: Machine, benchmark: BenchmarkId, logs: list[float]) -> 
     _, *ends = alike(*(100 * value for value in (drift, low, high)))
     reason = (
         f"mini-batches of {benchmark.contender} took {line.size} in the last third of the rounds "
-        f"than in the first ({percent(study.confidence)} interval {' to '.join(ends)} %), and the "
-        f"others on the same cores did not; that is more than the margin of {percent(study.margin)}"
+        f"than in the first ({' to '.join(ends)} % with {percent(study.confidence)} confidence for "
+        "all contenders together), and the others on the same cores did not; that is more than the "
+        f"margin of {percent(study.margin)}"
     )
     return SteadyLine(benchmark, len(logs), drift, low, high, False, reason)

@@ -133,9 +133,9 @@ def test_what_is_too_small_for_the_study_is_not_wrong_but_said(found: Make) -> N
 
 def test_a_handicap_that_is_faster_is_wrong_whatever_the_margin(right: Findings) -> None:
     row = Estimate(p=0.1, verdict="equivalent")
-    assert judged(row, replace(row, verdict="faster"), spin=0.05) == "wrong"
-    assert judged(row, replace(row, verdict="slower"), spin=0.05) == "right"
-    assert judged(replace(row, p=None), row, spin=0.05) == "not judged"
+    assert judged(row, replace(row, verdict="faster"), 0.05, 0.05) == "wrong"
+    assert judged(row, replace(row, verdict="slower"), 0.05, 0.05) == "right"
+    assert judged(replace(row, p=None), row, 0.05, 0.05) == "not judged"
 
 
 def test_many_right_twins_are_seldom_called_wrong(found: Make) -> None:

@@ -145,9 +145,10 @@ def steady_state(findings: Findings) -> str:
         "first ones of each turn. One check: the median of the last third of the rounds over that "
         "of the first, by process, beyond the median of the other contenders on the same cores in "
         "the same contest, so that a change of the machine cancels. A contender has no ratio if "
-        f"the whole interval of this drift, over replicates, is beyond {margin} on one side. Of "
-        f"{count(len(known), 'contender')} checked, {drifting or 'none'} drifted so far. Nothing "
-        "else holds a ratio back."
+        f"the whole interval of this drift, over replicates, is beyond {margin} on one side. The "
+        "intervals are Student's with Bonferroni's correction over all contenders, so that a ratio "
+        f"is seldom held back by chance. Of {count(len(known), 'contender')} checked, "
+        f"{drifting or 'none'} drifted so far. Nothing else holds a ratio back."
     )
 
 

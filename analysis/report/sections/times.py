@@ -58,7 +58,8 @@ def steady_table(findings: Findings) -> Table:
         "the first, in percent, beyond the other contenders on the same cores",
         [
             ("workload", False), ("on", False), ("contender", False), ("drift", True),
-            (f"{percent(findings.machine.study.confidence)} interval", True), ("steady", False),
+            (f"{percent(findings.machine.study.confidence)} interval, all together", True),
+            ("steady", False),
         ],
         [
             [
