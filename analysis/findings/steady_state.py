@@ -18,6 +18,7 @@ from analysis.stats.drift import alone, change
 from analysis.stats.inference import student
 
 PROCESS = ["replicate", "contender"]
+MOST = 700.0  # logarithm of the largest ratio that is reported; a float overflows at 710
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def steady_line(
     drift = math.expm1(mean.mean)
     if mean.low is None or mean.high is None:
         return SteadyLine(benchmark, len(logs), drift, None, None, True, "")
-    low, high = math.expm1(mean.low), math.expm1(mean.high)
+    low, high = math.expm1(mean.low), math.expm1(min(mean.high, MOST))
     line = SteadyLine(benchmark, len(logs), drift, low, high, True, "")
     if -same <= mean.high and mean.low <= same:
         return line

@@ -159,6 +159,17 @@ def test_one_replicate_has_a_drift_and_no_interval(found: Callable[[Recipe], Fin
     assert tuned(alone).estimate.ratio
 
 
+def test_two_replicates_that_drift_apart_have_an_endless_interval(
+    found: Callable[[Recipe], Findings],
+) -> None:
+    wild = found(replace(SMALL, replicates=2))
+    wild = changed(
+        wild, lambda rows: np.exp(60.0 * (rows["round"] >= 6) * (rows["replicate"] == 1))
+    )
+    line = line_of(wild)
+    assert line.steady and line.drift_high and line.drift_high > 1e300
+
+
 def test_a_study_of_one_round_is_not_checked(found: Callable[[Recipe], Findings]) -> None:
     shortest = found(replace(SMALL, rounds=1, turn=3, warmup=1, replicates=2))
     assert {line.drift for line in shortest.steady} == {None}
