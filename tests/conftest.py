@@ -29,6 +29,7 @@ SMALL = {
     "contest": {"warmup": 2, "rounds": 4, "turn": 4, "discard": 1},
     "controls": False,
     "noop": False,
+    "machine_speed": False,
     "certificate": {"steps": 50},
 }
 

@@ -41,7 +41,8 @@ def test_descriptions_need_no_framework():
 
 def test_unknown_names_name_the_known(abacus):
     with pytest.raises(
-        registry.UnknownFramework, match="known: abacus, jax, keras, noop, pytorch, tensorflow"
+        registry.UnknownFramework,
+        match="known: abacus, jax, keras, machine, noop, pytorch, tensorflow",
     ):
         registry.framework("torhc")
 

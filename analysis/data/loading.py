@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.data.results import PARTS, Machine
+from analysis.data.results import PARTS, Machine, Uncompared
 from analysis.format import line
 from workflows.records.machine_folder import read_machine, records_file
-from workflows.records.schema import NOOP, MachineRecords
+from workflows.records.schema import UNCOMPARED, ContestRecord, MachineRecords
 from workflows.records.storage import RecordError
 
 COMMON = ("name", "title", "smoke", "reference", "margin", "confidence")
@@ -56,22 +56,26 @@ def read(folder: Path) -> Machine:
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
-    idle = batches["framework"] == NOOP
-    return Machine(without_noop(records), batches[~idle].reset_index(drop=True), batches[idle])
+    apart = batches["framework"].isin(list(UNCOMPARED))
+    compared = [part_of(contest, uncompared=False) for contest in records.contests]
+    others = [part_of(contest, uncompared=True) for contest in records.contests]
+    return Machine(
+        records.model_copy(update={"contests": compared}),
+        batches[~apart].reset_index(drop=True),
+        Uncompared(batches[apart].reset_index(drop=True), others),
+    )
 
 
-def without_noop(records: MachineRecords) -> MachineRecords:
-    """The same records without the framework that computes nothing: nothing is compared with it."""
-    contests = []
-    for contest in records.contests:
-        names = {one.name for one in contest.contenders if one.framework == NOOP}
-        kept = {
-            "contenders": [one for one in contest.contenders if one.name not in names],
-            "turns": [turn for turn in contest.turns if turn.contender not in names],
-            "order": [[name for name in order if name not in names] for order in contest.order],
-        }
-        contests.append(contest.model_copy(update=kept))
-    return records.model_copy(update={"contests": contests})
+def part_of(contest: ContestRecord, uncompared: bool) -> ContestRecord:
+    """The contest with only the contenders that are compared, or only the others."""
+    own = [one for one in contest.contenders if (one.framework in UNCOMPARED) is uncompared]
+    names = {one.name for one in own}
+    kept = {
+        "contenders": own,
+        "turns": [turn for turn in contest.turns if turn.contender in names],
+        "order": [[name for name in order if name in names] for order in contest.order],
+    }
+    return contest.model_copy(update=kept)
 
 
 def check(path: Path, batches: pd.DataFrame, records: MachineRecords) -> None:

@@ -60,14 +60,27 @@ class Control(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Uncompared:
+    """The turns of frameworks that are never compared (`UNCOMPARED`): `batches` as in `Machine`,
+    and the contests with these contenders alone."""
+
+    batches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"framework": []}))
+    contests: list[ContestRecord] = field(default_factory=list)
+
+    def of(self, framework: str) -> pd.DataFrame:
+        return self.batches[self.batches["framework"] == framework]
+
+
+@dataclass(frozen=True)
 class Machine:
-    """One machine's records. `batches` holds the columns of `BATCHES`, the parts of each
-    mini-batch in milliseconds (`data_ms`, `transfer_ms`, `step_ms`), and `ms`, the time
-    compared: transfer and step. Reading the memory map (`data`) is the harness's work."""
+    """One machine's records, without the frameworks that are not compared, which are
+    `uncompared`. `batches` holds the columns of `BATCHES`, the parts of each mini-batch in
+    milliseconds (`data_ms`, `transfer_ms`, `step_ms`), and `ms`, the time compared: transfer and
+    step. Reading the memory map (`data`) is the harness's work."""
 
     records: MachineRecords
     batches: pd.DataFrame
-    idle: pd.DataFrame = field(default_factory=pd.DataFrame)  # of the framework without computation
+    uncompared: Uncompared = field(default_factory=Uncompared)
 
     @property
     def name(self) -> str:

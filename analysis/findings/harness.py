@@ -7,6 +7,7 @@ from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
 from analysis.format import alike, percent
+from workflows.records.schema import NOOP
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class HarnessLine:
 
 
 def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list[HarnessLine]:
-    if machine.idle.empty:
+    idle = machine.uncompared.of(NOOP)
+    if idle.empty:
         return []
-    found = {one.workload: rows for one, rows in by_benchmark(processes(machine.idle)).items()}
+    found = {one.workload: rows for one, rows in by_benchmark(processes(idle)).items()}
     lines = []
     for workload in machine.workloads:
         if workload not in found:

@@ -11,7 +11,7 @@ from frameworks.workloads import Weights, Workload
 class NoopAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
         if not conditions.on_host:
-            raise Unavailable("the no-op framework runs on the processor only")
+            raise Unavailable("runs on the processor only")
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         return NoopTrainer(weights)

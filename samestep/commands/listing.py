@@ -81,7 +81,7 @@ def opened(name: str, device: str) -> str:
 
     contender = PlannedContender(
         framework=name,
-        variant="default",
+        variant=next(iter(registry.framework(name).variants)),
         device=device,
         threads=1,
         interpreter=sys.executable,

@@ -23,7 +23,7 @@ from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress
 from workflows.records.folders import Folders
-from workflows.records.schema import NOOP, ContestRecord, TurnRecord
+from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
@@ -131,7 +131,7 @@ class Contest(WorkerPool):
         """
         for index in self.still(self.running):
             record = self.records[index]
-            if record.runs or record.framework == NOOP:
+            if record.runs or record.framework in UNCOMPARED:
                 continue
             report(self.turns, f"probing {record.name}")
             try:

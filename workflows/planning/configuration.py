@@ -13,7 +13,7 @@ from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
-from workflows.records.schema import NOOP
+from workflows.records.schema import UNCOMPARED
 
 
 class Scope(Enum):
@@ -99,8 +99,10 @@ class ContenderEntry(Section):
 
     @model_validator(mode="after")
     def known(self) -> Self:
-        if self.framework == NOOP:
-            raise ValueError("noop cannot be a contender: `noop: true` lets it take turns")
+        if key := UNCOMPARED.get(self.framework):
+            raise ValueError(
+                f"{self.framework} cannot be a contender: `{key}: true` lets it take turns"
+            )
         try:
             description = framework(self.framework)
         except UnknownFramework as error:
@@ -229,6 +231,7 @@ class Configuration(Section):
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
     noop: bool = True  # a framework that computes nothing takes turns too
+    machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy
     certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
     margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
@@ -302,6 +305,11 @@ class Configuration(Section):
                     f"{device} with threads {threads}, which is not in the study: add it to the "
                     f"variants of {name}"
                 )
+
+    @property
+    def uncompared(self) -> list[str]:
+        """The frameworks that take turns but are not compared."""
+        return [name for name, key in UNCOMPARED.items() if getattr(self, key)]
 
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])

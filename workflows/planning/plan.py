@@ -17,7 +17,7 @@ from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.isolated import interpreter
 from workflows.records.earlier import renamed_keys
 from workflows.records.folders import Folders
-from workflows.records.schema import NOOP, Entrant, Record
+from workflows.records.schema import MACHINE, Entrant, Record
 from workflows.records.storage import read_json, write_json
 
 
@@ -65,7 +65,7 @@ class Plan(Record):
     configuration: dict[str, Any]
     contenders: list[PlannedContender]
     controls: list[PlannedContender] = []
-    noop: list[PlannedContender] = []  # the framework that computes nothing, if configured
+    uncompared: list[PlannedContender] = []  # of `UNCOMPARED`, as configured
 
     @cached_property
     def study(self) -> Configuration:
@@ -79,7 +79,7 @@ class Plan(Record):
     @property
     def entrants(self) -> list[PlannedContender]:
         """All contenders of a contest, including the ones that cannot run."""
-        return [*self.contenders, *self.controls, *self.noop]
+        return [*self.contenders, *self.controls, *self.uncompared]
 
     @property
     def runnable(self) -> list[PlannedContender]:
@@ -160,15 +160,23 @@ def controls(
             yield contender.model_copy(update={**changes, "slowed_by": slowed_by, "idle": idle})
 
 
-def noop() -> PlannedContender:
-    return PlannedContender(
-        framework=NOOP,
-        variant="default",
-        device=HOST.name,
-        threads=1,
-        interpreter=sys.executable,
-        required=False,
-    )
+def uncompared(
+    study: Configuration, planned: Iterable[PlannedContender]
+) -> Iterator[PlannedContender]:
+    """The frameworks that take turns but are not compared: no-op on one thread, the machine on
+    every number of threads that a contender can run on here."""
+    counts = sorted({contender.threads for contender in planned if not contender.missing})
+    for name in study.uncompared:
+        for variant in framework(name).variants:
+            for threads in counts if name == MACHINE else [1]:
+                yield PlannedContender(
+                    framework=name,
+                    variant=variant,
+                    device=HOST.name,
+                    threads=threads,
+                    interpreter=sys.executable,
+                    required=False,
+                )
 
 
 def load_plan(folders: Folders) -> Plan:
@@ -199,7 +207,7 @@ def load_plan(folders: Folders) -> Plan:
         configuration=renamed_keys(request.configuration)[0],
         contenders=planned,
         controls=list(controls(study, planned)),
-        noop=[noop()] if study.noop else [],
+        uncompared=list(uncompared(study, planned)),
     )
 
 

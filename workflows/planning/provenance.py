@@ -21,7 +21,6 @@ from workflows.planning.code import ROOT, adapter_files, content_hash, files_has
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.plan import contenders_here, surface
-from workflows.records.schema import NOOP
 
 IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 
@@ -102,8 +101,7 @@ def contest_key(study: Configuration, workload: str) -> str:
     """Everything a contest's numbers depend on: every key of the configuration without a scope,
     what the others lead to on this machine, and the code that measures."""
     asked = [c.name for c in contenders_here(study)]
-    names = sorted({entry.framework for entry in study.contenders})
-    names += [NOOP] * study.noop
+    names = sorted({entry.framework for entry in study.contenders}) + study.uncompared
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

@@ -13,7 +13,11 @@ import pyarrow as pa
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 SCHEMA = 4
-NOOP = "noop"  # the framework that computes nothing: it takes turns, but is no contender
+NOOP = "noop"  # the framework that computes nothing: the harness's own cost
+MACHINE = "machine"  # the machine's own speed
+# Frameworks that take turns but are never compared, by the configuration key that adds each. They
+# have no certificate.
+UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 
 BATCHES = pa.schema(
     [

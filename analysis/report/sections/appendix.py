@@ -6,8 +6,9 @@ from analysis.findings.fairness.audit import entries
 from analysis.findings.fairness.checklist import ABSENT, HANDLED
 from analysis.findings.findings import Findings
 from analysis.findings.machine import summary as machine_summary
+from analysis.findings.machine_speed import NAMES, SPEED, speed_summary
 from analysis.findings.missing import grouped
-from analysis.format import title
+from analysis.format import count, percent, three, title
 from analysis.report.layout import (
     Bullets,
     Chapter,
@@ -58,6 +59,30 @@ def environment_table(findings: Findings) -> Table:
     )
 
 
+def speed_table(findings: Findings) -> Table:
+    rows = [row for row in SPEED.of(findings) if row.replicate is None]
+    return Table(
+        "The machine's own speed; spread is from the 10th to the 90th percentile of rounds",
+        [
+            ("workload", False), ("on", False), ("computation", False), ("ms per pass", True),
+            ("GFLOP/s", True), ("GB/s", True), ("spread", True),
+            ("slowest replicate", True), ("fastest replicate", True),
+        ],
+        [
+            [
+                row.workload, count(row.threads, "thread"), NAMES.get(row.variant, row.variant),
+                three(row.median_ms), three(row.gflop_per_s), three(row.gb_per_s),
+                percent(row.spread),
+                f"{row.slowest_replicate}: {three(row.slowest_ms)} ms",
+                f"{row.fastest_replicate}: {three(row.fastest_ms)} ms",
+            ]
+            for row in rows
+        ],
+        [],
+        "machine_speed.csv",
+    )  # fmt: skip
+
+
 def caveats(chapter: Chapter) -> Parts:
     return [Bullets([caveat.text for caveat in chapter.notes])]
 
@@ -77,7 +102,8 @@ def missing(chapter: Chapter) -> Parts:
 
 
 def machine(chapter: Chapter) -> Parts:
-    machine = chapter.findings.machine
+    findings, machine = chapter.findings, chapter.findings.machine
+    speed = SPEED.of(findings)
     codes = {(c.code.version, c.code.commit, c.code.dirty) for c in machine.records.contests}
     code = "; ".join(
         f"samestep {version}, commit {commit or 'unknown'}" + ", with changes" * dirty
@@ -85,7 +111,9 @@ def machine(chapter: Chapter) -> Parts:
     )
     return [
         Paragraph(f"{machine_summary(machine)}. {code}."),
-        Folded("Everything recorded", environment_table(chapter.findings)),
+        Paragraph(speed_summary(speed), "The machine's own speed."),
+        Folded("Speed by workload", speed_table(findings)) if speed else None,
+        Folded("Everything recorded", environment_table(findings)),
     ]
 
 

@@ -1,0 +1,170 @@
+"""The machine's own speed: a matrix product and a memory stream that took turns with the
+contenders, on the same cores.
+
+They use NumPy and no framework, so they change only if the machine does. Studies of different days
+can be set against them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.results import Machine
+from analysis.findings.findings import Table, added
+from analysis.format import alike, count, listing
+from workflows.records.schema import MACHINE, Setting
+
+NAMES = {"product": "matrix product", "stream": "memory stream"}
+KEYS = ["workload", "threads", "variant"]
+
+
+@dataclass(frozen=True)
+class SpeedLine:
+    """A row of machine_speed.csv: one computation beside one workload, in one replicate or in all
+    of them (`replicate` None).
+
+    `median_ms` is the median pass; of all replicates, the geometric mean of their medians. The
+    speed follows from it and from the work that the computation counted: GFLOP/s of a product,
+    GB/s of a stream, None for the other. `spread` is the range from the 10th to the 90th
+    percentile of the rounds' medians, over their median. Rows of all replicates name the slowest
+    and the fastest.
+    """
+
+    workload: str
+    threads: int
+    variant: str
+    replicate: int | None
+    passes: int
+    median_ms: float
+    gflop_per_s: float | None
+    gb_per_s: float | None
+    spread: float
+    slowest_replicate: int | None = None
+    slowest_ms: float | None = None
+    fastest_replicate: int | None = None
+    fastest_ms: float | None = None
+
+    @property
+    def speed(self) -> float | None:
+        return self.gflop_per_s or self.gb_per_s
+
+
+def speed_lines(machine: Machine) -> list[SpeedLine]:
+    """For each workload, number of threads and computation: every replicate, then all of them."""
+    batches = machine.uncompared.of(MACHINE)
+    if batches.empty:
+        return []
+    settings = {
+        (contest.workload, one.threads, one.variant, contest.replicate): one.settings
+        for contest in machine.uncompared.contests
+        for one in contest.contenders
+    }
+    lines = []
+    groups = {
+        cast("tuple[str, int, str]", key): rows
+        for key, rows in batches[~batches["warmup"]].groupby(KEYS)
+    }
+    for group in sorted(groups, key=lambda group: (machine.workloads.index(group[0]), group)):
+        rows = groups[group]
+        processes = [(int(str(number)), own) for number, own in rows.groupby("replicate")]
+        told = {number: settings.get((*group, number), {}) for number, _ in processes}
+        each = [
+            speed_line(group, number, own, float(own["ms"].median()), told[number])
+            for number, own in processes
+        ]
+        middle = geometric_mean([line.median_ms for line in each])
+        counted = next(filter(None, told.values()), {})
+        slowest = max(each, key=lambda line: line.median_ms)
+        fastest = min(each, key=lambda line: line.median_ms)
+        together = replace(
+            speed_line(group, None, rows, middle, counted),
+            slowest_replicate=slowest.replicate,
+            slowest_ms=slowest.median_ms,
+            fastest_replicate=fastest.replicate,
+            fastest_ms=fastest.median_ms,
+        )
+        lines += [*each, together]
+    return lines
+
+
+def speed_line(
+    group: tuple[str, int, str],
+    replicate: int | None,
+    rows: pd.DataFrame,
+    median_ms: float,
+    settings: Mapping[str, Setting],
+) -> SpeedLine:
+    """`settings` count the work of a pass; a process that failed has left none."""
+    workload, threads, variant = group
+    rounds = rows.groupby(["replicate", "round"])["ms"].median()
+    low, middle, high = rounds.quantile([0.1, 0.5, 0.9])
+    work = [settings.get(name) for name in ("flop_per_pass", "bytes_per_pass")]
+    gflop_per_s, gb_per_s = (float(done) / median_ms / 1e6 if done else None for done in work)
+    return SpeedLine(
+        workload=workload,
+        threads=int(threads),
+        variant=variant,
+        replicate=replicate,
+        passes=len(rows),
+        median_ms=median_ms,
+        gflop_per_s=gflop_per_s,
+        gb_per_s=gb_per_s,
+        spread=float((high - low) / middle),
+    )
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def log_times(machine: Machine) -> dict[int, float]:
+    """How slow the machine was in this study, by number of threads: the mean over product and
+    stream of the natural logarithm of a pass's milliseconds, each the mean over all workloads and
+    replicates.
+
+    A difference of 0.1 between two studies means that the machine's own computations took about
+    10 % longer in one of them. Empty for records without the machine's own turns. A number of
+    threads is left out if one of the computations did not run on it.
+    """
+    found: dict[int, dict[str, list[float]]] = {}
+    for line in speed_lines(machine):
+        if line.replicate is not None:
+            own = found.setdefault(line.threads, {})
+            own.setdefault(line.variant, []).append(float(np.log(line.median_ms)))
+    return {
+        threads: float(np.mean([np.mean(logs) for logs in own.values()]))
+        for threads, own in sorted(found.items())
+        if own.keys() == NAMES.keys()
+    }
+
+
+def speed_summary(lines: Sequence[SpeedLine]) -> str:
+    """`Two NumPy computations ... The matrix product ran at 35.1 GFLOP/s on 1 thread (fastest
+    contest 1.02 times as fast as the slowest) and ...`; "" if the machine took no turns."""
+    told = list(sentences(lines))
+    before = "Two computations in NumPy took turns with the contenders, on the same cores."
+    return " ".join([before, *told]) if told else ""
+
+
+def sentences(lines: Sequence[SpeedLine]) -> Iterator[str]:
+    for variant, name in NAMES.items():
+        found: dict[int, list[float]] = {}
+        for line in lines:
+            if line.variant == variant and line.replicate is not None and line.speed:
+                found.setdefault(line.threads, []).append(line.speed)
+        unit = "GFLOP/s" if variant == "product" else "GB/s"
+        told = [
+            f"{alike(geometric_mean(speeds))[0]} {unit} on {count(threads, 'thread')} "
+            f"(fastest contest {alike(max(speeds) / min(speeds))[0]} times as fast as the slowest)"
+            for threads, speeds in sorted(found.items())
+        ]
+        if told:
+            yield f"The {name} ran at {listing(told)}."
+
+
+SPEED = added(
+    "machine_speed", Table(SpeedLine, lambda findings: speed_lines(findings.machine), optional=True)
+)
