@@ -1,6 +1,5 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from workflows.machine.fingerprint import available_cores
 from workflows.records.schema import Contender
 from workflows.worker import untimed_training as training
 from workflows.worker.handlers import Handlers
@@ -221,16 +219,23 @@ def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
 
 def test_a_worker_ends_at_once_and_leaves_all_that_was_printed():
     """Frameworks register much that is to be done at exit."""
-    program = (
-        "import atexit, ctypes, time\natexit.register(time.sleep, 60)\nprint('printed', end='')\n"
-        "ctypes.CDLL(None).printf(b' in C')\n"
-        "from workflows.worker.handlers import Handlers\n"
-        "from workflows.worker.worker import main\nmain(Handlers())"
-    )
-    request = json.dumps({"do": "pin", "cores": available_cores()})
+    program = """
+import atexit, ctypes, time
+from workflows.worker.handlers import Handlers
+from workflows.worker.worker import main
+
+class Talkative(Handlers):
+    def talk(self):
+        atexit.register(time.sleep, 60)
+        print("printed", end="")
+        ctypes.CDLL(None).printf(b" in C")
+        return {}
+
+main(Talkative())
+"""
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, input=f"{request}\n", capture_output=True,
-        text=True, timeout=30,
+        [sys.executable, "-c", program], cwd=ROOT, input='{"do": "talk"}\n',
+        capture_output=True, text=True, timeout=30,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "printed in C")
 
