@@ -15,8 +15,9 @@ from workflows.measure.contest import hold
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan, load_plan, write_request
 from workflows.progress import Progress
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import CertificateRecord, CertificateRow, ContestFile, ContestRecord
+from workflows.records.schema import CertificateRecord, CertificateRow, ContestRecord
 from workflows.records.storage import read_batches, read_json, write_json
 from workflows.stages.detect import detect
 from workflows.stages.prepare import prepare

@@ -6,8 +6,9 @@ from tests.conftest import SMALL
 from workflows.measure.time_left import TimeLeft
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import Code, ContestFile, ContestRecord
+from workflows.records.schema import Code, ContestRecord
 from workflows.records.storage import write_json
 
 TINY = SMALL["workloads"]["mlp"]

@@ -24,8 +24,9 @@ from workflows.measure.time_left import TimeLeft
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import UNCOMPARED, ContestFile, ContestRecord, TurnRecord
+from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied

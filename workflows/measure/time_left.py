@@ -3,8 +3,8 @@
 from statistics import mean
 
 from workflows.planning.plan import Plan
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import ContestFile
 from workflows.records.storage import RecordError, read_json
 
 

@@ -10,7 +10,7 @@ folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost
@@ -228,24 +228,6 @@ class ContestRecord(Record):
     system_info: dict[str, Any]
     contenders: list[ContenderRecord]
     turns: list[TurnRecord] = []  # in the order in which they ran
-
-
-class ContestFile(Record):
-    """`<replicate>.json`: a record of each workload of the contest."""
-
-    schema_version: int = SCHEMA
-    contests: list[ContestRecord]
-
-    @model_validator(mode="before")
-    @classmethod
-    def of_one_workload(cls, values: Any) -> Any:
-        """Files of before hold the one record itself."""
-        alone = isinstance(values, dict) and "workload" in values
-        return {"contests": [values]} if alone else values
-
-    @property
-    def duration_s(self) -> float:
-        return sum(contest.duration_s for contest in self.contests)
 
 
 class Measured(Record):

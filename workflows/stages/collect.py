@@ -17,12 +17,12 @@ from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
 from workflows.records.schema import (
     BATCHES,
     CertificateRecord,
-    ContestFile,
     ContestRecord,
     DatasetRecord,
     MachineRecords,

@@ -15,8 +15,9 @@ from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlanError, load_study
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord, ContestFile
+from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json
 
 

@@ -105,8 +105,10 @@ def contests(machine: Machine) -> str:
     records = machine.records.contests
     if not records:
         return "No contest was held."
-    held = Counter(group for group, _ in {(c.group or c.workload, c.replicate) for c in records})
-    each = [f"{held[group]} of {group.replace('+', ' with ')}" for group in sorted(held)]
+    held = Counter(
+        group for group, _ in dict.fromkeys((c.group or c.workload, c.replicate) for c in records)
+    )
+    each = [f"{number} of {group.replace('+', ' with ')}" for group, number in held.items()]
     seconds = sum(record.duration_s for record in records)
     took = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
     started = sorted(record.started for record in records)
