@@ -19,7 +19,8 @@ smoke: environment
 	snakemake --cores 1 --configfile config/smoke.yaml
 	@echo "The report: reports/smoke/report.html"
 
-# First two side by side, then alone those that watch this machine's clock and cores.
+# First two side by side, then alone those that watch this machine's clock and cores. The marks
+# are explained in pyproject.toml.
 PARALLEL := python -m pytest -n 2 --dist worksteal
 ALONE := python -m pytest tests/workflows
 
@@ -28,7 +29,7 @@ test: environment
 	$(ALONE) -m "quiet and not all"
 
 test-all: environment
-	$(PARALLEL) -m "not quiet"
+	$(PARALLEL) -m "not quiet and not brief"
 	$(ALONE) -m "quiet"
 
 check: environment

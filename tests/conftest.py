@@ -34,6 +34,14 @@ SMALL = {
 }
 
 
+STUDIES = ("test_study.py", "test_environments.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of whole studies begin, so that none of them is left to run alone at the end."""
+    items.sort(key=lambda item: item.path.name not in STUDIES)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def surroundings(tmp_path_factory):
     """Tests neither use nor leave anything outside their own folders."""

@@ -78,7 +78,11 @@ LONG = [
     pytest.param(o, 500, id=o.kind, marks=[pytest.mark.all] * (o.kind != "adam"))
     for o in OPTIMISERS
 ]
-SHORT = [pytest.param(o, 50, id=f"{o.kind}-short") for o in OPTIMISERS if o.kind != "adam"]
+SHORT = [
+    pytest.param(o, 50, id=f"{o.kind}-short", marks=pytest.mark.brief)
+    for o in OPTIMISERS
+    if o.kind != "adam"
+]
 
 
 @pytest.mark.parametrize(("optimiser", "steps"), [*LONG, *SHORT])

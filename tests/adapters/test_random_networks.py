@@ -45,7 +45,10 @@ tried = count(1)
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-@pytest.mark.parametrize("networks", [30, pytest.param(100, marks=pytest.mark.all)])
+@pytest.mark.parametrize(
+    "networks",
+    [pytest.param(30, marks=pytest.mark.brief), pytest.param(100, marks=pytest.mark.all)],
+)
 def test_random_networks(device: str, networks: int) -> None:
     contenders = installed(device)
 

@@ -76,6 +76,7 @@ def require_broken(examined, rule, rules, seen, mend):
 FLAWED = pytest.mark.parametrize(("name", "seen", "mend"), FLAWS, ids=[name for name, *_ in FLAWS])
 
 
+@pytest.mark.brief
 @FLAWED
 def test_that_rule_is_broken(examine, name, seen, mend):
     """And neither the rules before it nor a sample of the others; in this process if it may."""

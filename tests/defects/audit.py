@@ -11,22 +11,23 @@ from workflows.records.folders import Folders
 from workflows.worker.process import WorkerProcess
 
 Settings = dict[str, Setting]
-BenchmarkId = tuple[PlannedContender, str]  # a contender and the workload it trains
 Key = tuple[str, str]  # framework and variant
 
 
 def mismatches(
-    reference: PlannedContender, benchmarks: Mapping[Key, BenchmarkId], folders: Folders
+    reference: PlannedContender,
+    contenders: Mapping[Key, PlannedContender],
+    workload: str,
+    folders: Folders,
 ) -> Iterator[tuple[Key, str]]:
-    """The settings of each benchmark that do not match the reference's, in words; "" if all do."""
+    """The settings of each contender that do not match the reference's, in words; "" if all do."""
     with opened(reference, folders) as worker:
-        workloads = {workload for _, workload in benchmarks.values()}
-        right = {name: settings(worker, (reference, name), folders) for name in workloads}
-    for name in {contender.framework for contender, _ in benchmarks.values()}:
-        own = {key: found for key, found in benchmarks.items() if found[0].framework == name}
-        with opened(next(iter(own.values()))[0], folders) as worker:
-            for key, benchmark in own.items():
-                yield key, unlike(settings(worker, benchmark, folders), right[benchmark[1]])
+        right = settings(worker, reference, workload, folders)
+    for name in {name for name, _ in contenders}:
+        own = {key: contender for key, contender in contenders.items() if key[0] == name}
+        with opened(next(iter(own.values())), folders) as worker:
+            for key, contender in own.items():
+                yield key, unlike(settings(worker, contender, workload, folders), right)
 
 
 @contextmanager
@@ -38,8 +39,9 @@ def opened(contender: PlannedContender, folders: Folders) -> Iterator[WorkerProc
         yield worker
 
 
-def settings(worker: WorkerProcess, benchmark: BenchmarkId, folders: Folders) -> Settings:
-    contender, workload = benchmark
+def settings(
+    worker: WorkerProcess, contender: PlannedContender, workload: str, folders: Folders
+) -> Settings:
     worker.ask("load", folder=str((folders.data / workload).resolve()))
     worker.ask("build", variant=contender.variant)
     found: Settings = worker.ask("settings")["settings"]

@@ -1,29 +1,33 @@
 """Put every planted defect through the certificate, and name the check that caught it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from frameworks.registry import framework
+from frameworks.registry import framework, versions
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import PACKAGES
-from tests.defects.audit import BenchmarkId, Key, mismatches
+from tests.defects.audit import Key, mismatches
 from tests.defects.workloads import STEPS, WORKLOADS
 from workflows.certify.stage import certify, make_reference
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import Plan, PlannedContender, load_plan, write_request
+from workflows.planning.plan import (
+    Detected,
+    Detection,
+    Plan,
+    PlannedContender,
+    load_plan,
+    write_request,
+)
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRow
 from workflows.records.storage import write_json
-from workflows.stages.detect import detect
 from workflows.stages.prepare import prepare
-
-FRAMEWORKS = ("planted", "planted-tensorflow")
 
 
 class Caught(NamedTuple):
@@ -48,46 +52,45 @@ def planted() -> Iterator[None]:
         yield
 
 
-def catch(folder: Path) -> Results:
-    """What caught each defect, by framework and variant, and `right` on each workload.
+def catch(folder: Path, workload: str, chosen: Collection[Key] | None = None) -> Results:
+    """What caught each defect that this workload shows, and `right` of their frameworks.
 
-    The key of the latter is `right/WORKLOAD`. The study and its logs go to `folder`.
+    The keys are framework and variant. If `chosen` is given, only these variants are tried. The
+    study and its logs go to `folder`.
     """
-    plan, folders = planned(folder)
+    from planted.registry import DEFECTS
+
+    shown = [key for key, defect in DEFECTS.items() if defect.workload == workload]
+    shown = [*dict.fromkeys((name, "right") for name, _ in shown), *shown]
+    plan, folders = planned(folder, workload, [k for k in shown if chosen is None or k in chosen])
+    prepare(plan.study.workload(workload), folders.data / workload, 1, MnistSettings())
+    with Progress(1, "defects") as progress:
+        make_reference(plan, workload, folders, progress)
+        rows = [
+            row
+            for entry in plan.study.contenders[1:]
+            for row in certify(plan, workload, entry.framework, folders, progress).rows
+        ]
+    contenders = {(c.framework, c.variant): c for c in plan.contenders}
     caught: Results = {}
-    passed: dict[Key, BenchmarkId] = {}
-    for workload, contender, row in certificates(plan, folders):
-        key = row.framework, row.variant + f"/{workload}" * (row.variant == "right")
+    passed: dict[Key, PlannedContender] = {}
+    for row in rows:
+        key = row.framework, row.variant
         if row.status in PASSED:
-            passed[key] = contender, workload
+            passed[key] = contenders[key]
         else:
             caught[key] = Caught(check(row), row.reason, row.cause)
-    for key, message in mismatches(plan.reference, passed, folders):
+    for key, message in mismatches(plan.reference, passed, workload, folders):
         caught[key] = Caught("setting" if message else "", message)
     return caught
 
 
-def certificates(
-    plan: Plan, folders: Folders
-) -> Iterator[tuple[str, PlannedContender, CertificateRow]]:
-    with Progress(1, "defects") as progress:
-        for workload in WORKLOADS:
-            prepare(plan.study.workload(workload), folders.data / workload, 1, MnistSettings())
-            make_reference(plan, workload, folders, progress)
-            shown = shown_on(plan, workload)
-            part = plan.model_copy(update={"contenders": [plan.reference, *shown]})
-            for name in FRAMEWORKS:
-                own = [contender for contender in shown if contender.framework == name]
-                if own:
-                    rows = certify(part, workload, name, folders, progress).rows
-                    yield from ((workload, *pair) for pair in zip(own, rows, strict=True))
-
-
-def planned(folder: Path) -> tuple[Plan, Folders]:
-    """A plan of all variants on all workloads."""
-    contenders = [
-        {"framework": name, "variants": list(framework(name).variants)} for name in FRAMEWORKS
-    ]
+def planned(folder: Path, workload: str, tried: Collection[Key]) -> tuple[Plan, Folders]:
+    """A plan of these variants of the frameworks with planted defects."""
+    variants: dict[str, list[str]] = {}
+    for name, variant in tried:
+        variants.setdefault(name, []).append(variant)
+    contenders = [{"framework": name, "variants": own} for name, own in variants.items()]
     study = parse(
         {
             "study": "defects",
@@ -96,25 +99,17 @@ def planned(folder: Path) -> tuple[Plan, Folders]:
             "contenders": [{"framework": "pytorch"}, *contenders],
             "devices": ["cpu"],
             "threads": [1],
-            "workloads": WORKLOADS,
+            "workloads": {workload: WORKLOADS[workload]},
             "certificate": {"steps": STEPS, "optimisers": []},
         }
     )
     folders = Folders(folder / "results" / "here" / "defects")
     write_request(folders, study, "here", "a test")
     for entry in study.contenders:
-        probe = detect(study, entry.framework, note=lambda text: None)
+        found = Detected(versions=versions(framework(entry.framework)))
+        probe = Detection(framework=entry.framework, devices={"cpu": found})
         write_json(folders.probe(entry.framework), probe)
     return load_plan(folders), folders
-
-
-def shown_on(plan: Plan, workload: str) -> list[PlannedContender]:
-    """The defects that this workload shows, and `right` of their frameworks."""
-    from planted.registry import DEFECTS
-
-    here = {key for key, defect in DEFECTS.items() if defect.workload == workload}
-    here |= {(name, "right") for name, _ in here}
-    return [c for c in plan.contenders if (c.framework, c.variant) in here]
 
 
 def check(row: CertificateRow) -> str:

@@ -1,4 +1,6 @@
 import pickle
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,30 @@ RESULTS = "results.pickle"
 
 
 @pytest.fixture(scope="session")
-def caught(surroundings: None, tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Every defect through every check, once for all tests."""
+def caught(
+    surroundings: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Results]:
+    """`caught(workload)`: what caught the defects that this workload shows, once for all tests.
 
-    def build(folder: Path) -> None:
-        with planted():
-            results = catch(folder)
-        (folder / RESULTS).write_bytes(pickle.dumps(results))
+    Only defects whose tests were selected are planted.
+    """
+    chosen = {
+        (defect.framework, variant)
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "caught" in item.fixturenames
+        for defect in [item.callspec.params["defect"]]
+        for variant in (defect.name, "right")
+    }
 
-    folder = built_once(tmp_path_factory, "defects", build)
-    found: Results = pickle.loads((folder / RESULTS).read_bytes())
-    return found
+    @cache
+    def results(workload: str) -> Results:
+        def build(folder: Path) -> None:
+            with planted():
+                found = catch(folder, workload, chosen)
+            (folder / RESULTS).write_bytes(pickle.dumps(found))
+
+        folder = built_once(tmp_path_factory, f"defects on {workload}", build)
+        found: Results = pickle.loads((folder / RESULTS).read_bytes())
+        return found
+
+    return results

@@ -9,6 +9,7 @@ from pathlib import Path
 from frameworks.contract import Setting
 from tests.conftest import ROOT
 from tests.defects.catching import Results, catch, planted
+from tests.defects.workloads import WORKLOADS
 
 DOCUMENT = ROOT / "docs" / "defects.md"
 TITLES = {
@@ -90,7 +91,8 @@ def shortened(message: str) -> str:
 def main() -> None:
     with planted(), tempfile.TemporaryDirectory() as folder:
         os.environ["SAMESTEP_LOCK"] = str(Path(folder) / "machine.lock")
-        DOCUMENT.write_text(document(catch(Path(folder))))
+        caught = [catch(Path(folder) / workload, workload) for workload in WORKLOADS]
+        DOCUMENT.write_text(document({k: v for found in caught for k, v in found.items()}))
     print(f"wrote {DOCUMENT.relative_to(ROOT)}")
 
 

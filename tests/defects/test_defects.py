@@ -1,6 +1,7 @@
 """Every planted defect is caught, by the check that should, with a message that says why."""
 
 import re
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -9,22 +10,25 @@ from tests.defects.catching import Caught, Results, planted
 with planted():
     from planted.registry import DEFECTS, Defect
 
-EVERY = [pytest.param(defect, id="-".join(key)) for key, defect in DEFECTS.items()]
+
+def marked() -> Iterator[object]:
+    """Of the defects that a check catches, `make test` plants the first."""
+    checked = set()
+    for key, defect in DEFECTS.items():
+        marks = [pytest.mark.all] * (defect.caught_by in checked)
+        yield pytest.param(defect, id="-".join(key), marks=marks)
+        checked.add(defect.caught_by)
 
 
-@pytest.mark.parametrize("defect", EVERY)
-def test_a_defect_is_caught_by_name(caught: Results, defect: Defect) -> None:
-    found = caught[defect.framework, defect.name]
+@pytest.mark.parametrize("defect", list(marked()))
+def test_a_defect_is_caught_by_name(caught: Callable[[str], Results], defect: Defect) -> None:
+    """And without a defect, the same code on the same workload agrees."""
+    results = caught(defect.workload)
+    assert results[defect.framework, "right"] == Caught("", "")
+    found = results[defect.framework, defect.name]
     assert found.by, f"nothing has caught: {defect.summary}"
     assert found.by == defect.caught_by, found.message
     assert re.search(defect.message, found.message), found.message
-
-
-@pytest.mark.parametrize(
-    ("framework", "workload"), sorted({(d.framework, d.workload) for d in DEFECTS.values()})
-)
-def test_without_a_defect_nothing_is_caught(caught: Results, framework: str, workload: str) -> None:
-    assert caught[framework, f"right/{workload}"] == Caught("", "")
 
 
 def test_a_defect_says_what_it_is() -> None:

@@ -3,6 +3,8 @@ import pytest
 
 from tests.workflows.conftest import several
 from workflows.certify.runs import FAILED, Runner
+from workflows.certify.stage import side_by_side
+from workflows.planning.plan import PlannedContender
 from workflows.stages.failures import failures
 
 
@@ -38,6 +40,40 @@ def test_other_optimisers_are_tried_and_one_that_is_not_there_is_no_reason_to_re
 def test_which_other_optimisers_is_configured(study):
     row = rows(study, "kept", certificate={"steps": 10, "optimisers": ["sgd"]})["kept"]
     assert set(row.optimisers) == {"sgd"}
+
+
+def test_plain_sgd_in_place_of_a_declared_optimiser_is_trained_once(study, monkeypatch):
+    """It proves that the rest agrees, and that plain SGD does."""
+    train, trained = Runner.train, []
+
+    def counted(self, worker, contender, run, out):
+        trained.append((contender.variant, *(run.optimiser or {"own": {}})))
+        return train(self, worker, contender, run, out)
+
+    monkeypatch.setattr(Runner, "train", counted)
+    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": ["sgd"]})["rounded"]
+    assert row.status == "declared"
+    assert row.optimisers["sgd"].run == row.substituted and row.substituted.worst_loss <= 1e-12
+    assert trained.count(("rounded", "sgd")) == trained.count(("default", "sgd")) - 1 == 1
+
+
+def test_contenders_side_by_side_share_the_cores():
+    def grouped(cores, *contenders):
+        given = [
+            PlannedContender(
+                framework="f", variant="v", device=device, threads=threads, interpreter="",
+                required=False,
+            )
+            for device, threads in contenders
+        ]  # fmt: skip
+        found = side_by_side(given, cores)
+        return [[f"{c.device} {c.threads}" for c in group] for group in found]
+
+    one, two, four, gpu = ("cpu", 1), ("cpu", 2), ("cpu", 4), ("gpu", 1)
+    assert grouped(2, two, one, two, one) == [["cpu 1", "cpu 1"], ["cpu 2", "cpu 2"]]
+    assert grouped(2, gpu, one, gpu, two) == [["cpu 1", "cpu 2"], ["gpu 1"], ["gpu 1"]]
+    assert grouped(4, *[four] * 3) == [["cpu 4", "cpu 4"], ["cpu 4"]]
+    assert grouped(1, one, one) == [["cpu 1"], ["cpu 1"]]
 
 
 def test_an_undeclared_difference_is_refused_and_located(certified):
@@ -101,7 +137,7 @@ def test_missing_and_failing_contenders_are_rows(study):
     status = {row.variant: row for row in made.certificate().rows}
     assert status["raises"].status == "failed" and "no beads left" in status["raises"].reason
     assert status["killed"].status == "failed" and "SIGKILL" in status["killed"].reason
-    (found_failure,) = failures(made.folders, made.plan.study)
+    (found_failure,) = failures(made.folders)
     assert len(found_failure[1]) == 2
 
 

@@ -100,14 +100,6 @@ BAD = {
     "misspelt key of the controls": (
         {"controls": {"handicap": [0.1]}}, "controls.handicap", "did you mean 'handicaps'",
     ),
-    "an unknown workload in a contest": (
-        {"contest": {"together": [["mlp", "resnet"]]}}, "contest.together", "'resnet' is not among",
-    ),
-    "a workload in two contests": (
-        {"contest": {"together": [["mlp"], ["mlp", "mnist-cnn"]]}},
-        "contest.together", "'mlp' is listed twice",
-    ),
-    "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
     "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
@@ -183,21 +175,6 @@ def test_a_workload_can_be_written_in_the_configuration():
     assert workload.optimiser.momentum == 0.9
 
 
-@pytest.mark.parametrize(
-    ("together", "groups"),
-    [
-        (True, {"a+b+c": ["a", "b", "c"]}),
-        (False, {"a": ["a"], "b": ["b"], "c": ["c"]}),
-        ([["c", "a"]], {"c+a": ["c", "a"], "b": ["b"]}),
-        ([["a"], ["b", "c"]], {"a": ["a"], "b+c": ["b", "c"]}),
-    ],
-)
-def test_workloads_share_contests_as_configured(together, groups):
-    values = {**default(), "workloads": {name: {"from": "mlp"} for name in "abc"}}
-    values["contest"] = {"together": together}
-    assert parse(values).groups == groups
-
-
 def test_controls_are_on_unless_they_are_switched_off():
     kinds = parse(default()).controls.kinds
     assert [kind[:2] for kind in kinds] == [
@@ -219,6 +196,18 @@ def test_the_a_a_study_has_every_contender_of_the_default_study():
     assert study.contenders == read([CONFIG / "study.yaml"]).contenders
     assert (study.controls.of, study.controls.alone) == ("all", True)
     assert study.controls.kinds == [("twin", 0.0, 0.0)]
+
+
+def test_an_optimiser_that_no_workload_uses_is_proven_on_the_cheapest():
+    def proven(**workloads):
+        study = parse({**default(), "workloads": workloads})
+        return {name: study.other_optimisers(name) for name in workloads}
+
+    others = ["sgd", "momentum", "rmsprop"]
+    assert proven(**{"mnist-cnn": {}, "mlp": {}}) == {"mlp": others, "mnist-cnn": []}
+    assert proven(**{"mnist-cnn": {}}) == {"mnist-cnn": others}
+    sgd = {"optimiser": {"sgd": {"learning_rate": 0.01}}}
+    assert proven(**{"mnist-cnn": sgd, "mlp": {}}) == {"mlp": others[1:], "mnist-cnn": []}
 
 
 def test_schema_for_editors_is_current():

@@ -73,7 +73,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
         if do == "build":
             built.append((arguments["variant"], self.workers[index].process.pid))
         if do == "turn":
-            slowed.add((self.entrants[index].variant, arguments["spin"], arguments["pause"]))
+            slowed.add((self.records[index].variant, arguments["spin"], arguments["pause"]))
         return ask(self, index, do, **arguments)
 
     monkeypatch.setattr(Contest, "ask", watched)

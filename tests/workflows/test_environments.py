@@ -312,9 +312,6 @@ def test_a_study_goes_on_without_what_could_not_be_built(
     study = Clone(tmp_path / "clone", configuration)
     study.environment["PYTHONPATH"] = os.pathsep.join([abacus, str(bead)])
 
-    def measured():
-        return {path: path.stat().st_mtime_ns for path in study.results.glob("contests/*/*")}
-
     output = study.snakemake()
     assert "Without bead: its environment could not be built" in output
     missing = pd.read_csv(study.report / "tables" / "missing.csv")
@@ -322,12 +319,8 @@ def test_a_study_goes_on_without_what_could_not_be_built(
     assert "bead==0.1" in missing.reason[0]
     assert set(study.rows().framework) == {"abacus"}
 
-    before = measured()
-    assert "environment" in study.would_run()
-    assert not {"contest", "certify", "reference"} & study.would_run()
-    assert "Without bead" in study.snakemake()
-    assert measured() == before
-    assert "environment" in study.would_run()  # and every time
+    again = study.would_run()
+    assert "environment" in again and not {"contest", "certify", "reference"} & again
 
     packed(wheels, bead, "bead")
     assert "run snakemake again" in study.snakemake(fails=True)
@@ -335,4 +328,4 @@ def test_a_study_goes_on_without_what_could_not_be_built(
     assert set(study.rows().framework) == {"abacus", "bead"}
     certificates = pd.read_csv(study.report / "tables" / "certificate.csv")
     assert set(certificates.status) == {"agrees"}
-    assert "Nothing to be done" in study.snakemake()
+    assert study.would_run() == set()

@@ -26,17 +26,9 @@ from workflows.certify.judge import (
     wrong_as_timed,
     wrong_rounding,
 )
-from workflows.certify.runs import (
-    Reference,
-    Result,
-    Runner,
-    arrays,
-    exact,
-    float32_run,
-    other_optimisers,
-)
+from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
 from workflows.planning.plan import PlannedContender
-from workflows.records.schema import CertificateRow, OptimiserRow
+from workflows.records.schema import CertificateRow, Measured, OptimiserRow
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 OTHER_BATCHES = (1, 2)  # used if the first mini-batch's float32 gradients are too far off
@@ -149,19 +141,15 @@ class Examination:
         self.result.gradients = distances(arrays(file), self.reference.gradients())
 
     def try_other_optimisers(self, scratch: Path) -> None:
-        """Train with the optimisers that the workload does not use.
+        """Train with the optimisers that no workload of the study uses.
 
         If one is missing or wrong, the workload is still certified. Formulas do not depend on
         threads, so the caller tries them with the fewest threads only.
         """
-        for kind in other_optimisers(self.runner.runs):
+        for kind in self.runner.others:
             deviations = declared(self.contender, kind)
             try:
-                with self.runner.process(self.contender) as worker:
-                    own = self.train(worker, kind, scratch / "result.npz")
-                if not self.reference.has(kind):
-                    raise Uncanonical("the reference failed with it")
-                run = compare(own, self.reference.result(kind))
+                run = self.trained_with(kind, scratch / "result.npz")
             except (WorkerDied, Unavailable, Uncanonical) as error:
                 row = OptimiserRow(status="failed", reason=str(error))
             else:
@@ -170,6 +158,16 @@ class Examination:
                 workload = replace(self.runner.workload, optimiser=optimiser)
                 self.explain_optimiser(row, deviations, workload, scratch)
             self.result.optimisers[kind] = row
+
+    def trained_with(self, kind: str, file: Path) -> Measured:
+        name = run_with(kind)
+        if name == "substituted" and self.result.substituted:
+            return self.result.substituted
+        with self.runner.process(self.contender) as worker:
+            own = self.train(worker, name, file)
+        if not self.reference.has(name):
+            raise Uncanonical("the reference failed with it")
+        return compare(own, self.reference.result(name))
 
     def explain_optimiser(
         self, row: OptimiserRow, deviations: list[Deviation], workload: Workload, scratch: Path

@@ -4,7 +4,7 @@ Nothing here is timed. Each contender runs in a process of its own, under its ow
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,8 @@ RESTARTED = 10  # steps repeated after a restart, and steps in float32
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
 LEAST_S = 600  # time limit of a run, beside its steps
 SLOWEST = 1e8  # FLOP/s
+# Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
+SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
 FAILED = "failed.txt"  # why there are no results of the reference, in their place
 
 
@@ -43,12 +45,12 @@ class Run:
     restart: int = 0  # steps to repeat after a restart
 
 
-def runs(workload: Workload, settings: CertificateEntry) -> dict[str, Run]:
+def runs(workload: Workload, settings: CertificateEntry, others: Iterable[str]) -> dict[str, Run]:
     """The runs of a certificate, by name.
 
     `long` trains the narrow copy, and `full` the workload itself if the copy is another.
     `substituted` and `substituted_full` do the same with plain SGD. Each further run is `long`
-    with another optimiser, and has that optimiser's kind as its name.
+    with one of the optimisers `others`, and has the name that `run_with` says.
     """
     narrow = narrowed(workload) != workload
     at = weights_at(settings.steps)
@@ -60,10 +62,13 @@ def runs(workload: Workload, settings: CertificateEntry) -> dict[str, Run]:
         steps = settings.full_steps
         found["full"] = Run(False, steps, (steps,))
         found["substituted_full"] = Run(False, steps, (steps,), exact("sgd"))
-    for kind in settings.optimisers:
-        if kind != workload.optimiser.kind:
-            found[kind] = Run(narrow, settings.steps, at, exact(kind))
+    found |= {run_with(kind): Run(narrow, settings.steps, at, exact(kind)) for kind in others}
     return found
+
+
+def run_with(kind: str) -> str:
+    """The name of the long run with another optimiser: plain SGD has one already."""
+    return "substituted" if kind == "sgd" else kind
 
 
 def exact(kind: str) -> dict[str, dict[str, float]]:
@@ -79,11 +84,6 @@ def float32_run(runs: dict[str, Run]) -> Run:
 
 def weights_at(steps: int) -> tuple[int, ...]:
     return (*(step for step in WEIGHTS_AT if step < steps), steps)
-
-
-def other_optimisers(runs: dict[str, Run]) -> list[str]:
-    """The names of the runs with another optimiser than the workload's."""
-    return [name for name in runs if name in OPTIMISERS]
 
 
 class Result(NamedTuple):
@@ -111,7 +111,8 @@ class Runner:
         self.workload = self.study.workload(workload)
         self.kind = self.workload.optimiser.kind
         self.narrow = narrowed(self.workload) != self.workload
-        self.runs = runs(self.workload, self.study.certificate)
+        self.others = self.study.other_optimisers(workload)
+        self.runs = runs(self.workload, self.study.certificate, self.others)
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}
@@ -142,7 +143,7 @@ class Runner:
                *own_variables(contender).values())  # fmt: skip
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
-            self.workers[key] = WorkerProcess(contender.interpreter, contender, log=log)
+            self.workers[key] = WorkerProcess(contender.interpreter, contender, log, SHARING)
             self.open.enter_context(self.workers[key])
         worker = self.workers[key]
         try:

@@ -19,7 +19,7 @@ from frameworks.workloads import narrowed
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
-from workflows.certify.runs import FAILED, Reference, Runner, other_optimisers
+from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
 from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
@@ -77,13 +77,15 @@ def side_by_side(
 ) -> Iterator[list[PlannedContender]]:
     """Groups of contenders that are examined at once, because nothing is timed.
 
-    A group uses no more threads than there are cores. Contenders with few threads come first,
-    and a contender on another device is a group by itself.
+    A group has no more contenders than there are cores, and no more than twice as many threads:
+    these small networks keep few threads busy. Contenders with few threads come first, and a
+    contender on another device is a group by itself.
     """
     group: list[PlannedContender] = []
     for contender in sorted(contenders, key=lambda c: (not DEVICES[c.device].is_host, c.threads)):
         threads = sum(one.threads for one in [*group, contender])
-        if group and (threads > cores or not DEVICES[contender.device].is_host):
+        full = len(group) == cores or threads > 2 * cores
+        if group and (full or not DEVICES[contender.device].is_host):
             yield group
             group = []
         group.append(contender)
@@ -114,7 +116,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                     with runner.process(contender) as worker:
                         answer = runner.train(worker, contender, run, reference.file(name))
                 except (WorkerDied, Unavailable):
-                    if name in other_optimisers(runner.runs):  # it may lack one
+                    if name in runner.others:  # it may lack one
                         continue
                     raise
                 reference.keep(name, answer)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
-from frameworks.workloads import Workload, WorkloadError, load
+from frameworks.workloads import Workload, WorkloadError, load, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
 from workflows.records.schema import UNCOMPARED
@@ -129,21 +129,12 @@ class ContestEntry(Section):
 
     Each contender first runs `warmup` mini-batches, then in each of `rounds` one turn of `turn`.
     The first `discard` of a turn are recorded but not counted as steady state.
-
-    `together` says which workloads share a contest: `true` for all of them, `false` for one
-    workload a contest, or lists of their names (a workload in no list has its own contest).
-    Sharing saves starting the frameworks once for each workload. It takes more memory, because
-    each process holds the networks and mini-batches of all its workloads; if that is too much,
-    lists make smaller contests. A workload that joins a contest has the others measured again.
     """
 
-    together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
-        True
-    )
     warmup: int = Field(default=5, ge=1)
-    rounds: int = Field(default=8, ge=1)
-    turn: int = Field(default=4, ge=2)
-    discard: int = Field(default=1, ge=0)
+    rounds: int = Field(default=12, ge=1)
+    turn: int = Field(default=6, ge=2)
+    discard: int = Field(default=2, ge=0)
     timeout_s: float = Field(default=600, gt=0)
 
     @model_validator(mode="after")
@@ -156,8 +147,9 @@ class ContestEntry(Section):
 class CertificateEntry(Section):
     """How long contenders must agree in float64, and how closely (relative).
 
-    The certificate covers the workload's own optimiser and `optimisers`. `rounding` is how far
-    the first float32 gradients may be from float64's, unless a reduced precision explains more.
+    Each contender proves each of `optimisers` once: on the workloads that train with it, or else
+    on the workload whose steps cost least. `rounding` is how far the first float32 gradients may
+    be from float64's, unless a reduced precision explains more.
     """
 
     steps: int = Field(default=500, ge=10)
@@ -291,12 +283,6 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
-        grouped = [name for names in self.groups.values() for name in names]
-        for name in grouped:
-            if name not in self.workloads:
-                raise ValueError(f"contest.together: {name!r} is not among the workloads")
-            if grouped.count(name) > 1:
-                raise ValueError(f"contest.together: {name!r} is listed twice")
         self.require_compared_variants()
         return self
 
@@ -326,14 +312,16 @@ class Configuration(Section):
         """The frameworks that take turns but are not compared."""
         return [name for name, key in UNCOMPARED.items() if getattr(self, key)]
 
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """The workloads of each contest, by the name of their group: the names joined with +."""
-        listed = self.contest.together
-        if isinstance(listed, bool):
-            listed = [list(self.workloads)] if listed else []
-        alone = [name for name in self.workloads if not any(name in names for names in listed)]
-        return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
-
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])
+
+    def other_optimisers(self, name: str) -> list[str]:
+        """The optimisers that certificates of this workload prove beside its own.
+
+        They are those of `certificate.optimisers` that no workload trains with, if the certified
+        steps of this workload cost least; else none.
+        """
+        workloads = {each: self.workload(each) for each in self.workloads}
+        cheapest = min(workloads, key=lambda each: narrowed(workloads[each]).flops_per_step)
+        used = {workload.optimiser.kind for workload in workloads.values()}
+        return [k for k in self.certificate.optimisers if name == cheapest and k not in used]

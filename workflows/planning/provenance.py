@@ -97,14 +97,14 @@ def probe_key(study: Configuration, name: str) -> str:
     return content_hash([sorted({surface(c) for c in own}), interpreted(study, name)])
 
 
-def contest_key(study: Configuration, group: str) -> str:
-    """Everything the numbers of a group's contests depend on: every key of the configuration
-    without a scope, what the others lead to on this machine, and the code that measures."""
+def contest_key(study: Configuration, workload: str) -> str:
+    """Everything a contest's numbers depend on: every key of the configuration without a scope,
+    what the others lead to on this machine, and the code that measures."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders}) + study.uncompared
     return content_hash(
         {
-            "workloads": [to_dict(study.workload(name)) for name in study.groups[group]],
+            "workload": to_dict(study.workload(workload)),
             "contenders": asked,
             "controls": files_hash("workflows/planning/plan.py"),  # it chooses their contenders
             "frameworks": [framework_key(study, name) for name in names],
@@ -122,6 +122,7 @@ def certificate_key(study: Configuration, workload: str, name: str) -> str:
             "contenders": own,
             "framework": framework_key(study, name),
             "certificate": study.certificate.model_dump(),
+            "optimisers": study.other_optimisers(workload),
             "seed": study.seed,
             "code": files_hash(*CERTIFYING),
         }

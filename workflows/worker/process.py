@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Any, Self
 
 import psutil  # type: ignore[import-untyped]
@@ -49,13 +49,20 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """One contender's process, under its framework's interpreter.
 
-    Its standard error, to which frameworks write much, goes to `log`. Use it as a context
-    manager; leaving it ends the process. A subclass may run another `module`, with more requests.
+    Its standard error, to which frameworks write much, goes to `log`. The variables of
+    `environment` are added to its surroundings. Use it as a context manager; leaving it ends the
+    process. A subclass may run another `module`, with more requests.
     """
 
     module = "workflows.worker.worker"
 
-    def __init__(self, interpreter: str, contender: Contender, log: Path | None = None) -> None:
+    def __init__(
+        self,
+        interpreter: str,
+        contender: Contender,
+        log: Path | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.contender = contender
         self.log: IO[bytes]
         if log:
@@ -70,7 +77,7 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=self.log,
                 cwd=ROOT,
-                env=surroundings(contender, interpreter),
+                env={**surroundings(contender, interpreter), **environment},
             )
         except OSError as error:
             self.log.close()
@@ -168,13 +175,13 @@ class WorkerProcess:
         return f"ended with exit status {status}{last}"
 
     def dismiss(self) -> None:
-        """Let the process end, without waiting for it."""
+        """Let the process end by itself, without waiting for it."""
         if self.process.stdin:
             with suppress(OSError):
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """Let the process end, and kill it if it does not."""
+        """Let the process end by itself, and kill it if it does not."""
         self.dismiss()
         try:
             self.process.wait(CLOSING_S)

@@ -53,7 +53,8 @@ def certificate_table(findings: Findings) -> Table:
 
 def optimiser_table(findings: Findings) -> Table | None:
     """A line for each framework, variant and workload, a column for each optimiser: the
-    largest difference of any step and tensor over devices and threads."""
+    largest difference of any step and tensor over devices and threads. Optimisers that no
+    workload uses are proven on one workload, so their other cells are empty."""
     machine = findings.machine
     found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
     for benchmark, _, row in certified(machine):
@@ -68,7 +69,8 @@ def optimiser_table(findings: Findings) -> Table | None:
         return None
     steps = max(record.steps for record in machine.records.certificates)
     return Table(
-        f"Every optimiser: largest relative difference of loss and weights in {steps:,} steps",
+        "Every optimiser, on the workloads that it was proven on: largest relative difference of "
+        f"loss and weights in {steps:,} steps",
         [("workload", False), ("contender", False), *((kind, True) for kind in kinds)],
         [
             [workload, f"{title(framework)} {variant}", *(summed(cells.get(k, [])) for k in kinds)]

@@ -68,8 +68,7 @@ def shares(turns: list[TurnLine]) -> str:
 
 def effect(pairs: list[Pair]) -> str:
     """Which way ratios move without the flagged turns, by cores, and which leave their interval:
-    `Without them, ratios on CPU, 2 threads fall by 1.4 % to 3.3 %; no ratio leaves its
-    interval.`"""
+    `Without them, ratios on CPU, 2 threads fall by 1.4 % to 3.3 %. None leaves its interval.`"""
     shifts: dict[str, list[float]] = {}
     for main, calm in pairs:
         if main.estimate.ratio and calm.estimate.ratio:
