@@ -51,12 +51,18 @@ class BenchmarkId(NamedTuple):
 
 
 class Control(NamedTuple):
-    """A variant that repeats the variant `of`, slowed by the share `spin` of its time: 0 for a
-    twin. `pause` is the share of its time for which it busy-waits outside the timed region."""
+    """A variant that repeats the variant `of`, slowed by a share of its time: 0 for a twin. In
+    earlier records, `idle` is the share of its time that it also waited outside the timed region.
+    """
 
     of: str
-    spin: float
-    pause: float = 0.0
+    slowed_by: float
+    idle: float = 0.0
+
+    @property
+    def paused(self) -> bool:
+        """Whether it only waited outside the timed region, so that its true ratio is unknown."""
+        return bool(self.idle and not self.slowed_by)
 
 
 @dataclass(frozen=True)
@@ -170,8 +176,8 @@ class Machine:
             benchmark.threads,
             *variant_order(control.of if control else benchmark.variant, "default"),
             *variant_order(benchmark.framework, self.study.reference),
-            -1.0 if control is None else control.spin,
-            bool(control and control.pause),
+            -1.0 if control is None else control.slowed_by,
+            bool(control and control.paused),
         )
 
 

@@ -1,6 +1,5 @@
 """Each contender against the reference, in the same contests under the same conditions."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -87,23 +86,16 @@ def compare(
     found: Measurements,
     certified: Mapping[BenchmarkId, str] = MappingProxyType({}),
     refused: Mapping[BenchmarkId, str] = MappingProxyType({}),
-    truths: Mapping[BenchmarkId, float] = MappingProxyType({}),
 ) -> list[Comparison]:
     """Compare pairs, whose p-values are corrected together.
 
     Args:
         certified: a summary of both certificates, for each pair that may be compared.
         refused: why a pair may not be compared. A pair with "" or without an entry may be.
-        truths: the true ratio of a pair; the measured ratios are divided by it.
     """
     family = {one: ratios(one, base, found, refused.get(one, "")) for one, base in matched.items()}
-    shifts = {one: math.log(truths.get(one, 1.0)) for one in matched}
     study = found.machine.study
-    judged = estimates(
-        [[log - shifts[one] for log in logs] for one, (logs, _, _) in family.items()],
-        study.margin,
-        study.confidence,
-    )
+    judged = estimates([logs for logs, _, _ in family.values()], study.margin, study.confidence)
     return [
         Comparison(
             one,

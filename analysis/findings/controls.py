@@ -1,136 +1,112 @@
-"""Controls: the measured ratio of each to its contender, compared with the known true ratio."""
+"""Controls: whether the interval of each control's ratio contains the known true ratio."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
+
+from scipy import stats
 
 from analysis.data.processes import Measurements
-from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import Comparison, compare
+from analysis.data.results import BenchmarkId, Control
+from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.stats.inference import Estimate
-
-Outcome = Literal["right", "wrong", "not resolved", "not judged", "measured"]
-DIFFERENT = ("faster", "slower")
+from analysis.stats.inference import student
 
 
 @dataclass(frozen=True)
 class ControlLine:
-    """A row of controls.csv: the estimate of the control's time over the time of the
-    variant `against`, and the true ratio, `truth`.
+    """A row of controls.csv: a control's time over that of its contender, the variant `of`, which
+    runs in another process. The true ratio is `truth`.
 
-    A twin is compared with its contender, the variant `of`. So is the control that only pauses;
-    its true ratio is unknown, because it measures the cost of pauses. Slowed controls are compared
-    with the pausing one: they busy-wait for as long, but partly inside the timed region.
-
-    `p` is two-sided, for the ratio being the truth; `p_adjusted` is Holm's over all controls of
-    the machine. `verdict` compares a control with its contender.
-
-    A control is `wrong` if the study's own rule detects a difference from the truth after Holm's
-    correction, or calls a slowed control faster. A slowed control that is not called slower is
-    `not resolved`.
+    The interval is Student's over replicates, and `p` is two-sided, for the ratio being the truth.
+    `contains_truth` is None for a control that was not judged; `reason` says why.
     """
 
     COLUMNS: ClassVar = (
-        "machine workload framework variant of against device threads spin replicates truth ratio "
-        "ratio_low ratio_high p p_adjusted verdict outcome dataset reason"
+        "machine workload framework variant of device threads slowed_by replicates truth ratio "
+        "ratio_low ratio_high p contains_truth dataset reason"
     )
 
     id: BenchmarkId
     of: str
-    against: str
-    spin: float
-    truth: float | None
-    estimate: Estimate
-    outcome: Outcome
-    reason: str
+    slowed_by: float
+    replicates: int = 0
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    p: float | None = None
+    contains_truth: bool | None = None
+    reason: str = ""
 
     @property
-    def error(self) -> float:
-        """How far the ratio is from the truth, in either direction: 0.05 for 1.05 and for 1 /
-        1.05."""
-        ratio = self.estimate.ratio
-        return math.expm1(abs(math.log(ratio / self.truth))) if ratio and self.truth else 0
+    def truth(self) -> float:
+        return 1 + self.slowed_by
+
+    @property
+    def original(self) -> BenchmarkId:
+        return self.id._replace(variant=self.of)
 
     @property
     def furthest(self) -> float:
-        """How far the more distant end of the interval is from the truth."""
-        _, low, high = self.estimate.ends
-        if not (low and high and self.truth):
-            return self.error
-        return max(high / self.truth, self.truth / low) - 1
+        """How far the more distant end of the interval is from the truth, in either direction:
+        0.05 for 1.05 and for 1 / 1.05."""
+        if not (self.ratio_low and self.ratio_high):
+            return 0.0
+        return max(self.ratio_high / self.truth, self.truth / self.ratio_low) - 1
 
 
 def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
-    machine = found.machine
-    controls = {one: control for one in found.availability if (control := machine.control(one))}
-    originals = {one: one._replace(variant=control.of) for one, control in controls.items()}
-    pausing = {originals[one]: one for one, c in controls.items() if c.pause and not c.spin}
-    slowed = {one: originals[one] for one, control in controls.items() if control.spin}
-    judging = {
-        one: pausing.get(base, base) if one in slowed else base
-        for one, base in originals.items()
-        if one not in pausing.values()
-    }
-    truths = {one: 1 + controls[one].spin for one in judging}
-    errors = by_id(compare(judging, found, truths=truths))
-    seen = by_id(compare(slowed, found))
-    costs = by_id(compare({one: base for base, one in pausing.items()}, found))
-    lines = []
-    for one, control in controls.items():
-        row, truth = errors.get(one) or costs[one], truths.get(one)
-        against_own = seen.get(one, row).estimate
-        ill = check.faults.get(originals[one], "")  # in that case nothing can be compared with it
-        fault = "" if ill else check.faults.get(one, "")
-        outcome: Outcome = "wrong" if fault else "not judged" if ill else "measured"
-        if one in judging and not fault and not ill:
-            alpha = 1 - machine.study.confidence
-            outcome = judged(row.estimate, against_own, control.spin, alpha)
-        lines.append(
-            ControlLine(
-                one,
-                of=control.of,
-                against=judging.get(one, originals[one]).variant,
-                spin=control.spin,
-                truth=truth,
-                estimate=scaled(row.estimate, truth, against_own),
-                outcome=outcome,
-                reason=fault or ill or row.reason,
-            )
-        )
-    return lines
+    """A row for each control whose true ratio is known."""
+    controls = {one: found.machine.control(one) for one in found.availability}
+    return [
+        control_line(one, control, found, check)
+        for one, control in controls.items()
+        if control and not control.paused
+    ]
 
 
-def by_id(rows: Sequence[Comparison]) -> dict[BenchmarkId, Comparison]:
-    return {row.id: row for row in rows}
-
-
-def scaled(error: Estimate, truth: float | None, against_own: Estimate) -> Estimate:
-    """Turn the estimate of ratio / truth into an estimate of the ratio. Without a known truth, p
-    is dropped."""
-    ratio, low, high = (None if end is None else end * (truth or 1.0) for end in error.ends)
-    return Estimate(
-        error.replicates,
-        ratio,
-        low,
-        high,
-        p=error.p if truth else None,
-        p_adjusted=error.p_adjusted if truth else None,
-        verdict=against_own.verdict,
+def control_line(
+    one: BenchmarkId, control: Control, found: Measurements, check: LossCheck
+) -> ControlLine:
+    """A control that computes something else than the reference, or whose contender does, is not
+    judged."""
+    original = one._replace(variant=control.of)
+    fault = check.faults.get(original) or check.faults.get(one, "")
+    logs, _, reason = ratios(one, original, found, fault)
+    if not logs:
+        return ControlLine(one, control.of, control.slowed_by, reason=reason)
+    confidence, truth = found.machine.study.confidence, math.log1p(control.slowed_by)
+    error = student([log - truth for log in logs], confidence)
+    ends = (error.mean, error.low, error.high)
+    ratio, low, high = (None if log is None else math.exp(log + truth) for log in ends)
+    contains = None if error.p is None else error.p >= 1 - confidence
+    return ControlLine(
+        one, control.of, control.slowed_by, len(logs), ratio, low, high, error.p, contains, reason
     )
 
 
-def judged(error: Estimate, against_own: Estimate, spin: float, alpha: float) -> Outcome:
-    """`error` is about the ratio over the truth; `against_own` compares with the control's own
-    contender."""
-    if error.p is None:
-        return "not judged"
-    differs = error.verdict in DIFFERENT and (error.p_adjusted or 0.0) < alpha
-    if differs or (spin and against_own.verdict == "faster"):
-        return "wrong"
-    return "not resolved" if spin and against_own.verdict != "slower" else "right"
+def judged(rows: Sequence[ControlLine]) -> list[ControlLine]:
+    return [row for row in rows if row.contains_truth is not None]
 
 
-def of_outcome(rows: Sequence[ControlLine], outcome: Outcome) -> list[ControlLine]:
-    return [row for row in rows if row.outcome == outcome]
+def missed(rows: Sequence[ControlLine]) -> list[ControlLine]:
+    """The controls whose intervals do not contain the truth."""
+    return [row for row in rows if row.contains_truth is False]
+
+
+def expected_misses(rows: Sequence[ControlLine], confidence: float) -> float:
+    """How many of the judged controls miss the truth by chance, on average."""
+    return len(judged(rows)) * (1 - confidence)
+
+
+def beyond_chance(rows: Sequence[ControlLine], confidence: float) -> bool:
+    """Whether chance hardly explains the misses: too many intervals miss the truth (binomial
+    distribution), or one is too far off to be among so many (Bonferroni)."""
+    alpha, tried, missing = 1 - confidence, judged(rows), missed(rows)
+    if not missing:
+        return False
+    least = min(row.p or 0.0 for row in missing)
+    return least * len(tried) < alpha or (
+        float(stats.binom.sf(len(missing) - 1, len(tried), alpha)) < alpha
+    )

@@ -9,7 +9,7 @@ from analysis.report.sections.precision import advice
 
 
 def lines(chapter: Chapter) -> list[str]:
-    """The warnings, whether the controls are right, the answer, and how to make it more precise;
+    """The warnings, the self-test, the answer, and how to make it more precise;
     below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
         return first_screen(chapter)
@@ -22,7 +22,7 @@ def first_screen(chapter: Chapter) -> list[str]:
     return [
         *["", f"{machine.name}:"] * (chapter.machines > 1),
         *spaced([f"{one.heading}: {one.text}" for one in chapter.warnings]),
-        *spaced([f"Controls: {control_summary(findings)}"]),
+        *spaced([f"Self-test: {control_summary(findings)}"]),
         *spaced([pitfalls] * bool(pitfalls)),
         *spaced(summary(machine, findings.comparisons)),
         *spaced([f"- {claim}" for claim in claims(machine, findings.comparisons)]),

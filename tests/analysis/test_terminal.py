@@ -31,7 +31,7 @@ def test_what_weakens_it_stands_before_the_answer_and_the_answer_before_advice(
     sentences = claims(machine, findings.comparisons)
     more = advice(machine, findings.precision)
     told = lines(chapter)
-    starts = ["SMOKE RUN: ", "Controls: ", "Variant ", f"- {sentences[0]}"]
+    starts = ["SMOKE RUN: ", "Self-test: ", "Variant ", f"- {sentences[0]}"]
     starts += [more.sentences[0], f"  {more.command}"]
     places = [next(i for i, line in enumerate(told) if line.startswith(s)) for s in starts]
     assert places == sorted(places)

@@ -176,15 +176,10 @@ def test_a_workload_can_be_written_in_the_configuration():
 
 
 def test_controls_are_on_unless_they_are_switched_off():
-    kinds = parse(default()).controls.kinds
-    assert [kind[:2] for kind in kinds] == [
-        ("twin", 0.0), ("paused", 0.0), ("5%", 0.05), ("10%", 0.1), ("25%", 0.25),
-    ]  # fmt: skip
-    # all but the twin spin for as long in all, on the clock or off it
-    assert [spin + pause for _, spin, pause in kinds] == pytest.approx([0.0] + 4 * [0.25])
+    assert parse(default()).controls.kinds == [("twin", 0.0), ("10%", 0.1)]
     values = default()
     del values["controls"]
-    assert parse(values).controls.twin
+    assert parse(values).controls.kinds == [("twin", 0.0), ("10%", 0.1)]
     for word in (False, None):
         assert parse({**default(), "controls": word}).controls is None
         again = parse({**default(), "controls": word}).model_dump(mode="json")
@@ -195,7 +190,7 @@ def test_the_a_a_study_has_every_contender_of_the_default_study():
     study = read([CONFIG / "study.yaml", CONFIG / "aa.yaml"])
     assert study.contenders == read([CONFIG / "study.yaml"]).contenders
     assert (study.controls.of, study.controls.alone) == ("all", True)
-    assert study.controls.kinds == [("twin", 0.0, 0.0)]
+    assert study.controls.kinds == [("twin", 0.0)]
 
 
 def test_an_optimiser_that_no_workload_uses_is_proven_on_the_cheapest():

@@ -163,3 +163,12 @@ def test_no_mini_batches_are_stored_too(folder, tmp_path):
 def test_a_former_key_takes_precedence_over_the_files_that_it_is_laid_over():
     values, used = renamed_keys({"noop": True, "harness": False, "contest": {"discard": 2}})
     assert values == {"noop": False, "contest": {"discard": 2}} and used == ["harness"]
+
+
+def test_a_compact_folder_with_a_former_name_is_read():
+    """It was collected by a samestep that called the no-op `nothing`."""
+    (folder,) = (ROOT / "reports/repeats/other-host/first/machines").iterdir()
+    records, batches = read_machine(folder)
+    known = {one.name for contest in records.contests for one in contest.contenders}
+    assert "noop/default/cpu/1" in set(batches["contender"].to_pylist()) <= known
+    assert {turn.contender for contest in records.contests for turn in contest.turns} <= known

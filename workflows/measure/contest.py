@@ -107,7 +107,7 @@ class Contest(WorkerPool):
         before = look(pid, cores)
         rows = self.ask(
             index, "turn", first=first, count=count, rebuild=rebuild,
-            spin=record.slowed_by, pause=record.idle,
+            slowed_by=record.slowed_by,
         )  # fmt: skip
         after = look(pid, cores)
         self.columns.add(record, number, position, discard, rows)

@@ -33,7 +33,6 @@ class WorkerPool:
                 **contender.parts(),
                 runs=contender.runs,
                 slowed_by=contender.slowed_by,
-                idle=contender.idle,
                 status="missing" if contender.missing else "ok",
                 reason=contender.missing,
                 versions=contender.versions,

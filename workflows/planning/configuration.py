@@ -173,11 +173,8 @@ def told_apart(shares: list[float]) -> list[float]:
 class ControlsEntry(Section):
     """A control runs a contender a second time, in another process: the study tests itself.
 
-    The `twin` is unchanged, so it must not differ from the contender. The harness slows each of
-    `handicaps` by that share of its time, and the study must measure that share.
-    The harness slows a control by busy-waiting. On processors whose caches others use meanwhile,
-    the next step is slower too. To cancel that, handicaps are compared with a control that
-    busy-waits outside the timed region only, and all busy-wait for the same total time.
+    The `twin` is unchanged: its true ratio to the contender is 1. The harness slows each of
+    `handicaps` by that share of its time, by busy-waiting: for 0.10, the true ratio is 1.10.
     `of` is the reference framework (its `variant`, or its first), or `all` contenders.
     `alone` makes an A/A study, in which no framework is compared with another.
     """
@@ -186,9 +183,7 @@ class ControlsEntry(Section):
     variant: str = "default"
     twin: bool = True
     handicaps: Annotated[list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)] = [
-        0.05,
-        0.10,
-        0.25,
+        0.10
     ]
     alone: Annotated[bool, Scope.CONCLUSIONS] = False
 
@@ -199,13 +194,10 @@ class ControlsEntry(Section):
         return self
 
     @property
-    def kinds(self) -> list[tuple[str, float, float]]:
-        """Each control's label, the share by which it is slowed, and the share of its time for
-        which it busy-waits outside the timed region."""
-        longest = max(self.handicaps, default=0.0)
-        slowed = [(percentage(share), share, longest - share) for share in self.handicaps]
-        paused = [("paused", 0.0, longest)] * bool(slowed)
-        return [("twin", 0.0, 0.0)] * self.twin + paused + slowed
+    def kinds(self) -> list[tuple[str, float]]:
+        """Each control's label, and the share by which it is slowed."""
+        slowed = [(percentage(share), share) for share in self.handicaps]
+        return [("twin", 0.0)] * self.twin + slowed
 
 
 class Configuration(Section):

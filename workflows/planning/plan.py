@@ -155,9 +155,9 @@ def controls(
             )
         ]  # fmt: skip
     for contender in able:
-        for label, slowed_by, idle in asked.kinds:
+        for label, slowed_by in asked.kinds:
             changes = {"variant": f"{contender.variant}+{label}", "runs": contender.variant}
-            yield contender.model_copy(update={**changes, "slowed_by": slowed_by, "idle": idle})
+            yield contender.model_copy(update={**changes, "slowed_by": slowed_by})
 
 
 def uncompared(

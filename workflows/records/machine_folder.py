@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from workflows.records.earlier import upgraded_batches
+from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.packing import packed, unpacked
 from workflows.records.schema import STORED, TURNS, ContestRecord, MachineRecords, TurnRecord
 from workflows.records.storage import (
@@ -62,7 +62,7 @@ def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
         return records, upgraded_batches(read_batches(folder / "batches.parquet"))
     give_turns(records.contests, folder / "turns.parquet")
     stored = read_table(folder / "batches.parquet", STORED)
-    return records, unpacked(stored, records.study.name, records.machine)
+    return records, upgraded_batches(unpacked(stored, records.study.name, records.machine))
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:
@@ -97,6 +97,7 @@ def give_turns(contests: list[ContestRecord], path: Path) -> None:
         if key not in known:
             raise RecordError(f"{path}: turns of contest {key}, which has no record")
         values = {field: row[column] for column, field in fields()}
+        values["contender"] = contender(row["contender"])
         for column, field in fields():
             if column != field and row[column] is not None:
                 values[field] = row[column] / MICROSECONDS

@@ -133,13 +133,12 @@ class Entrant(Contender):
     A control runs a contender a second time. All controls of a contender share a process.
 
     A control `runs` the variant of that name, while its own `variant` says what it is for
-    (`tuned+twin`, `tuned+5%`). The harness makes its mini-batches longer by `slowed_by`, a share
-    of their time, and busy-waits between them, off the clock, for the share `idle`.
+    (`tuned+twin`, `tuned+10%`). The harness makes its mini-batches longer by `slowed_by`, a share
+    of their time.
     """
 
     runs: str = ""
     slowed_by: float = 0.0
-    idle: float = 0.0
 
     @property
     def built(self) -> str:
@@ -154,7 +153,8 @@ class ContenderRecord(Entrant):
     network, once, before the first mini-batch of its process. `took_s` is the time that the
     contest spent on it: its turns, and its part of the common start by processor time.
     `import_s` is the time to import the framework and apply the conditions, without starting
-    Python and NumPy. Only processes that import alone have it.
+    Python and NumPy. Only processes that import alone have it. In earlier records, a control
+    busy-waited for the share `idle` of its time between mini-batches, outside the timed region.
     """
 
     status: Status
@@ -165,6 +165,7 @@ class ContenderRecord(Entrant):
     build_s: float | None = None
     import_s: float | None = None
     took_s: float | None = None
+    idle: float = 0.0
 
 
 class TurnRecord(Record):

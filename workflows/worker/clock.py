@@ -39,21 +39,21 @@ class Turns:
         self.host_inputs = np.empty_like(inputs[0])
         self.host_targets = np.empty_like(targets[0])
         # A contender and its controls take turns in one process; each has its own count.
-        self.steps: Counter[tuple[float, float]] = Counter()
+        self.steps: Counter[float] = Counter()
 
     def turn(
-        self, trainer: Trainer, first: int, count: int, spin: float = 0.0, pause: float = 0.0
+        self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0
     ) -> dict[str, list[Any]]:
         """Train on `count` mini-batches from number `first` on: the columns of their rows."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
-        rows = [self.measure(trainer, number, spin, pause) for number in numbers]
+        rows = [self.measure(trainer, number, slowed_by) for number in numbers]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def measure(self, trainer: Trainer, number: int, spin: float, pause: float) -> dict[str, Any]:
+    def measure(self, trainer: Trainer, number: int, slowed_by: float) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence.
 
-        A control busy-waits inside its step until transfer and step take `1 + spin` times as
-        long. It then busy-waits for `pause` times as long again, which is not timed.
+        A control busy-waits inside its step until transfer and step have taken `1 + slowed_by`
+        times as long.
         """
         before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
         cpu = time.process_time_ns()
@@ -67,16 +67,14 @@ class Turns:
         trainer.step(batch)
         trainer.synchronise()
         stepped = done = now()
-        if spin:
-            stepped = spin_until(done + round(spin * (done - fetched)))
+        if slowed_by:
+            stepped = spin_until(done + round(slowed_by * (done - fetched)))
         cpu = time.process_time_ns() - cpu
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-        if pause:
-            spin_until(stepped + round(pause * (done - fetched)))
-        self.steps[spin, pause] += 1
+        self.steps[slowed_by] += 1
         return {
             "batch": number,
-            "step": self.steps[spin, pause] - 1,
+            "step": self.steps[slowed_by] - 1,
             "start_ns": start + self.offset_ns,
             "data_ns": fetched - start,
             "transfer_ns": transferred - fetched,

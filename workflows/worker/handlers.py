@@ -85,10 +85,10 @@ class Handlers:
         return trainer
 
     def turn(
-        self, first: int, count: int, rebuild: bool | None, spin: float = 0.0, pause: float = 0.0
+        self, first: int, count: int, rebuild: bool | None, slowed_by: float = 0.0
     ) -> dict[str, Any]:
-        """Train on `count` mini-batches from number `first` on, each timed; `Turns.measure` says
-        what a control's `spin` and `pause` do.
+        """Train on `count` mini-batches from number `first` on, each timed. A control
+        takes `1 + slowed_by` times as long.
 
         A turn begins with the initial weights, in a new network if `rebuild` is True and in the
         same one if it is False. If it is None, training continues.
@@ -99,7 +99,7 @@ class Handlers:
         elif rebuild is not None:
             self.trainer.restart(self.initial)
         self.trainer.synchronise()
-        return self.turns.turn(self.trainer, first, count, spin, pause)
+        return self.turns.turn(self.trainer, first, count, slowed_by)
 
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework, and the cores pinned to."""

@@ -1,47 +1,81 @@
-"""The caveat about controls that came out wrong."""
+"""Caveats about controls that miss the truth or compute something else."""
 
 from collections.abc import Iterator, Sequence
 
-from analysis.data.results import Machine
-from analysis.findings.controls import ControlLine, of_outcome
+from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
-from analysis.format import alike, listing, percent
-from analysis.report.layout import Caveat, warning
-from analysis.report.sections.controls import place, rough
+from analysis.format import alike, count, listing, percent, sentence, title
+from analysis.report.layout import Caveat, note, warning
+
+# Waiting has slowed the next step by up to this share, so a slowed control may take longer than
+# its truth (docs/calibration.md).
+WAITING = 0.05
 
 
-def wrong(findings: Findings) -> Iterator[Caveat]:
-    """The wrong controls, and the consequences for the conclusions."""
-    if rows := of_outcome(findings.controls, "wrong"):
-        yield warning("Controls wrong", conclusion(findings.machine, rows))
-
-
-def conclusion(machine: Machine, wrong: Sequence[ControlLine]) -> str:
-    workloads = dict.fromkeys(row.id.workload for row in wrong)
-    follows = listing(unbelievable([r for r in wrong if r.id.workload == w]) for w in workloads)
-    sees = ["sees differences that are not there"] * any(not row.spin for row in wrong)
-    sees += ["gets differences wrong that are there"] * any(row.spin for row in wrong)
-    return (
-        f"{'; '.join(mistaken(machine, row) for row in wrong)}. So the harness or the machine "
-        f"{listing(sees)}. What follows: do not believe {follows}, however sure it is said to be "
-        "below."
+def misses(findings: Findings) -> Iterator[Caveat]:
+    """The controls whose intervals miss the truth: a warning if neither chance nor waiting explains
+    them."""
+    rows, confidence = findings.controls, findings.machine.study.confidence
+    if not (wrong := missed(rows)):
+        return
+    waiting = [row for row in wrong if slow_by_waiting(row)]
+    seen = (
+        f"{len(wrong)} of {count(len(judged(rows)), 'control')} "
+        f"{'misses' if len(wrong) == 1 else 'miss'} the truth: "
+        f"{'; '.join(mistake(row, confidence) for row in wrong)}. "
+        f"By chance alone, {expected_misses(rows, confidence):.2g} would."
     )
+    if waiting:
+        seen += (
+            f" The harness slows a control by waiting, which can slow its next step by up to "
+            f"{percent(WAITING)}, too, if others use the processor's caches: that may explain "
+            f"{len(waiting)} of them."
+        )
+    doubtful = listing(
+        f"of {percent(max(row.furthest for row in own))} or less in {workload}"
+        for workload, own in by_workload(wrong).items()
+    )
+    if beyond_chance([row for row in rows if row not in waiting], confidence):
+        yield warning(
+            "Self-test failed",
+            f"{seen} Chance hardly explains that. Do not rely on differences {doubtful}, and "
+            "repeat the study.",
+        )
+    else:
+        yield note(f"{seen} Otherwise, differences {doubtful} are not reliable.")
 
 
-def unbelievable(wrong: Sequence[ControlLine]) -> str:
-    """The ratios of one workload that the reader should not trust. If a control trained something
-    else, the size of its error is unknown."""
-    where = f"in {wrong[0].id.workload}"
-    if any(row.reason for row in wrong):
-        return f"any difference {where}"
-    return f"any difference of {rough(max(row.furthest for row in wrong))} or less {where}"
+def strange(findings: Findings) -> Iterator[Caveat]:
+    """The controls that compute something else than their contenders."""
+    faults = findings.loss_check.faults
+    for row in findings.controls:
+        if row.id in faults and row.original not in faults:
+            yield warning(
+                "Self-test failed",
+                f"the control {row.id.contender} did not compute the same as its contender. "
+                f"{sentence(row.reason)} Do not rely on any difference in {row.id.workload}, and "
+                "report this error.",
+            )
 
 
-def mistaken(machine: Machine, row: ControlLine) -> str:
-    ratio, low, high = alike(*row.estimate.ends)
-    what = f"slowed by {percent(row.spin)}" if row.spin else "against itself"
-    text = f"{place(row)} {what}"
-    if low:
-        interval = f"{percent(machine.study.confidence)} interval {low} to {high}"
-        text += f" took {ratio} times as long ({interval}) instead of {row.truth or 1:g}"
-    return f"{text} ({row.reason})" if row.reason else text
+def slow_by_waiting(row: ControlLine) -> bool:
+    return bool(row.slowed_by and row.ratio and 1 < row.ratio / row.truth <= 1 + WAITING)
+
+
+def by_workload(rows: Sequence[ControlLine]) -> dict[str, list[ControlLine]]:
+    found: dict[str, list[ControlLine]] = {}
+    for row in rows:
+        found.setdefault(row.id.workload, []).append(row)
+    return found
+
+
+def mistake(row: ControlLine, confidence: float) -> str:
+    """`mlp (PyTorch tuned, CPU, 1 thread), unchanged, took 1.05 times as long (95 % interval 1.04
+    to 1.06) instead of 1`"""
+    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+    what = f"slowed by {percent(row.slowed_by)}" if row.slowed_by else "unchanged"
+    return (
+        f"{row.id.workload} ({title(row.id.framework)} {row.of}, {row.id.on}), {what}, took "
+        f"{ratio} times as long ({percent(confidence)} interval {low} to {high}) instead of "
+        f"{row.truth:g}"
+    )
