@@ -4,9 +4,11 @@ A pass does not depend on the workload. The arrays stay for the life of the proc
 building them again each turn would take pages from the contenders.
 """
 
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +76,7 @@ class MachineAdapter(NoopAdapter):
     def __init__(self, conditions: Conditions) -> None:
         super().__init__(conditions)
         self._threads = conditions.threads
-        self._pool = ThreadPoolExecutor(max(self._threads - 1, 1))
+        self._pool = ThreadPoolExecutor(self._threads, initializer=pin, initargs=(count(),))
         self._computations: dict[str, Computation] = {}  # shared by the trainers of all workloads
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
@@ -83,8 +85,19 @@ class MachineAdapter(NoopAdapter):
         return MachineTrainer(weights, self._computations[variant], self._pool, self._threads)
 
 
+def pin(numbers: Iterator[int]) -> None:
+    """Keep the calling thread on one of the process's cores, the next one for each thread.
+
+    Unpinned, two threads mostly shared one core of an otherwise idle machine, as a pass is too
+    short for the kernel to move them apart. Does nothing if the system cannot pin.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[next(numbers) % len(cores)]})
+
+
 class MachineTrainer(NoopTrainer):
-    """A trainer whose step is one pass, split evenly over its own thread and the pool's."""
+    """A trainer whose step is one pass, split evenly over the threads of a pool."""
 
     def __init__(
         self, weights: Weights, computation: Computation, pool: Executor, threads: int
@@ -96,10 +109,7 @@ class MachineTrainer(NoopTrainer):
         self._parts = list(pairwise(ends))
 
     def step(self, batch: Any) -> None:
-        own, *others = self._parts
-        waiting = [self._pool.submit(self.computation.part, *part) for part in others]
-        self.computation.part(*own)
-        for part in waiting:
+        for part in [self._pool.submit(self.computation.part, *part) for part in self._parts]:
             part.result()
 
     def settings(self) -> dict[str, Setting]:
