@@ -96,6 +96,7 @@ def test_the_default_study_is_as_described():
     study = yaml.safe_load((ROOT / "config" / "study.yaml").read_text())
     (script,) = [block for block in blocks("sh") if "workflows.measure.contest" in block]
     assert f"for workload in {' '.join(study['workloads'])}; do" in script
+    assert f"--group {'+'.join(study['workloads'])} " in script
     frameworks = [entry["framework"] for entry in study["contenders"]]
     assert f"for framework in {' '.join(frameworks)}; do" in script
     replicates = " ".join(str(n) for n in range(1, study["replicates"] + 1))
@@ -111,6 +112,7 @@ def test_without_snakemake_it_works_too(tmp_path, abacus, small):
     for pattern, smaller in [
         (r"config/study\.yaml", "small.yaml"),
         (r"for workload in .*;", "for workload in mlp;"),
+        (r"--group \S+", "--group mlp"),
         (r"for framework in .*;", "for framework in abacus;"),
         (r"for replicate in .*;", "for replicate in 1 2;"),
     ]:

@@ -94,7 +94,7 @@ class Clone:
 
     def contests(self, workload: str = "mlp") -> list[dict]:
         found = sorted(self.results.glob(f"contests/{workload}/*.json"))
-        return [json.loads(path.read_text()) for path in found]
+        return [one for path in found for one in json.loads(path.read_text())["contests"]]
 
 
 FINISHED = {**SMALL, "replicates": 2, "devices": ["cpu", "gpu"]}
@@ -133,7 +133,7 @@ def edit(path: Path) -> None:
 
 def test_a_study_from_nothing_to_its_report(done):
     output = (done.folder / OUTPUT).read_text()
-    assert "contest 2/2: mlp" in output and "round 4/4 | abacus/default/cpu/1" in output
+    assert "contest 2/2: mlp" in output and "round 4/4 | mlp | abacus/default/cpu/1" in output
     for name in ("report.html", "report.md", "tables/contenders.csv", "tables/comparisons.csv",
                  "tables/missing.csv", "tables/devices.csv", "tables/certificate.csv",
                  "tables/settings.csv", "tables/machine.csv"):  # fmt: skip
@@ -185,13 +185,25 @@ def test_adding_a_contender_measures_its_contests_again(done):
     assert set(done.rows().variant) == {"default", "slow"}
 
 
+def test_a_new_workload_is_measured_together_with_the_others(done, small):
+    wide = {"from": "mlp", "features": 30, "hidden": [8], "samples": 400, "batch": 4}
+    done.change(workloads={**small["workloads"], "wide": wide}, replicates=1)
+    done.snakemake()
+    assert set(done.rows("mlp+wide").workload) == {"mlp", "wide"}
+    assert [contest["workload"] for contest in done.contests("mlp+wide")] == ["mlp", "wide"]
+    report = (done.report / "report.md").read_text()
+    assert "1 contest (1 of mlp with wide)" in report  # the former contests of mlp do not count
+    assert "Nothing to be done" in done.snakemake()
+
+
 def test_cores_change_nothing_that_is_measured(clone, finished, tmp_path, small):
     contenders = [{"framework": "abacus", "variants": ["default", "slow"]}]
     workloads = {
         "mlp": small["workloads"]["mlp"],
         "other": {"from": "mlp", "features": 30, "hidden": [8], "samples": 400, "batch": 4},
     }
-    study = clone(contenders=contenders, workloads=workloads)
+    apart = {**small["contest"], "together": False}
+    study = clone(contenders=contenders, workloads=workloads, contest=apart)
     study.snakemake(*MEASURE, cores=2)
     rows = pd.concat([study.rows("mlp"), study.rows("other")])
     spans = rows.groupby(["workload", "replicate"]).start_ns.agg(["min", "max"]).sort_values("min")

@@ -24,7 +24,7 @@ from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
 from workflows.worker.process import WorkerProcess
 
-COUNTS = ContestEntry()  # a study's defaults
+COUNTS = ContestEntry(rounds=12, turn=6, discard=2)  # those of the reference study
 CONTEST = replace(WAYS[BASE], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)
 SMALL = ("cycle", "side", "round", "place")
 WARMUP = 5

@@ -47,9 +47,7 @@ def costs(machines: Sequence[Machine]) -> Iterator[tuple[str, float, float]]:
         begun, each = [], []
         for contest in (c for m in machines for c in m.contests(workload).values()):
             rounds = [turn for turn in contest.turns if turn.round]
-            first = min(turn.start_ns for turn in rounds)
-            end = max(turn.start_ns + 1e9 * turn.duration_s for turn in rounds)
-            lasted = (end - first) / 1e9
+            lasted = sum(turn.duration_s for turn in rounds)
             each.append(lasted / max(turn.round for turn in rounds))
             begun.append(contest.duration_s - lasted)
         yield workload, float(np.median(begun)), float(np.median(each))

@@ -15,6 +15,7 @@ from workflows.measure.contest import hold
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan, load_plan, write_request
 from workflows.progress import Progress
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContestRecord
 from workflows.records.storage import read_batches, read_json, write_json
@@ -37,8 +38,10 @@ class SmallStudy:
     def contest(
         self, replicate: int = 1, workload: str = "mlp"
     ) -> tuple[ContestRecord, pd.DataFrame]:
-        record = hold(self.plan, workload, replicate, self.folders)
-        return record, read_batches(self.folders.batches(workload, replicate)).to_pandas()
+        groups = self.plan.study.groups
+        (group,) = (group for group, names in groups.items() if workload in names)
+        hold(self.plan, group, replicate, self.folders)
+        return contest_on(self.folders, group, workload, replicate)
 
     def certificate(self, framework: str = "abacus", workload: str = "mlp") -> CertificateRecord:
         with Progress(1, "test") as progress:
@@ -47,6 +50,16 @@ class SmallStudy:
             record = certify(self.plan, workload, framework, self.folders, progress)
         write_json(self.folders.certificate(workload, framework), record)
         return record
+
+
+def contest_on(
+    folders: Folders, group: str, workload: str, replicate: int = 1
+) -> tuple[ContestRecord, pd.DataFrame]:
+    """One workload's record and mini-batches of a contest that was held."""
+    contests = read_json(folders.contest(group, replicate), ContestFile).contests
+    (record,) = (contest for contest in contests if contest.workload == workload)
+    rows = read_batches(folders.batches(group, replicate)).to_pandas()
+    return record, rows[rows.workload == workload]
 
 
 def several(*variants: str) -> list[dict]:
@@ -83,8 +96,7 @@ def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFra
             make_study(folder, contenders=several("default", "kept", "slow")).contest()
 
     folders = folders_in(built_once(tmp_path_factory, "contest", build))
-    record = read_json(folders.contest("mlp", 1), ContestRecord)
-    return record, read_batches(folders.batches("mlp", 1)).to_pandas()
+    return contest_on(folders, "mlp", "mlp")
 
 
 @pytest.fixture(scope="session")

@@ -137,7 +137,7 @@ def test_missing_and_failing_contenders_are_rows(study):
     status = {row.variant: row for row in made.certificate().rows}
     assert status["raises"].status == "failed" and "no beads left" in status["raises"].reason
     assert status["killed"].status == "failed" and "SIGKILL" in status["killed"].reason
-    (found_failure,) = failures(made.folders)
+    (found_failure,) = failures(made.folders, made.plan.study)
     assert len(found_failure[1]) == 2
 
 

@@ -100,6 +100,14 @@ BAD = {
     "misspelt key of the controls": (
         {"controls": {"handicap": [0.1]}}, "controls.handicap", "did you mean 'handicaps'",
     ),
+    "an unknown workload in a contest": (
+        {"contest": {"together": [["mlp", "resnet"]]}}, "contest.together", "'resnet' is not among",
+    ),
+    "a workload in two contests": (
+        {"contest": {"together": [["mlp"], ["mlp", "mnist-cnn"]]}},
+        "contest.together", "'mlp' is listed twice",
+    ),
+    "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
     "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
@@ -173,6 +181,21 @@ def test_a_workload_can_be_written_in_the_configuration():
         (8, 8, 4), (8, 8, 4), (4,), (4,),
     ]  # fmt: skip
     assert workload.optimiser.momentum == 0.9
+
+
+@pytest.mark.parametrize(
+    ("together", "groups"),
+    [
+        (True, {"a+b+c": ["a", "b", "c"]}),
+        (False, {"a": ["a"], "b": ["b"], "c": ["c"]}),
+        ([["c", "a"]], {"c+a": ["c", "a"], "b": ["b"]}),
+        ([["a"], ["b", "c"]], {"a": ["a"], "b+c": ["b", "c"]}),
+    ],
+)
+def test_workloads_share_contests_as_configured(together, groups):
+    values = {**default(), "workloads": {name: {"from": "mlp"} for name in "abc"}}
+    values["contest"] = {"together": together}
+    assert parse(values).groups == groups
 
 
 def test_controls_are_on_unless_they_are_switched_off():

@@ -71,7 +71,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
         if do == "build":
             built.append((arguments["variant"], self.workers[index].process.pid))
         if do == "turn":
-            slowed.add((self.records[index].variant, arguments["slowed_by"]))
+            slowed.add((self.entrants[index].variant, arguments["slowed_by"]))
         return ask(self, index, do, **arguments)
 
     monkeypatch.setattr(Contest, "ask", watched)

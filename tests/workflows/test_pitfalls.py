@@ -34,7 +34,7 @@ def test_its_certificate_is_missing_and_that_of_a_trap_says_how_far_it_leads(tra
     assert len(own) == len(other) == 50
     assert own[0] == other[0] and abs(own[-1] / other[-1] - 1) > 1e-12
     assert found["trap-epsilon"].long and found["trap-epsilon"].long.loss[-1] > 1e-12
-    assert not list(failures(trapped.folders))
+    assert not list(failures(trapped.folders, trapped.plan.study))
 
 
 def test_the_reference_is_never_one_with_a_trap(trapped):

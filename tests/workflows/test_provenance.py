@@ -52,8 +52,8 @@ OTHER = {
     "study": "other", "title": "other", "smoke": True, "seed": 2, "replicates": 9,
     "reference": "pytorch", "contenders": [{"framework": "abacus"}], "devices": ["cpu", "gpu"],
     "threads": [2], "tf32": True, "workloads": {"mlp": {"features": 30}}, "mnist.split": "test",
-    "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5, "contest.discard": 1,
-    "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
+    "contest.together": False, "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5,
+    "contest.discard": 2, "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
     "machine_speed": True,
     "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
@@ -70,7 +70,7 @@ def with_key(values, path, value):
 def every_key(study):
     """The keys of all that is measured, certified, prepared and detected."""
     return {
-        "contests": [keys.contest_key(study, "mlp")],
+        "contests": [keys.contest_key(study, group) for group in study.groups],
         "certificates": [keys.certificate_key(study, "mlp", "abacus")],
         "others": [
             *(keys.dataset_key(study, name) for name in study.workloads),

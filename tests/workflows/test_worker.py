@@ -1,5 +1,7 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import sleep
@@ -7,6 +9,7 @@ from time import sleep
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from workflows.records.schema import Contender
 from workflows.worker import untimed_training as training
 from workflows.worker.handlers import Handlers
@@ -195,6 +198,29 @@ def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
     assert found == "n/a" or int(found) >= 1  # this process's own, however many it was given
     worker.conditions = replace(worker.conditions, device="gpu")
     assert worker.behaviour("default")["settings"]["computing_threads"] == "n/a"
+
+
+def test_a_worker_ends_at_once_and_leaves_all_that_was_printed():
+    """Frameworks register much that is to be done at exit."""
+    program = """
+import atexit, ctypes, time
+from workflows.worker.handlers import Handlers
+from workflows.worker.worker import main
+
+class Talkative(Handlers):
+    def talk(self):
+        atexit.register(time.sleep, 60)
+        print("printed", end="")
+        ctypes.CDLL(None).printf(b" in C")
+        return {}
+
+main(Talkative())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, input='{"do": "talk"}\n',
+        capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "printed in C")
 
 
 def test_reasons_fit_on_a_line():

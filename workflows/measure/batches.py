@@ -8,23 +8,25 @@ from workflows.records.schema import BATCHES, Contender
 class Columns:
     """`values` holds a list per column, all of one length."""
 
-    def __init__(self, study: str, machine: str, workload: str, replicate: int) -> None:
+    def __init__(self, study: str, machine: str, replicate: int) -> None:
         self.values: dict[str, list[Any]] = {name: [] for name in BATCHES.names}
-        self.contest = {
-            "study": study,
-            "machine": machine,
-            "workload": workload,
-            "replicate": replicate,
-        }
+        self.contest = {"study": study, "machine": machine, "replicate": replicate}
 
     def add(
-        self, contender: Contender, number: int, position: int, discard: int, rows: dict[str, Any]
+        self,
+        workload: str,
+        contender: Contender,
+        number: int,
+        position: int,
+        discard: int,
+        rows: dict[str, Any],
     ) -> None:
         """Append one turn: the worker's columns, in round `number` at `position` of its
         order. The first `discard` mini-batches are marked as warm-up."""
         count = len(rows["step"])
         constant = {
             **self.contest,
+            "workload": workload,
             "contender": contender.name,
             "framework": contender.framework,
             "variant": contender.variant,

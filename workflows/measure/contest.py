@@ -1,12 +1,14 @@
-"""A contest: one workload, one replicate, every contender in turns on the same cores.
+"""A contest: one replicate of a group of workloads, every contender in turns on the same cores.
 
-`python -m workflows.measure.contest --study results/<machine>/<study> --workload mlp --replicate 1`
+`python -m workflows.measure.contest --study results/<machine>/<study> --group mlp+mnist-cnn
+--replicate 1`
 """
 
 import argparse
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from workflows.measure.time_left import TimeLeft
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
@@ -30,75 +33,98 @@ from workflows.worker.process import WorkerDied
 
 
 class Contest(WorkerPool):
-    """Runs the turns and keeps the results of each contender."""
+    """Runs the turns and keeps the results of each contender on each workload."""
 
-    def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
-        super().__init__(plan, workload, replicate, folders)
+    def __init__(self, plan: Plan, group: str, replicate: int, folders: Folders) -> None:
+        super().__init__(plan, group, replicate, folders)
         self.deal = plan.study.contest
-        self.built: set[int] = set()
-        self.columns = Columns(plan.study.study, plan.machine, workload, replicate)
-        self.orders: list[list[int]] = []
-        self.dealt: list[TurnRecord] = []
+        self.built: set[tuple[str, int]] = set()
+        self.columns = Columns(plan.study.study, plan.machine, replicate)
+        self.orders: dict[str, list[list[int]]] = {name: [] for name in self.workloads}
+        self.dealt: dict[str, list[TurnRecord]] = {name: [] for name in self.workloads}
+        self.spent_s = dict.fromkeys(self.workloads, 0.0)
+        self.passed = 0  # turns, including those of contenders that have failed
         # All processes of a machine share one monotonic clock. This converts it to Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
 
     @property
     def turns(self) -> int:
         """The number of turns in the contest, including warm-up."""
-        return (self.deal.rounds + 1) * len(self.running)
+        return (self.deal.rounds + 1) * len(self.running) * len(self.workloads)
 
     def run(self, report: Report) -> None:
         """Start all contenders, warm them up, and run the rounds."""
         with ExitStack() as stack:
             self.start(stack, report)
-            self.deal_round(0, self.shuffled(), report)
-            self.orders = [
-                [self.running[place] for place in order]
-                for order in orders(len(self.running), self.deal.rounds, self.random)
-            ]
-            for number, order in enumerate(self.orders, 1):
-                self.deal_round(number, order, report)
-            for index in self.still(self.running):
-                with self.failing(index):
-                    answer = self.ask(index, "settings")
-                    self.records[index].settings = answer["settings"]
-                    self.records[index].cores = answer["cores"]
+            self.deal_round(0, {name: self.shuffled() for name in self.workloads}, report)
+            for name in self.workloads:
+                drawn = orders(len(self.running), self.deal.rounds, self.random)
+                self.orders[name] = [[self.running[place] for place in order] for order in drawn]
+            for number in range(1, self.deal.rounds + 1):
+                now = {name: self.orders[name][number - 1] for name in self.workloads}
+                self.deal_round(number, now, report)
+            for name in self.workloads:
+                self.read_settings(name)
             if self.replicate == 1:  # the same code answers the same in every replicate
-                self.probe_behaviour(report)
+                for name in self.workloads:
+                    self.probe_behaviour(name, report)
             for worker in self.workers.values():  # all at once; the stack then waits for each
                 worker.dismiss()
 
-    def deal_round(self, number: int, order: list[int], report: Report) -> None:
-        """Run one turn of each contender in this order. Round 0 is warm-up."""
+    def deal_round(self, number: int, now: dict[str, list[int]], report: Report) -> None:
+        """Run one turn of each contender on each workload. Round 0 is warm-up.
+
+        The workloads follow each other in an order drawn anew, and the contenders in the order
+        that is given for the workload.
+        """
+        for place in self.random.permutation(len(self.workloads)):
+            workload = self.workloads[place]
+            with self.charged(workload):
+                self.deal_block(number, workload, now[workload], report)
+
+    def deal_block(self, number: int, workload: str, order: list[int], report: Report) -> None:
         for position, index in enumerate(order):
-            record = self.records[index]
+            self.passed += 1
+            record = self.records[workload][index]
             if record.status != "ok":  # its position stays empty to keep the order balanced
                 continue
-            report(number * len(order) + position, f"{self.stage(number)} | {record.name}")
+            report(self.passed - 1, f"{self.stage(number)} | {workload} | {record.name}")
             begin = time.monotonic()
-            with self.failing(index):
+            with self.failing(index, workload):
                 rebuild = framework(record.framework).variants[record.built].rebuilds
-                built = self.build(index)
-                self.turn(index, number, position, None if built else rebuild)
+                built = self.build(workload, index)
+                self.turn(workload, index, number, position, None if built else rebuild)
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
-    def build(self, index: int) -> bool:
+    @contextmanager
+    def charged(self, workload: str) -> Iterator[None]:
+        """Count the time as this workload's own."""
+        begin = time.monotonic()
+        yield
+        self.spent_s[workload] += time.monotonic() - begin
+
+    def build(self, workload: str, index: int) -> bool:
         """Build the network if its process has none yet. Returns whether it was built."""
-        if self.hosts[index] in self.built:
+        key = (workload, self.hosts[index])
+        if key in self.built:
             return False
-        record = self.records[index]
-        answer = self.ask(index, "build", variant=record.built, offset_ns=self.offset_ns)
-        self.built.add(self.hosts[index])
+        record = self.records[workload][index]
+        answer = self.ask(
+            index, "build", on=workload, variant=record.built, offset_ns=self.offset_ns
+        )
+        self.built.add(key)
         record.build_s = answer["build_s"]
         return True
 
-    def turn(self, index: int, number: int, position: int, rebuild: bool | None) -> None:
+    def turn(
+        self, workload: str, index: int, number: int, position: int, rebuild: bool | None
+    ) -> None:
         """Run one turn, and measure the interference during it.
 
-        Every turn after a process's first restarts from the initial weights. All turns of a round
-        use the same mini-batches.
+        Every turn after the first on this workload restarts from the initial weights. All turns of
+        a round use the same mini-batches.
         """
-        record = self.records[index]
+        record = self.records[workload][index]
         first, count, discard = 0, self.deal.warmup, self.deal.warmup
         if number:
             first = self.deal.warmup + (number - 1) * self.deal.turn
@@ -106,12 +132,12 @@ class Contest(WorkerPool):
         pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
         before = look(pid, cores)
         rows = self.ask(
-            index, "turn", first=first, count=count, rebuild=rebuild,
+            index, "turn", on=workload, first=first, count=count, rebuild=rebuild,
             slowed_by=record.slowed_by,
         )  # fmt: skip
         after = look(pid, cores)
-        self.columns.add(record, number, position, discard, rows)
-        self.dealt.append(
+        self.columns.add(workload, record, number, position, discard, rows)
+        self.dealt[workload].append(
             TurnRecord(
                 round=number,
                 position=position,
@@ -123,52 +149,79 @@ class Contest(WorkerPool):
             )
         )
 
-    def probe_behaviour(self, report: Report) -> None:
+    def read_settings(self, workload: str) -> None:
+        for index in self.still(self.running, workload):
+            with self.charged(workload), self.failing(index, workload):
+                record, answer = (
+                    self.records[workload][index],
+                    self.ask(index, "settings", on=workload),
+                )
+                record.settings, record.cores = answer["settings"], answer["cores"]
+
+    def probe_behaviour(self, workload: str, report: Report) -> None:
         """Probe what each contender really computes, after all timing.
 
         A failed probe is noted in the settings and does not change any measurement. Controls are
         not probed because they compute the same as their contenders.
         """
-        for index in self.still(self.running):
-            record = self.records[index]
+        for index in self.still(self.running, workload):
+            record = self.records[workload][index]
             if record.runs or record.framework in UNCOMPARED:
                 continue
-            report(self.turns, f"probing {record.name}")
-            try:
-                answer = self.ask(index, "behaviour", variant=record.variant)
-            except WorkerDied as death:
-                answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {death.reason}"}}
+            report(self.turns, f"probing | {workload} | {record.name}")
+            with self.charged(workload):
+                try:
+                    answer = self.ask(index, "behaviour", on=workload, variant=record.variant)
+                except WorkerDied as death:
+                    answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {death.reason}"}}
             record.settings |= answer["settings"]
 
     def stage(self, number: int) -> str:
         return f"round {number}/{self.deal.rounds}" if number else "warm-up"
 
-    def record(self, started: datetime, duration_s: float, around: dict[str, Any]) -> ContestRecord:
-        return ContestRecord(
-            study=self.plan.study.study,
-            machine=self.plan.machine,
-            workload=self.workload,
-            replicate=self.replicate,
-            started=started.isoformat(timespec="seconds"),
-            duration_s=round(duration_s, 3),
-            seed=self.seed,
-            order=[[self.records[index].name for index in order] for order in self.orders],
-            code=code(),
-            configuration=content_hash(self.plan.measuring),
-            system_info=around,
-            contenders=self.records,
-            turns=self.dealt,
+    def result(self, started: datetime, duration_s: float, around: dict[str, Any]) -> ContestFile:
+        """A record of each workload. Time that is no workload's own is shared equally."""
+        shared_s = (duration_s - sum(self.spent_s.values())) / len(self.workloads)
+        return ContestFile(
+            contests=[
+                ContestRecord(
+                    study=self.plan.study.study,
+                    machine=self.plan.machine,
+                    workload=name,
+                    group=self.group,
+                    replicate=self.replicate,
+                    started=started.isoformat(timespec="seconds"),
+                    duration_s=round(self.spent_s[name] + shared_s, 3),
+                    seed=self.seed,
+                    order=[
+                        [self.entrants[index].name for index in order]
+                        for order in self.orders[name]
+                    ],
+                    code=code(),
+                    configuration=content_hash(self.plan.measuring),
+                    system_info=around,
+                    contenders=self.records[name],
+                    turns=self.dealt[name],
+                )
+                for name in self.workloads
+            ]
         )
 
 
 def hold(
-    plan: Plan, workload: str, replicate: int, folders: Folders, log: Path | None = None
-) -> ContestRecord:
-    """Run one contest, alone on this machine, and write its two records."""
-    outlook = TimeLeft(plan, folders, workload, replicate)
-    contest = Contest(plan, workload, replicate, folders)
-    title = outlook.title
-    with Progress(contest.turns, title, log=log) as progress, machine_lock(progress.note):
+    plan: Plan, group: str, replicate: int, folders: Folders, log: Path | None = None
+) -> list[ContestRecord]:
+    """Run one contest, alone on this machine, and write its two files.
+
+    Raises:
+        PlanError: the study has no such group.
+    """
+    if group not in plan.study.groups:
+        known = ", ".join(plan.study.groups)
+        raise PlanError(f"the study has no group {group!r} (it has: {known})")
+    outlook = TimeLeft(plan, folders, group, replicate)
+    contest = Contest(plan, group, replicate, folders)
+    with Progress(contest.turns, outlook.title, log=log) as progress, machine_lock(progress.note):
         begin = time.monotonic()
         started = datetime.now(UTC)
 
@@ -178,13 +231,16 @@ def hold(
 
         around = system_info()  # first, so that the load does not include this contest
         contest.run(report)
-        record = contest.record(started, time.monotonic() - begin, around)
-        for contender in record.contenders:
-            if contender.status == "failed":
-                progress.note(f"{contender.name} failed: {contender.reason}")
-    write_batches(folders.batches(workload, replicate), contest.columns.values)
-    write_json(folders.contest(workload, replicate), record)
-    return record
+        result = contest.result(started, time.monotonic() - begin, around)
+        for record in result.contests:
+            for contender in record.contenders:
+                if contender.status == "failed":
+                    progress.note(
+                        f"{record.workload} | {contender.name} failed: {contender.reason}"
+                    )
+    write_batches(folders.batches(group, replicate), contest.columns.values)
+    write_json(folders.contest(group, replicate), result)
+    return result.contests
 
 
 def main() -> int:
@@ -192,16 +248,16 @@ def main() -> int:
         prog="python -m workflows.measure.contest", description=__doc__
     )
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
-    parser.add_argument("--workload", required=True)
+    parser.add_argument("--group", required=True, help="workloads, joined with +")
     parser.add_argument("--replicate", type=int, required=True)
     parser.add_argument("--log", type=Path, help="also write the progress there")
     arguments = parser.parse_args()
     try:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
-        hold(plan, arguments.workload, arguments.replicate, folders, arguments.log)
+        hold(plan, arguments.group, arguments.replicate, folders, arguments.log)
     except (RecordError, PlanError, OSError) as error:
-        print(f"contest {arguments.workload} {arguments.replicate}: {error}", file=sys.stderr)
+        print(f"contest {arguments.group} {arguments.replicate}: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""The contenders' processes in one contest, and a record of each contender."""
+"""The contenders' processes in one contest, and a record of each contender on each workload."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,26 +20,21 @@ Report = Callable[[int, str], None]
 
 
 class WorkerPool:
-    """Starts the processes, sends them requests, and records their failures."""
+    """Starts the processes, sends them requests, and records their failures.
 
-    def __init__(self, plan: Plan, workload: str, replicate: int, folders: Folders) -> None:
-        self.plan, self.workload, self.replicate, self.folders = plan, workload, replicate, folders
-        self.seed = contest_seed(plan.study.seed, workload, replicate)
+    A contender has one process for all workloads of the contest. Contenders are known by their
+    index in `entrants`; `records` has a list in the same order for each workload.
+    """
+
+    def __init__(self, plan: Plan, group: str, replicate: int, folders: Folders) -> None:
+        self.plan, self.group, self.replicate, self.folders = plan, group, replicate, folders
+        self.workloads = plan.study.groups[group]
+        self.seed = contest_seed(plan.study.seed, group, replicate)
         self.random = np.random.default_rng(self.seed)
         self.cores = available_cores()
         self.entrants = plan.entrants
-        self.records = [
-            ContenderRecord(
-                **contender.parts(),
-                runs=contender.runs,
-                slowed_by=contender.slowed_by,
-                status="missing" if contender.missing else "ok",
-                reason=contender.missing,
-                versions=contender.versions,
-            )
-            for contender in self.entrants
-        ]
-        self.running = [i for i, record in enumerate(self.records) if record.status == "ok"]
+        self.records = {name: [unmeasured(one) for one in self.entrants] for name in self.workloads}
+        self.running = [i for i, contender in enumerate(self.entrants) if not contender.missing]
         self.hosts = hosts(self.entrants)
         self.workers: dict[int, WorkerProcess] = {}
 
@@ -56,9 +51,11 @@ class WorkerPool:
             self.open(stack, [index], report, alone=True)
         self.open(stack, [index for index in order if index not in first], report)
         for index in self.running:
-            self.records[index].versions = self.records[self.hosts[index]].versions
-            if self.records[index].status == "ok":
-                self.workers[index] = self.workers[self.hosts[index]]
+            host = self.hosts[index]
+            for records in self.records.values():
+                records[index].versions = records[host].versions
+            if host in self.workers:
+                self.workers[index] = self.workers[host]
 
     def imports(self, index: int) -> tuple[object, ...]:
         """A key that is equal for contenders with the same import."""
@@ -70,58 +67,83 @@ class WorkerPool:
     ) -> None:
         """Start these processes side by side and make them ready.
 
-        Each contender is charged for a part of the elapsed time, by its processor time.
+        Each contender is charged for a part of the elapsed time, by its processor time, and each
+        of its workloads for an equal part of that.
         """
         begin = time.monotonic()
         for index in started:
             contender = self.entrants[index]
-            log = self.folders.logs / f"{self.workload}-{self.replicate}" / log_name(contender)
+            log = self.folders.logs / f"{self.group}-{self.replicate}" / log_name(contender)
             with self.failing(index):
                 worker = WorkerProcess(contender.interpreter, contender, log)
                 self.workers[index] = stack.enter_context(worker)
                 worker.send_open(precision="float32", tf32=self.plan.study.tf32)
         for index in self.still(started):
-            report(0, f"starting {self.records[index].name}")
+            report(0, f"starting {self.entrants[index].name}")
             with self.failing(index):
                 answer = self.workers[index].receive(self.plan.study.contest.timeout_s)
                 if "missing" in answer:
                     raise WorkerDied(answer["missing"])
-                self.records[index].versions = answer["versions"]
-                self.records[index].import_s = answer["import_s"] if alone else None
-                self.ask(index, "pin", cores=cores_for(self.records[index], self.cores))
-                self.ask(index, "load", folder=str((self.folders.data / self.workload).resolve()))
+                for records in self.records.values():
+                    records[index].versions = answer["versions"]
+                    records[index].import_s = answer["import_s"] if alone else None
+                self.ask(index, "pin", cores=cores_for(self.entrants[index], self.cores))
+                for name in self.workloads:
+                    folder = self.folders.data / name
+                    self.ask(index, "load", on=name, folder=str(folder.resolve()))
         spent = {index: self.workers[index].cpu_s() for index in self.still(started)}
-        seconds = time.monotonic() - begin
+        seconds = (time.monotonic() - begin) / len(self.workloads)
         for index, cpu_s in spent.items():
-            self.records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
+            for records in self.records.values():
+                records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
 
     def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
         return self.workers[index].ask(do, self.plan.study.contest.timeout_s, **arguments)
 
     @contextmanager
-    def failing(self, index: int) -> Iterator[None]:
+    def failing(self, index: int, workload: str = "") -> Iterator[None]:
         """Record a failure for this contender and all others in its process.
 
-        The remaining contenders continue.
+        It counts for this workload only if the process is still there, else for all of them.
+        Without a workload it counts for all. The remaining contenders continue.
         """
         try:
             yield
         except WorkerDied as death:
-            self.gone(index, "failed", death.reason)
+            self.gone(index, workload, "failed", death.reason)
         except Unavailable as reason:
-            self.gone(index, "missing", str(reason))
+            self.gone(index, workload, "missing", str(reason))
 
-    def gone(self, index: int, status: Status, reason: str) -> None:
-        for record, host in zip(self.records, self.hosts, strict=True):
-            if host == self.hosts[index] and record.status == "ok":
-                record.status, record.reason = status, reason
+    def gone(self, index: int, workload: str, status: Status, reason: str) -> None:
+        host = self.hosts[index]
+        lost = host not in self.workers or self.workers[host].process.poll() is not None
+        for name, records in self.records.items():
+            if workload and name != workload and not lost:
+                continue
+            told = reason if name == workload or not workload else f"{reason} (on {workload})"
+            for record, other in zip(records, self.hosts, strict=True):
+                if other == host and record.status == "ok":
+                    record.status, record.reason = status, told
 
-    def still(self, indices: list[int]) -> Iterator[int]:
-        """The contenders that have not failed, each checked just before it is returned."""
-        return (index for index in indices if self.records[index].status == "ok")
+    def still(self, indices: list[int], workload: str = "") -> Iterator[int]:
+        """The contenders that have not failed on a workload (on all of them, if none is named),
+        each checked just before it is returned."""
+        names = [workload] if workload else self.workloads
+        return (i for i in indices if any(self.records[name][i].status == "ok" for name in names))
 
     def shuffled(self) -> list[int]:
         return [self.running[place] for place in self.random.permutation(len(self.running))]
+
+
+def unmeasured(contender: PlannedContender) -> ContenderRecord:
+    return ContenderRecord(
+        **contender.parts(),
+        runs=contender.runs,
+        slowed_by=contender.slowed_by,
+        status="missing" if contender.missing else "ok",
+        reason=contender.missing,
+        versions=contender.versions,
+    )
 
 
 def hosts(entrants: Sequence[Entrant]) -> list[int]:
@@ -135,9 +157,9 @@ def hosts(entrants: Sequence[Entrant]) -> list[int]:
     return [first.setdefault(key, index) for index, key in enumerate(keys)]
 
 
-def contest_seed(study_seed: int, workload: str, replicate: int) -> int:
+def contest_seed(study_seed: int, group: str, replicate: int) -> int:
     """A different seed for each contest, the same on every machine."""
-    words = [study_seed, replicate, *workload.encode()]
+    words = [study_seed, replicate, *group.encode()]
     return int(np.random.SeedSequence(words).generate_state(1)[0])
 
 

@@ -129,12 +129,21 @@ class ContestEntry(Section):
 
     Each contender first runs `warmup` mini-batches, then in each of `rounds` one turn of `turn`.
     The first `discard` of a turn are recorded but not counted as steady state.
+
+    `together` says which workloads share a contest: `true` for all of them, `false` for one
+    workload a contest, or lists of their names (a workload in no list has its own contest).
+    Sharing saves starting the frameworks once for each workload. It takes more memory, because
+    each process holds the networks and mini-batches of all its workloads; if that is too much,
+    lists make smaller contests. A workload that joins a contest has the others measured again.
     """
 
+    together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
+        True
+    )
     warmup: int = Field(default=5, ge=1)
-    rounds: int = Field(default=12, ge=1)
-    turn: int = Field(default=6, ge=2)
-    discard: int = Field(default=2, ge=0)
+    rounds: int = Field(default=8, ge=1)
+    turn: int = Field(default=4, ge=2)
+    discard: int = Field(default=1, ge=0)
     timeout_s: float = Field(default=600, gt=0)
 
     @model_validator(mode="after")
@@ -275,6 +284,12 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        grouped = [name for names in self.groups.values() for name in names]
+        for name in grouped:
+            if name not in self.workloads:
+                raise ValueError(f"contest.together: {name!r} is not among the workloads")
+            if grouped.count(name) > 1:
+                raise ValueError(f"contest.together: {name!r} is listed twice")
         self.require_compared_variants()
         return self
 
@@ -303,6 +318,15 @@ class Configuration(Section):
     def uncompared(self) -> list[str]:
         """The frameworks that take turns but are not compared."""
         return [name for name, key in UNCOMPARED.items() if getattr(self, key)]
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The workloads of each contest, by the name of their group: the names joined with +."""
+        listed = self.contest.together
+        if isinstance(listed, bool):
+            listed = [list(self.workloads)] if listed else []
+        alone = [name for name in self.workloads if not any(name in names for names in listed)]
+        return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
 
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])

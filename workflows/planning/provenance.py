@@ -97,14 +97,14 @@ def probe_key(study: Configuration, name: str) -> str:
     return content_hash([sorted({surface(c) for c in own}), interpreted(study, name)])
 
 
-def contest_key(study: Configuration, workload: str) -> str:
-    """Everything a contest's numbers depend on: every key of the configuration without a scope,
-    what the others lead to on this machine, and the code that measures."""
+def contest_key(study: Configuration, group: str) -> str:
+    """Everything the numbers of a group's contests depend on: every key of the configuration
+    without a scope, what the others lead to on this machine, and the code that measures."""
     asked = [c.name for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders}) + study.uncompared
     return content_hash(
         {
-            "workload": to_dict(study.workload(workload)),
+            "workloads": [to_dict(study.workload(name)) for name in study.groups[group]],
             "contenders": asked,
             "controls": files_hash("workflows/planning/plan.py"),  # it chooses their contenders
             "frameworks": [framework_key(study, name) for name in names],

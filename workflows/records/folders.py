@@ -36,8 +36,8 @@ class Folders:
     def certificate(self, workload: str, framework: str) -> Path:
         return self.root / "certificates" / workload / f"{framework}.json"
 
-    def batches(self, workload: str, replicate: int) -> Path:
-        return self.root / "contests" / workload / f"{replicate}.parquet"
+    def batches(self, group: str, replicate: int) -> Path:
+        return self.root / "contests" / group / f"{replicate}.parquet"
 
-    def contest(self, workload: str, replicate: int) -> Path:
-        return self.root / "contests" / workload / f"{replicate}.json"
+    def contest(self, group: str, replicate: int) -> Path:
+        return self.root / "contests" / group / f"{replicate}.json"

@@ -1,10 +1,10 @@
 """The schema of all records of a study, checked on writing and reading.
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
-`BATCHES`, and `<replicate>.json`, a `ContestRecord`. A certificate is a
-`CertificateRecord`. `collect` gathers one machine's into the folder that analysis reads:
-`batches.parquet`, `turns.parquet` in the columns of `TURNS`, and `records.json.zst`, a
-`MachineRecords` without the turns.
+`BATCHES`, and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
+workloads. A certificate is a `CertificateRecord`. `collect` gathers one machine's into the
+folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
+`records.json.zst`, a `MachineRecords` without the turns.
 """
 
 from typing import Annotated, Any, Literal
@@ -150,10 +150,11 @@ class ContenderRecord(Entrant):
     """The result of one contender in one contest.
 
     `cores` are the cores that its process was pinned to. `build_s` is the time to build the
-    network, once, before the first mini-batch of its process. `took_s` is the time that the
-    contest spent on it: its turns, and its part of the common start by processor time.
-    `import_s` is the time to import the framework and apply the conditions, without starting
-    Python and NumPy. Only processes that import alone have it. In earlier records, a control
+    network, once, before its first mini-batch of the workload. `took_s` is the time that the
+    contest spent on it: its turns, and its part of the common start by processor time, shared
+    equally by the workloads of the contest. `import_s` is the time to import the framework and
+    apply the conditions, without starting Python and NumPy. Only processes that import alone
+    have it. It is the same for all workloads of the contest. In earlier records, a control
     busy-waited for the share `idle` of its time between mini-batches, outside the timed region.
     """
 
@@ -207,12 +208,17 @@ class Code(Record):
 
 
 class ContestRecord(Record):
-    """All contenders' turns on one workload, in one replicate, on one machine."""
+    """All contenders' turns on one workload, in one replicate, on one machine.
+
+    The workloads of a `group` share the contest, its processes and its seed. `duration_s` is the
+    workload's share of the time: its own turns, and an equal part of what all share.
+    """
 
     schema_version: int = SCHEMA
     study: str
     machine: str
     workload: str
+    group: str = ""  # workloads joined with +; "" in records of before, of one workload each
     replicate: int
     started: str  # ISO 8601, UTC
     duration_s: float

@@ -1,6 +1,7 @@
 # Wiring shared by all stages: the checked configuration, and where things are.
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ REPLICATES = range(1, STUDY.replicates + 1)
 
 wildcard_constraints:
     workload="[^/]+",
+    group="|".join(map(re.escape, STUDY.groups)),
     framework="[^/]+",
     machine="[^/]+",
     replicate=r"\d+",
@@ -79,8 +81,8 @@ def reference_candidates():
 
 def contests(*suffixes):
     return expand(
-        f"{HERE}/contests/{{workload}}/{{replicate}}{{suffix}}",
-        workload=STUDY.workloads,
+        f"{HERE}/contests/{{group}}/{{replicate}}{{suffix}}",
+        group=STUDY.groups,
         replicate=REPLICATES,
         suffix=suffixes,
     )

@@ -1,12 +1,14 @@
 rule contest:
     input:
-        data=f"{HERE}/data/{{workload}}/dataset.json",
+        data=lambda wildcards: expand(
+            f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.groups[wildcards.group]
+        ),
         probes=probed(FRAMEWORKS),
     output:
-        f"{HERE}/contests/{{workload}}/{{replicate}}.parquet",
-        f"{HERE}/contests/{{workload}}/{{replicate}}.json",
+        f"{HERE}/contests/{{group}}/{{replicate}}.parquet",
+        f"{HERE}/contests/{{group}}/{{replicate}}.json",
     log:
-        f"{HERE}/logs/{{workload}}-{{replicate}}.log",
+        f"{HERE}/logs/{{group}}-{{replicate}}.log",
     # After the certificates, which have a higher priority, but not because of them: a
     # certificate that is redone says nothing about a measurement.
     priority: 0
@@ -15,8 +17,8 @@ rule contest:
     # All cores, so that nothing runs beside a measurement.
     threads: lambda wildcards: workflow.cores or 1
     params:
-        key=lambda wildcards: keys.contest_key(STUDY, wildcards.workload),
+        key=lambda wildcards: keys.contest_key(STUDY, wildcards.group),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.measure.contest --study {params.study} --workload {wildcards.workload} "
+        "python -m workflows.measure.contest --study {params.study} --group {wildcards.group} "
         "--replicate {wildcards.replicate} --log {log}"

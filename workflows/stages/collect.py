@@ -11,11 +11,13 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
 from workflows.records.schema import (
@@ -40,17 +42,14 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
     """
     plan = load_plan(folders)
     study = plan.study
-    certificates, contests, datasets, tables = [], [], [], []
+    certificates, datasets = [], []
     for workload in study.workloads:
         if folders.dataset(workload).exists():
             datasets.append(read_json(folders.dataset(workload), DatasetRecord))
         for name in dict.fromkeys(entry.framework for entry in study.contenders):
             if (path := folders.certificate(workload, name)).exists():
                 certificates.append(read_json(path, CertificateRecord))
-        for replicate in range(1, study.replicates + 1):
-            if (path := folders.contest(workload, replicate)).exists():
-                contests.append(read_json(path, ContestRecord))
-                tables.append(read_batches(folders.batches(workload, replicate)))
+    contests, batches = measured(folders, study)
     records = MachineRecords(
         machine=plan.machine,
         study=StudyRecord(
@@ -79,7 +78,23 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
-    return records, pa.concat_tables(tables) if tables else BATCHES.empty_table()
+    return records, batches
+
+
+def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord], pa.Table]:
+    """The records of all contests, and their mini-batches in the same order: by workload, then by
+    replicate."""
+    found: dict[str, list[tuple[ContestRecord, pa.Table]]] = {n: [] for n in study.workloads}
+    for group in study.groups:
+        for replicate in range(1, study.replicates + 1):
+            if (path := folders.contest(group, replicate)).exists():
+                table = read_batches(folders.batches(group, replicate))
+                for contest in read_json(path, ContestFile).contests:
+                    own = table.filter(pc.equal(table["workload"], contest.workload))
+                    found[contest.workload].append((contest, own))
+    both = [pair for pairs in found.values() for pair in pairs]
+    tables = [BATCHES.empty_table(), *(table for _, table in both)]
+    return [contest for contest, _ in both], pa.concat_tables(tables)
 
 
 def pitfalls(study: Configuration) -> list[PitfallRow]:

@@ -15,24 +15,29 @@ from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlanError, load_study
+from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import (
-    CertificateRecord,
-    CertificateRow,
-    ContenderRecord,
-    ContestRecord,
-)
+from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json
 
 
-def failures(folders: Folders) -> Iterator[tuple[Path, list[str]]]:
+def contest_files(folders: Folders, study: Configuration) -> list[Path]:
+    """The contests of the study as it is configured now. Others may lie beside them."""
+    every = (folders.contest(g, n) for g in study.groups for n in range(1, study.replicates + 1))
+    return [path for path in every if path.exists()]
+
+
+def failures(folders: Folders, study: Configuration) -> Iterator[tuple[Path, list[str]]]:
     """Each record with a failed contender, and a line for every one of them."""
-    for path in sorted(folders.root.glob("contests/*/*.json")):
-        contest = read_json(path, ContestRecord)
-        failed = [c for c in contest.contenders if c.status == "failed"]
-        if failed:
-            where = f"{contest.workload}, replicate {contest.replicate}"
-            yield path, [f"{where}: {c.name}: {c.reason}" for c in failed]
+    for path in contest_files(folders, study):
+        lines = [
+            f"{contest.workload}, replicate {contest.replicate}: {c.name}: {c.reason}"
+            for contest in read_json(path, ContestFile).contests
+            for c in contest.contenders
+            if c.status == "failed"
+        ]
+        if lines:
+            yield path, lines
     for path in sorted(folders.root.glob("certificates/*/*.json")):
         certificate = read_json(path, CertificateRecord)
         rows = [row for row in certificate.rows if row.status == "failed"]
@@ -59,8 +64,11 @@ def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]
         without = {row.framework for row in rows if row.reason.startswith(UNBUILT)}
         return without - set(unbuilt)
 
-    contests = sorted(folders.root.glob("contests/*/*.json"))
-    found = [path for path in contests if late(read_json(path, ContestRecord).contenders)]
+    found = [
+        path
+        for path in contest_files(folders, study)
+        if any(late(one.contenders) for one in read_json(path, ContestFile).contests)
+    ]
     certificates = sorted(folders.root.glob("certificates/*/*.json"))
     absent = {path: late(read_json(path, CertificateRecord).rows) for path in certificates}
     if study.reference in set().union(*absent.values()):
@@ -88,12 +96,17 @@ def move(path: Path, suffix: str) -> None:
 
 
 def reasons(path: Path) -> list[str]:
-    rows: Sequence[ContenderRecord | CertificateRow]
+    rows: Mapping[str, Sequence[ContenderRecord | CertificateRow]]
     if path.parts[-3] == "contests":
-        rows = read_json(path, ContestRecord).contenders
+        rows = {one.workload: one.contenders for one in read_json(path, ContestFile).contests}
     else:
-        rows = read_json(path, CertificateRecord).rows
-    return sorted(f"{row.name}: {row.reason}" for row in rows if row.status == "failed")
+        rows = {"certificate": read_json(path, CertificateRecord).rows}
+    return sorted(
+        f"{where}: {row.name}: {row.reason}"
+        for where, own in rows.items()
+        for row in own
+        if row.status == "failed"
+    )
 
 
 def main() -> int:
@@ -106,7 +119,7 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         study = load_study(folders)
-        failed = list(failures(folders))
+        failed = list(failures(folders, study))
         absent = unbuilt(folders, study)
         late = overtaken(folders, study, absent)
     except (RecordError, PlanError) as error:

@@ -175,13 +175,13 @@ class WorkerProcess:
         return f"ended with exit status {status}{last}"
 
     def dismiss(self) -> None:
-        """Let the process end by itself, without waiting for it."""
+        """Let the process end, without waiting for it."""
         if self.process.stdin:
             with suppress(OSError):
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """Let the process end by itself, and kill it if it does not."""
+        """Let the process end, and kill it if it does not."""
         self.dismiss()
         try:
             self.process.wait(CLOSING_S)

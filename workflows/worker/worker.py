@@ -5,6 +5,8 @@ with one line. It needs NumPy and the framework only.
 """
 
 import contextlib
+import copy
+import ctypes
 import json
 import os
 import sys
@@ -16,14 +18,22 @@ from workflows.worker.handlers import Handlers
 
 
 def main(handlers: Handlers) -> None:
-    """Answer requests until standard input ends."""
+    """Answer requests until standard input ends, and then end the process at once.
+
+    A request may say which workload it is `on`. Each workload has its own data, network and
+    count of steps; the adapter, which the first request opens, is the same for all.
+    """
+    workloads = {"": handlers}
     # Frameworks print to standard output at will, so the answers have a descriptor of their own.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
+        name = request.pop("on", "")
+        if name not in workloads:
+            workloads[name] = copy.copy(handlers)
         try:
-            answer = getattr(handlers, request.pop("do"))(**request)
+            answer = getattr(workloads[name], request.pop("do"))(**request)
         except (Unavailable, NotImplementedError) as reason:
             answer = {"unavailable": str(reason)}
         except Exception as error:
@@ -32,6 +42,11 @@ def main(handlers: Handlers) -> None:
         with contextlib.suppress(BrokenPipeError):
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
+    # Unloading a framework takes seconds, for which the coordinator would wait.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.CDLL(None).fflush(None)  # what libraries in C have printed
+    os._exit(0)
 
 
 def explain(error: BaseException) -> str:

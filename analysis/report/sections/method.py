@@ -1,5 +1,6 @@
 """The measuring method, according to the records, and the trained networks."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from analysis.data.results import Machine
@@ -104,12 +105,15 @@ def contests(machine: Machine) -> str:
     records = machine.records.contests
     if not records:
         return "No contest was held."
-    each = [f"{len(machine.contests(name))} of {name}" for name in machine.workloads]
+    held = Counter(
+        group for group, _ in dict.fromkeys((c.group or c.workload, c.replicate) for c in records)
+    )
+    each = [f"{number} of {group.replace('+', ' with ')}" for group, number in held.items()]
     seconds = sum(record.duration_s for record in records)
     took = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
     started = sorted(record.started for record in records)
     return (
-        f"{count(len(records), 'contest')} ({', '.join(each)}), each with fresh processes that "
+        f"{count(held.total(), 'contest')} ({', '.join(each)}), each with fresh processes that "
         f"lived side by side: one replicate. They took {took}, the first started "
         f"{moment(started[0])}, the last {moment(started[-1])}."
     )
@@ -125,10 +129,14 @@ def turns(findings: Findings) -> str:
     turn = batches[batches["round"] > 0].groupby(keys)["warmup"].agg(["size", "sum"])
     warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
     rounds = batches[batches["round"] > 0].groupby(keys[:-1])["round"].nunique()
+    shared = any("+" in contest.group for contest in findings.machine.records.contests)
     return (
         f"After {span(warm)} mini-batches of warm-up, {span(rounds)} rounds. In each round every "
         f"contender ran one turn of {span(turn['size'])} mini-batches while the others slept, in "
-        "an order drawn at random, balanced as far as the number of rounds allows. Each turn "
+        "an order drawn at random, balanced as far as the number of rounds allows. "
+        + "The workloads of a contest follow each other, in an order drawn anew each round. "
+        * shared
+        + "Each turn "
         "starts from the initial weights and each round has mini-batches of its own, the same for "
         f"all. Of a turn the first mini-batches ({span(turn['sum'])}) are kept and marked, but are "
         "not steady state."

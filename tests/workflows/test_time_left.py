@@ -1,0 +1,68 @@
+"""The time left, from contests that are done and from the pace of the present one."""
+
+import pytest
+
+from tests.conftest import SMALL
+from workflows.measure.time_left import TimeLeft
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import Plan
+from workflows.records.contest_file import ContestFile
+from workflows.records.folders import Folders
+from workflows.records.schema import Code, ContestRecord
+from workflows.records.storage import write_json
+
+TINY = SMALL["workloads"]["mlp"]
+
+
+@pytest.fixture
+def outlook(abacus, tmp_path):
+    """`outlook(group, replicate)` in a study of two groups and three replicates; `done` maps
+    contests that were held to the seconds of each of their workloads."""
+    workloads = {name: {"from": "mlp", **TINY} for name in "abc"}
+    contest = {"together": [["a", "b"], ["c"]]}
+    study = parse({**SMALL, "workloads": workloads, "contest": contest, "replicates": 3})
+    values = study.model_dump(mode="json")
+    plan = Plan(machine="here", command="", configuration=values, contenders=[])
+
+    def make(group, replicate, done=()):
+        folders = Folders(tmp_path)
+        for (name, number), seconds in dict(done).items():
+            records = [held(workload, number, seconds) for workload in name.split("+")]
+            write_json(folders.contest(name, number), ContestFile(contests=records))
+        return TimeLeft(plan, folders, group, replicate)
+
+    return make
+
+
+def held(workload, replicate, seconds):
+    return ContestRecord(
+        study="small", machine="here", workload=workload, replicate=replicate, started="",
+        duration_s=seconds, seed=1, order=[], code=Code(version="", commit="", dirty=False),
+        configuration="", system_info={}, contenders=[],
+    )  # fmt: skip
+
+
+def test_the_first_contest_is_judged_by_its_pace_once_its_processes_have_started(outlook):
+    first = outlook("a+b", 1)
+    assert first.title == "contest 1/6: a+b, replicate 1"
+    assert first.left_s(0, 20) is None and first.left_s(0, 60) is None
+    assert first.left_s(0.05, 65) is None
+    # 60 s to start and 100 s of turns each; nothing is known of the other group.
+    assert first.left_s(0.1, 70) == pytest.approx(90 + 5 * 160)
+    assert first.left_s(0.5, 110) == pytest.approx(50 + 5 * 160)
+
+
+def test_contests_that_are_done_say_what_the_others_take(outlook):
+    done = {("a+b", 1): 50.0, ("c", 1): 30.0, ("a+b", 2): 60.0}
+    later = outlook("c", 2, done)
+    assert later.title == "contest 4/6: c, replicate 2"
+    others = 110 + 30  # a+b and c once more each; both workloads of a+b count
+    assert later.left_s(0, 10) == pytest.approx(20 + others)
+    assert later.left_s(0.5, 20) == pytest.approx(10 + others)
+    assert later.left_s(0.5, 40) == pytest.approx(10 + others)  # late, but half is to come
+
+
+def test_a_damaged_record_does_not_count(outlook, tmp_path):
+    outlook("a+b", 1, {("a+b", 2): 50.0})
+    Folders(tmp_path).contest("a+b", 2).write_text("{")
+    assert outlook("a+b", 1).title.startswith("contest 1/6")
