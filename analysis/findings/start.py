@@ -27,6 +27,8 @@ class Range(NamedTuple):
 class StartLine:
     """A row of start.csv, in seconds; intervals are Student's over replicates.
 
+    If workloads share contests, only the replicates count in which this workload came first,
+    because what a process does only once falls on the first workload.
     `import_s`: import of the framework, by its first process in each contest, which imported
     alone; `build_s`: the network; `first_s`: the first mini-batch, which may trace or compile;
     `compile_s`: by how much it exceeds the steady median; `excess_s`: the same for all other
@@ -114,6 +116,8 @@ def starting(
     table = {}
     for replicate, median in rows["median"].items():
         number = int(str(replicate))
+        if contests[number].place:
+            continue
         records = contests[number].contenders
         same = [r for r in records if (r.framework, r.device) == kind]
         same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import differently
@@ -128,7 +132,8 @@ def starting(
             "excess": sum(others) - len(others) * median / 1000,
             "step": median / 1000,
         }
-    parts = pd.DataFrame.from_dict(table, orient="index").astype(float)
+    columns = [*(part for part in PARTS if part != "total"), "step"]
+    parts = pd.DataFrame.from_dict(table, orient="index").reindex(columns=columns).astype(float)
     parts["total"] = parts[["import", "build", "compile", "excess"]].sum(axis=1, skipna=False)
     return parts
 

@@ -73,6 +73,27 @@ def test_every_part_of_a_start(findings: Findings) -> None:
     assert ahead(row).startswith("of PyTorch from ")
 
 
+def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> None:
+    """The processes of the other contests had already done what they do only once."""
+    records = findings.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        contest.place = contest.replicate % 2 if contest.workload == "mlp" else 1
+        for one in contest.contenders if contest.place else []:
+            one.build_s, one.import_s = 100.0, 100.0
+    shared = Findings(replace(findings.machine, records=records))
+    alone = {row.id: row for row in findings.start}
+    every = {contest.replicate for contest in records.contests}
+    for row in shared.start:
+        if row.id.workload == "mlp":
+            assert row.replicates == sum(number % 2 == 0 for number in every)
+            assert row.build_s == pytest.approx(alone[row.id].build_s, rel=0.1)
+        else:
+            assert (row.replicates, row.total_s, row.first_s, row.ahead) == (0, None, None, "")
+    assert [note for note, _ in start_table(shared).notes] == ["a start"]
+    assert start_table(findings).notes == []
+    assert "Counting the start" in start_summary(shared)
+
+
 def test_records_without_import_times_have_no_total(findings: Findings) -> None:
     records = findings.machine.records.model_copy(deep=True)
     for contest in records.contests:

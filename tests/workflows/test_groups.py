@@ -54,7 +54,18 @@ def test_in_every_round_the_workloads_follow_each_other(shared):
     firsts = [block[0] for block in blocks]
     assert [number for number, _ in firsts] == [n for n in range(13) for _ in range(2)]
     order = [name for _, name in firsts[::2]]
-    assert set(order) == set(BOTH)  # by chance all 13 would start alike in one case of 4096
+    assert order[0] == "mlp" and set(order) == set(BOTH)
+
+
+def test_in_warm_up_the_replicates_take_turns_in_which_workload_comes_first(study, shared):
+    assert [record.place for record, _ in shared.values()] == [0, 1]
+    starts = [min(turn.start_ns for turn in record.turns) for record, _ in shared.values()]
+    assert starts == sorted(starts)
+    made = study(workloads=BOTH, replicates=2)
+    made.contest(2)
+    second = [contest_on(made.folders, GROUP, name, 2)[0] for name in BOTH]
+    assert [record.place for record in second] == [1, 0]
+    assert second[0].turns[0].start_ns > second[1].turns[0].start_ns
 
 
 def test_each_workload_has_an_order_of_its_own_and_all_its_mini_batches(shared):

@@ -74,13 +74,23 @@ class Contest(WorkerPool):
     def deal_round(self, number: int, now: dict[str, list[int]], report: Report) -> None:
         """Run one turn of each contender on each workload. Round 0 is warm-up.
 
-        The workloads follow each other in an order drawn anew, and the contenders in the order
-        that is given for the workload.
+        The workloads follow each other, and the contenders in the order that is given for the
+        workload.
         """
-        for place in self.random.permutation(len(self.workloads)):
-            workload = self.workloads[place]
+        for workload in self.blocks(number):
             with self.charged(workload):
                 self.deal_block(number, workload, now[workload], report)
+
+    def blocks(self, number: int) -> list[str]:
+        """The workloads in their order in a round: drawn anew, except in warm-up.
+
+        What a process does only once falls on the first workload of the warm-up, so that each
+        workload is the first one in its share of the replicates.
+        """
+        if number:
+            return [self.workloads[place] for place in self.random.permutation(len(self.workloads))]
+        first = (self.replicate - 1) % len(self.workloads)
+        return self.workloads[first:] + self.workloads[:first]
 
     def deal_block(self, number: int, workload: str, order: list[int], report: Report) -> None:
         for position, index in enumerate(order):
@@ -189,6 +199,7 @@ class Contest(WorkerPool):
                     machine=self.plan.machine,
                     workload=name,
                     group=self.group,
+                    place=self.blocks(0).index(name),
                     replicate=self.replicate,
                     started=started.isoformat(timespec="seconds"),
                     duration_s=round(self.spent_s[name] + shared_s, 3),

@@ -211,7 +211,8 @@ class ContestRecord(Record):
     """All contenders' turns on one workload, in one replicate, on one machine.
 
     The workloads of a `group` share the contest, its processes and its seed. `duration_s` is the
-    workload's share of the time: its own turns, and an equal part of what all share.
+    workload's share of the time: its own turns, and an equal part of what all share. `place` is
+    the workload's place in the warm-up, from 0. What a process does only once falls on the first.
     """
 
     schema_version: int = SCHEMA
@@ -219,6 +220,7 @@ class ContestRecord(Record):
     machine: str
     workload: str
     group: str = ""  # workloads joined with +; "" in records of before, of one workload each
+    place: int = 0
     replicate: int
     started: str  # ISO 8601, UTC
     duration_s: float

@@ -25,11 +25,22 @@ def start_table(findings: Findings) -> Table:
             ]
             for row in findings.machine.matched_rows(findings.start)
         ],
-        [] if any(row.import_s is not None for row in findings.start) else [
-            ("import", "was not timed in these records, so no total is told.")
-        ],
+        notes(findings),
         "start.csv",
     )  # fmt: skip
+
+
+def notes(findings: Findings) -> list[tuple[str, str]]:
+    found = []
+    if all(row.import_s is None for row in findings.start):
+        found.append(("import", "was not timed in these records, so no total is told."))
+    if any(contest.place for contest in findings.machine.records.contests):
+        text = (
+            "counts in the contests whose warm-up began with the workload, because what a process "
+            "does only once falls on its first workload."
+        )
+        found.append(("a start", text))
+    return found
 
 
 def ahead(row: StartLine) -> str:
