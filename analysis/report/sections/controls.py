@@ -48,8 +48,8 @@ def originals(rows: Sequence[ControlLine]) -> str:
 
 
 def measured(rows: Sequence[ControlLine]) -> list[str]:
-    """`it took 0.973 and 1.000 times as long unchanged, and 1.06 and 1.10 times slowed by 10 %`,
-    if anything was measured."""
+    """`it took 0.973 and 1.000 times as long unchanged; slowed by 10 %, 1.06 and 1.10 times`, if
+    anything was measured."""
     found: list[str] = []
     for share in sorted({row.slowed_by for row in rows}):
         ratios = [row.ratio for row in rows if row.slowed_by == share and row.ratio]
@@ -58,10 +58,10 @@ def measured(rows: Sequence[ControlLine]) -> list[str]:
             spread = (
                 listing(alike(*ratios)) if few else " to ".join(alike(min(ratios), max(ratios)))
             )
-            as_long = " as long" * (not found)
             what = f"slowed by {percent(share)}" if share else "unchanged"
-            found.append(f"{spread} times{as_long} {what}")
-    return [f"it took {', and '.join(found)}"] if found else []
+            first = f"it took {spread} times as long {what}"
+            found.append(f"{what}, {spread} times" if found else first)
+    return ["; ".join(found)] if found else []
 
 
 def control_table(findings: Findings) -> Table | None:
