@@ -86,7 +86,7 @@ class Clone:
         """The rules that a dry run lists."""
         output = self.snakemake("--dry-run", "--quiet", "host", "reason")
         return {line.split()[1].rstrip(":") for line in output.splitlines()
-                if line.startswith(("rule ", "localrule "))}  # fmt: skip
+                if line.startswith(("rule ", "localrule ", "checkpoint "))}  # fmt: skip
 
     def rows(self, workload: str = "mlp") -> pd.DataFrame:
         tables = sorted(self.results.glob(f"contests/{workload}/*.parquet"))
@@ -277,6 +277,56 @@ def test_a_killed_study_goes_on_where_it_was(done):
     done.snakemake(*MEASURE)
     assert len(done.contests()) == 5
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_as_many_replicates_as_fit_are_measured_after_the_first_contest(clone):
+    study = clone(minutes=0.01, replicates=3)
+    first = study.snakemake("--dry-run", "--quiet", "host")
+    assert first.count("rule contest:") == 1 and first.count("checkpoint replicates:") == 1
+    output = study.snakemake()
+    said = [
+        "As many replicates as fit in 0.01 minutes (at least 3, at most 3): fixed after",
+        "contest 1/3: mlp, replicate 1",
+        "3 replicates, which take about 1 minute rather than 0.01 minutes, fixed after the first "
+        "contest: ",
+        "contest 3/3: mlp",
+    ]  # fmt: skip
+    assert [text for text in said if text not in output] == []
+    assert len(study.contests()) == 3
+    assert f"{said[2][:-2]}." in (study.report / "report.md").read_text()
+    assert "Nothing to be done" in study.snakemake()
+
+
+def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
+    done.change(minutes=0.01, replicates=4)
+    process = subprocess.Popen(
+        done.command(), cwd=done.folder, env=done.environment, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    number = done.results / "replicates.json"
+    deadline = time.monotonic() + 120
+    while not number.exists():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    fixed = json.loads(number.read_text())
+    assert fixed["replicates"] == 4
+    # What is certified and measured again does not fix another number.
+    (done.results / "certificates" / "mlp" / "abacus.json").unlink()
+    (done.results / "contests" / "mlp" / "1.json").unlink()
+    done.snakemake("--unlock")
+    done.snakemake()
+    assert len(done.contests()) == 4 and json.loads(number.read_text()) == fixed
+    # More time may add some, and less leaves out none.
+    before = {path: path.stat().st_mtime_ns for path in done.results.glob("contests/*/*")}
+    done.change(minutes=60, replicates=5)
+    assert "5 replicates, the most asked for" in done.snakemake()
+    done.change(minutes=0.01, replicates=6)
+    assert "5 replicates, which take" in done.snakemake()
+    assert len(done.contests()) == 5
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    assert "4 had been fixed" not in (done.report / "report.md").read_text()
 
 
 def test_results_of_another_machine_join_the_report(done):

@@ -175,7 +175,17 @@ def test_lost_replicates_are_made_up_for(found: Found) -> None:
     ],
 )
 def test_the_command_is_the_studys_own(command: str, then: str) -> None:
-    assert again(command, 9) == then
+    assert again(command, 9, limited=False) == then
+
+
+def test_more_replicates_than_fit_in_its_minutes_need_a_study_without_a_limit(found: Found) -> None:
+    limited = "snakemake --cores 1 --config minutes=20 replicates=8"
+    assert again(limited, 9, limited=True) == "snakemake --cores 1 --config replicates=9 minutes="
+    findings = asked(found(NOISY), 0.03)
+    findings.machine.study.configuration["minutes"] = 15
+    told = advice(findings.machine, findings.precision)
+    assert " and minutes: null and run the same command again" in told.sentences[-1]
+    assert told.command.endswith(" minutes=")
 
 
 def test_both_pages_and_the_table_tell_it(tmp_path_factory: pytest.TempPathFactory) -> None:

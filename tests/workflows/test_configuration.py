@@ -113,7 +113,10 @@ BAD = {
     "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
     "precision of nothing": ({"precision": 0}, "precision", "greater than 0"),
     "precision in percent": ({"precision": 3}, "precision", "less than 1"),
-    "budget of no time": ({"budget_minutes": 0}, "budget_minutes", "greater than 0"),
+    "no time": ({"minutes": 0}, "minutes", "greater than 0"),
+    "neither minutes nor replicates": (
+        {"minutes": None, "replicates": None}, "replicates or minutes", "one of these keys",
+    ),
     "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
     "interpreter for nobody": ({"interpreters": {"mlx": "/bin/python"}}, "", "interpreters: 'mlx'"),
 }  # fmt: skip
@@ -138,7 +141,7 @@ def test_bad_configurations_are_refused_by_key(case):
     assert all(len(line) < 400 for line in message.splitlines())
 
 
-@pytest.mark.parametrize("key", ["study", "replicates", "reference", "contenders", "workloads"])
+@pytest.mark.parametrize("key", ["study", "reference", "contenders", "workloads"])
 def test_missing_keys_are_named(key):
     values = default()
     del values[key]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.analysis.synthetic import Recipe, write
 from tests.conftest import ROOT
+from workflows.planning.configfiles import former_names
 from workflows.records.earlier import renamed_keys
 from workflows.records.machine_folder import FILES, machine_files, read_machine, write_machine
 from workflows.records.schema import (
@@ -172,3 +173,11 @@ def test_a_compact_folder_with_a_former_name_is_read():
     known = {one.name for contest in records.contests for one in contest.contenders}
     assert "noop/default/cpu/1" in set(batches["contender"].to_pylist()) <= known
     assert {turn.contender for contest in records.contests for turn in contest.turns} <= known
+
+
+def test_a_key_that_is_gone_is_left_out_and_said():
+    values = {"budget_minutes": 60, "harness": False}
+    assert renamed_keys(values)[0] == {"noop": False}
+    gone, renamed = former_names(values, "my.yaml")
+    assert gone.startswith("my.yaml: `budget_minutes` does nothing any more: `minutes`")
+    assert renamed.startswith("my.yaml: `harness` is now called `noop`")

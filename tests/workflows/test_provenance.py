@@ -57,7 +57,7 @@ OTHER = {
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
     "machine_speed": True,
     "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
-    "budget_minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
+    "minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
 }  # fmt: skip
 
 

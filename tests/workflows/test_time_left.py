@@ -6,6 +6,7 @@ from tests.conftest import SMALL
 from workflows.measure.time_left import TimeLeft
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan
+from workflows.planning.replicates import AROUND_S, choose, contests_key
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import Code, ContestRecord
@@ -20,11 +21,11 @@ def outlook(abacus, tmp_path):
     contests that were held to the seconds of each of their workloads."""
     workloads = {name: {"from": "mlp", **TINY} for name in "abc"}
     contest = {"together": [["a", "b"], ["c"]]}
-    study = parse({**SMALL, "workloads": workloads, "contest": contest, "replicates": 3})
-    values = study.model_dump(mode="json")
-    plan = Plan(machine="here", command="", configuration=values, contenders=[])
+    base = {**SMALL, "workloads": workloads, "contest": contest, "replicates": 3}
 
-    def make(group, replicate, done=()):
+    def make(group, replicate, done=(), **changes):
+        values = parse({**base, **changes}).model_dump(mode="json")
+        plan = Plan(machine="here", command="", configuration=values, contenders=[])
         folders = Folders(tmp_path)
         for (name, number), seconds in dict(done).items():
             records = [held(workload, number, seconds) for workload in name.split("+")]
@@ -60,6 +61,29 @@ def test_contests_that_are_done_say_what_the_others_take(outlook):
     assert later.left_s(0, 10) == pytest.approx(20 + others)
     assert later.left_s(0.5, 20) == pytest.approx(10 + others)
     assert later.left_s(0.5, 40) == pytest.approx(10 + others)  # late, but half is to come
+
+
+def test_before_the_number_is_fixed_as_many_as_would_fit_are_expected(outlook):
+    limit = {"minutes": (560 + AROUND_S) / 60}
+    first = outlook("a+b", 1, replicates=9, **limit)
+    assert first.title == "contest 1 of 10 to 18: a+b, replicate 1"
+    assert first.left_s(0.5, 20) == pytest.approx(20 + 13 * 40)  # seven of each group in 560 s
+    second = outlook("c", 1, {("a+b", 1): 20.0}, replicates=None, **limit)
+    assert second.title == "contest 2 of 10 or more: c, replicate 1"
+    # 40 s, as both workloads of a+b took, and 100 s: four would fit, so that there are five.
+    assert second.left_s(0.5, 50) == pytest.approx(50 + 4 * 140)
+
+
+def test_once_the_number_is_fixed_it_counts(outlook, tmp_path):
+    done = {("a+b", 1): 10.0, ("c", 1): 20.0}
+    limit = {"minutes": 15, "replicates": 8}
+    study = outlook("a+b", 2, done, **limit).study
+    record = choose(study, contests_key(study), 0, {"a+b": 20.0, "c": 120.0})
+    assert record.replicates == 6
+    write_json(Folders(tmp_path).replicates, record)
+    later = outlook("a+b", 2, done, **limit)
+    assert later.title == "contest 3/12: a+b, replicate 2"
+    assert later.left_s(0.5, 10) == pytest.approx(10 + 4 * 20 + 5 * 20)
 
 
 def test_a_damaged_record_does_not_count(outlook, tmp_path):

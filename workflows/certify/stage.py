@@ -26,6 +26,7 @@ from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow
+from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied
 
@@ -147,7 +148,9 @@ def main() -> int:
         plan = load_plan(folders)
         count = sum(c.framework == name for c in plan.contenders) if name else 8
         progress = Progress(count, where, log=arguments.log)
-        with progress, machine_lock(progress.note):  # so that it never runs beside a contest
+        spent = folders.spent(f"{workload}-certificate-{name}" if name else f"{workload}-reference")
+        # The lock, so that it never runs beside a contest.
+        with progress, machine_lock(progress.note), timed(spent):
             if not name:
                 make_reference(plan, workload, folders, progress)
                 return 0

@@ -19,7 +19,7 @@ from workflows.planning.configuration import (
     MnistEntry,
     Section,
 )
-from workflows.records.earlier import RENAMED, renamed_keys
+from workflows.records.earlier import GONE, RENAMED, renamed_keys
 
 
 class ConfigurationError(Exception):
@@ -81,9 +81,11 @@ def read(paths: Iterable[Path]) -> Configuration:
 
 
 def former_names(values: Mapping[str, Any], source: str) -> list[str]:
-    """A line for each key of a configuration that has a new name."""
+    """A line for each key of a configuration that has a new name or does nothing any more."""
     return [
-        f"{source}: `{key}` is now called `{RENAMED[key]}`; the old name still works."
+        f"{source}: `{key}` does nothing any more: {GONE[key]}."
+        if key in GONE
+        else f"{source}: `{key}` is now called `{RENAMED[key]}`; the old name still works."
         for key in renamed_keys(values)[1]
     ]
 

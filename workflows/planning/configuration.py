@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 else:
     Device = Literal[*DEVICES]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
+MOST = 1000  # replicates
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
 
 
@@ -216,7 +217,9 @@ class Configuration(Section):
     title: Annotated[str, Scope.CONCLUSIONS] = "The same training step, timed in every framework"
     smoke: Annotated[bool, Scope.CONCLUSIONS] = False
     seed: int = Field(default=1, ge=0, lt=2**32)
-    replicates: Annotated[int, Scope.CONCLUSIONS] = Field(ge=1, le=1000)
+    # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.
+    replicates: Annotated[int | None, Scope.CONCLUSIONS] = Field(default=None, ge=1, le=MOST)
+    minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
     reference: str
     contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(min_length=1)
     devices: Annotated[list[Device], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
@@ -238,7 +241,6 @@ class Configuration(Section):
     margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
     target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
-    budget_minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
     interpreters: Annotated[
         dict[str, Annotated[str, AfterValidator(os.path.expanduser)]], Scope.RESOLVED
     ] = {}
@@ -252,6 +254,11 @@ class Configuration(Section):
     @classmethod
     def carried(cls, entry: Any) -> Any:
         return None if entry is False else entry
+
+    @field_validator("minutes", mode="before")
+    @classmethod
+    def limited(cls, entry: Any) -> Any:
+        return None if entry == "null" else entry  # as Snakemake reads `--config minutes=null`
 
     @field_validator("workloads", mode="before")
     @classmethod
@@ -278,6 +285,8 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
+        if self.replicates is None and self.minutes is None:
+            raise ValueError("replicates or minutes: one of these keys is needed")
         names = [entry.framework for entry in self.contenders]
         if self.reference not in names:
             raise ValueError(f"reference: {self.reference!r} is not among the contenders")

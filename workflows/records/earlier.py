@@ -18,14 +18,18 @@ EARLIER_NOOP = "nothing"
 # Configuration keys by their former name.
 RENAMED = {"harness": "noop", "precision": "target_precision", "contest.settle": "contest.discard"}
 
+# Keys that no longer do anything, and what to use.
+GONE = {"budget_minutes": "`minutes` limits the time of a study"}
+
 
 def renamed_keys(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A configuration under the names of today, and the former names that it used.
 
     A former name takes precedence over today's, because samestep's own files, over which
-    others are laid, only use the names of today.
+    others are laid, only use the names of today. Keys that are gone are left out.
     """
-    values, used = dict(configuration), []
+    used = [key for key in configuration if key in GONE]
+    values = {key: value for key, value in configuration.items() if key not in GONE}
     for before, now in RENAMED.items():
         section, _, old = before.rpartition(".")
         new = now.rpartition(".")[2]

@@ -19,6 +19,13 @@ class Folders:
         return self.root / "probes" / f"{framework}.json"
 
     @property
+    def replicates(self) -> Path:
+        return self.root / "replicates.json"
+
+    def spent(self, command: str) -> Path:
+        return self.root / "spent" / f"{command}.json"
+
+    @property
     def data(self) -> Path:
         return self.root / "data"
 

@@ -23,6 +23,7 @@ from workflows.records.machine_folder import FILES, machine_files
 from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
 from workflows.planning.plan import write_request
+from workflows.planning.replicates import announcement, contests_key, counting
 
 try:
     STUDY = configfiles.parse(config)
@@ -32,8 +33,9 @@ except (configfiles.ConfigurationError, ValueError) as error:
 
 HERE = f"results/{MACHINE}/{STUDY.study}"
 REPORT = f"reports/{STUDY.study}"
+# Of replicates, if the configuration leaves it to the first contests.
+NUMBER = [f"{HERE}/replicates.json"] if STUDY.minutes is not None else []
 FRAMEWORKS = list(dict.fromkeys(entry.framework for entry in STUDY.contenders))
-REPLICATES = range(1, STUDY.replicates + 1)
 
 
 wildcard_constraints:
@@ -48,7 +50,8 @@ def command():
     """How this run was started, for the report to repeat."""
     files = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
     said = workflow.config_settings.config or {}
-    pairs = [f"{key}={json.dumps(value)}" for key, value in said.items()]
+    # Snakemake reads an empty value as null.
+    pairs = [f"{k}={'' if v is None else json.dumps(v)}" for k, v in said.items()]
     words = ["snakemake", "--cores", "1", *(["--configfile", *files] if files else [])]
     return shlex.join([*words, *(["--config", *pairs] if pairs else [])])
 
@@ -58,6 +61,8 @@ onstart:
     for line in configfiles.former_names(config, files or "the configuration"):
         print(line, file=sys.stderr)
     write_request(Folders(Path(HERE)), STUDY, MACHINE, command())
+    if text := announcement(Folders(Path(HERE)), STUDY):
+        print(text, file=sys.stderr)
 
 
 def environments(names):
@@ -79,11 +84,18 @@ def reference_candidates():
     return FRAMEWORKS if STUDY.isolate else [keys.reference_framework(STUDY)]
 
 
+def replicates():
+    """Of a study with minutes, after their number has been fixed."""
+    if NUMBER:
+        checkpoints.replicates.get()
+    return counting(Folders(Path(HERE)), STUDY)
+
+
 def contests(*suffixes):
     return expand(
         f"{HERE}/contests/{{group}}/{{replicate}}{{suffix}}",
         group=STUDY.groups,
-        replicate=REPLICATES,
+        replicate=replicates(),
         suffix=suffixes,
     )
 
@@ -111,7 +123,7 @@ def machine_records(wildcards):
     datasets = expand(f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads)
     proofs = [path for workload in STUDY.workloads for path in certificates(workload)]
     probes = expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS)
-    return [*probes, *datasets, *proofs, *contests(".json", ".parquet")]
+    return [*probes, *datasets, *proofs, *contests(".json", ".parquet"), *NUMBER]
 
 
 def report_inputs(wildcards):

@@ -22,3 +22,22 @@ rule contest:
     shell:
         "python -m workflows.measure.contest --study {params.study} --group {wildcards.group} "
         "--replicate {wildcards.replicate} --log {log}"
+
+
+# With `minutes`: how many replicates fit, by the time that the first contest of each group took.
+checkpoint replicates:
+    input:
+        # A number stays as it was fixed, whatever is certified or measured again later.
+        ancient(expand(f"{HERE}/contests/{{group}}/1.json", group=STUDY.groups)),
+        ancient([path for workload in STUDY.workloads for path in certificates(workload)]),
+    output:
+        update(f"{HERE}/replicates.json"),
+    log:
+        f"{HERE}/logs/replicates.log",
+    conda:
+        "conda.yaml"
+    params:
+        key=lambda wildcards: content_hash([STUDY.minutes, STUDY.replicates, contests_key(STUDY)]),
+        study=lambda wildcards: HERE,
+    shell:
+        "python -m workflows.stages.replicates --study {params.study} 2>&1 >/dev/null | tee {log}"

@@ -39,7 +39,7 @@ rule report:
 rule failures:
     input:
         report=f"{REPORT}/report.html",
-        contests=contests(".json"),
+        contests=lambda wildcards: contests(".json"),
     output:
         touch(f"{HERE}/complete"),
     log:

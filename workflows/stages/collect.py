@@ -17,6 +17,7 @@ from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.planning.configuration import Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
+from workflows.planning.replicates import counting, recorded
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
@@ -50,6 +51,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             if (path := folders.certificate(workload, name)).exists():
                 certificates.append(read_json(path, CertificateRecord))
     contests, batches = measured(folders, study)
+    fixed, held = recorded(folders, study), [contest.replicate for contest in contests]
+    number = fixed.replicates if fixed else study.replicates or max(held, default=1)
     records = MachineRecords(
         machine=plan.machine,
         study=StudyRecord(
@@ -57,11 +60,11 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             title=study.title,
             smoke=study.smoke,
             reference=study.reference,
-            replicates=study.replicates,
+            replicates=number,
             margin=study.margin,
             confidence=study.confidence,
             target_precision=study.target_precision,
-            budget_minutes=study.budget_minutes,
+            fixed=fixed.sentence if fixed else "",
             command=plan.command,
             configuration=plan.configuration,
             concluding=[key for key, scope in study.scopes() if scope is Scope.CONCLUSIONS],
@@ -86,7 +89,7 @@ def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord
     replicate."""
     found: dict[str, list[tuple[ContestRecord, pa.Table]]] = {n: [] for n in study.workloads}
     for group in study.groups:
-        for replicate in range(1, study.replicates + 1):
+        for replicate in counting(folders, study):
             if (path := folders.contest(group, replicate)).exists():
                 table = read_batches(folders.batches(group, replicate))
                 for contest in read_json(path, ContestFile).contests:

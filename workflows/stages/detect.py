@@ -25,7 +25,9 @@ from workflows.planning.plan import (
     surface,
     write_request,
 )
+from workflows.planning.replicates import announcement
 from workflows.records.folders import Folders
+from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied, WorkerProcess
 
@@ -81,7 +83,8 @@ def main() -> int:
     arguments = parser.parse_args()
 
     def note(text: str) -> None:
-        print(text, file=sys.stderr)
+        if text:
+            print(text, file=sys.stderr)
 
     try:
         if arguments.configfile:
@@ -98,7 +101,10 @@ def main() -> int:
             names = [arguments.framework]
         for name in names:
             unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
-            write_json(folders.probe(name), detect(study, name, note, unbuilt))
+            with timed(folders.spent(f"detect-{name}")):
+                write_json(folders.probe(name), detect(study, name, note, unbuilt))
+        if arguments.configfile:
+            note(announcement(folders, study))
     except (ConfigurationError, PlanError, RecordError, ValueError, OSError) as error:
         note(str(error))
         return 1

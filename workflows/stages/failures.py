@@ -15,6 +15,7 @@ from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlanError, load_study
+from workflows.planning.replicates import counting
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
@@ -23,7 +24,7 @@ from workflows.records.storage import RecordError, read_json
 
 def contest_files(folders: Folders, study: Configuration) -> list[Path]:
     """The contests of the study as it is configured now. Others may lie beside them."""
-    every = (folders.contest(g, n) for g in study.groups for n in range(1, study.replicates + 1))
+    every = (folders.contest(g, n) for g in study.groups for n in counting(folders, study))
     return [path for path in every if path.exists()]
 
 

@@ -21,6 +21,7 @@ from workflows.machine.lock import machine_lock
 from workflows.planning.plan import PlanError, load_study
 from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
+from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
@@ -138,7 +139,8 @@ def main() -> int:
         folders = Folders(arguments.study)
         study, folder = load_study(folders), folders.data / arguments.workload
         mnist = MnistSettings(**study.mnist.model_dump())
-        with machine_lock(lambda text: print(text, file=sys.stderr)):
+        spent = folders.spent(f"{arguments.workload}-prepare")
+        with machine_lock(lambda text: print(text, file=sys.stderr)), timed(spent):
             record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
     except (RecordError, PlanError, DataError) as error:
         print(error, file=sys.stderr)

@@ -112,10 +112,11 @@ def contests(machine: Machine) -> str:
     seconds = sum(record.duration_s for record in records)
     took = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
     started = sorted(record.started for record in records)
+    fixed = machine.study.fixed
     return (
         f"{count(held.total(), 'contest')} ({', '.join(each)}), each with fresh processes that "
-        f"lived side by side: one replicate. They took {took}, the first started "
-        f"{moment(started[0])}, the last {moment(started[-1])}."
+        f"lived side by side: one replicate. {f'{fixed} '.lstrip()}They took {took}, the first "
+        f"started {moment(started[0])}, the last {moment(started[-1])}."
     )
 
 

@@ -34,11 +34,13 @@ def advice(machine: Machine, lines: Lines) -> Advice:
     sentences.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
     if replicates > MOST:
         return Advice(sentences)
+    limited = machine.study.configuration.get("minutes") is not None
     sentences.append(
-        f"To have {replicates} replicates, set replicates: {replicates} and run the same command "
-        "again: only the new ones are measured."
+        f"To have {replicates} replicates, set replicates: {replicates}"
+        + " and minutes: null" * limited
+        + " and run the same command again: only the new ones are measured."
     )
-    return Advice(sentences, again(machine.study.command, replicates))
+    return Advice(sentences, again(machine.study.command, replicates, limited))
 
 
 def standing(machine: Machine, known: Lines) -> str:
@@ -86,14 +88,17 @@ def all_of(short: Lines) -> str:
     return "all ratios" if len(short) > 1 else "it"
 
 
-def again(command: str, replicates: int) -> str:
-    """The study's own command with as many replicates; "" if it was not Snakemake's."""
-    words = [word for word in shlex.split(command) if not word.startswith("replicates=")]
+def again(command: str, replicates: int, limited: bool) -> str:
+    """The study's own command with as many replicates, and without its limit in minutes if it is
+    `limited`; "" if it was not Snakemake's."""
+    other = {"replicates": str(replicates), **({"minutes": ""} if limited else {})}
+    words = [word for word in shlex.split(command) if word.partition("=")[0] not in other]
     if words[:1] != ["snakemake"]:
         return ""
     # Recorded commands end with --config if they have one, and a second would undo it.
     option = [] if "--config" in words else ["--config"]
-    return shlex.join([*words, *option, f"replicates={replicates}"])
+    # Snakemake reads an empty value as null.
+    return shlex.join([*words, *option, *(f"{key}={value}" for key, value in other.items())])
 
 
 def places(lines: Lines, several: bool) -> str:
