@@ -323,7 +323,7 @@ def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
     done.change(minutes=60, replicates=5)
     assert "5 replicates, the most asked for" in done.snakemake()
     done.change(minutes=0.01, replicates=6)
-    assert "5 replicates, which take" in done.snakemake()
+    assert "5 replicates, the fewest there may be, which take" in done.snakemake()
     assert len(done.contests()) == 5
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     assert "4 had been fixed" not in (done.report / "report.md").read_text()

@@ -66,8 +66,8 @@ def chosen(study, cost_s, before_s=0.0, earlier=None, key="k"):
         ),
         (
             8, 300,
-            "5 replicates, which take about 26 minutes rather than 15 minutes, fixed after the "
-            "first contest.",
+            "5 replicates, the fewest there may be, which take about 26 minutes rather than 15 "
+            "minutes, fixed after the first contest.",
         ),
     ],
 )  # fmt: skip

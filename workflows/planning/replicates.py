@@ -16,9 +16,9 @@ from workflows.records.spent import Spent
 from workflows.records.storage import read_json
 
 LEAST = 5  # with four, Student's interval is 1.3 times as wide
-# Measured in a default study on two cores: 0.7 s from the end of one contest's clock to the start
-# of the next one's, 3 s for Snakemake to start, and 10 s to collect the records and write the
-# report. The last two are doubled, because they depend on the size of the study.
+# Measured in a default study on two cores: 0.7 s between the clocks of two contests, 1.2 s until
+# Snakemake's first job, and 10 s from the last contest to the report. The allowance is about twice
+# the last two, because they grow with the study.
 COMMAND_S = 1.0
 AROUND_S = 25.0
 
@@ -73,7 +73,8 @@ def why(study: Configuration, number: int, total_s: float) -> str:
     """Why it is this number."""
     limit = shown(study.minutes or 0)
     if total_s > 60 * (study.minutes or 0):
-        return f"which take about {shown(math.ceil(total_s / 60))} rather than {limit}"
+        least = "the fewest there may be, " * (number == LEAST)
+        return f"{least}which take about {shown(math.ceil(total_s / 60))} rather than {limit}"
     if number == study.replicates:
         return f"the most asked for, which fit in {limit}"
     return f"as many as fit in {limit}"
