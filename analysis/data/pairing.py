@@ -1,18 +1,21 @@
-"""The other side of each comparison: the same variant of the reference framework, or its
-`default` if no other framework of the study has the variant."""
+"""Which benchmarks are compared: each with the same variant of the reference framework, or with
+its `default` if no other framework of the study has the variant; and all pairs that differ in one
+thing, which cost no further measurement, because a contest deals all its turns together."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
 
 from analysis.data.results import BenchmarkId, Machine
 
 DEFAULT = "default"
+AXES = ("variant", "threads", "device", "framework", "workload")  # the order of pairs
 
 
 def pairs(
-    machine: Machine, benchmarks: Iterable[BenchmarkId], references: dict[str, str]
+    machine: Machine, benchmarks: Iterable[BenchmarkId], reference: Callable[[BenchmarkId], str]
 ) -> dict[BenchmarkId, BenchmarkId]:
-    """The benchmark that each benchmark is compared with. `references` has the reference framework
-    of each workload. Pitfall variants and controls have no pair."""
+    """The benchmark that each benchmark is compared with. `reference` names the reference framework
+    under the conditions of a benchmark. Pitfall variants and controls have no pair."""
     matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:
@@ -20,10 +23,25 @@ def pairs(
     found = {}
     for one in matched:
         alone = owners[one.variant] == {one.framework}
-        base = one._replace(
-            framework=references[one.workload], variant=DEFAULT if alone else one.variant
-        )
+        base = one._replace(variant=DEFAULT if alone else one.variant)
+        base = base._replace(framework=reference(base))
         own = base.framework == one.framework
         if base != one and (not own or (alone and base in matched)):
             found[one] = base
     return found
+
+
+def neighbours(
+    machine: Machine, benchmarks: list[BenchmarkId]
+) -> Iterator[tuple[str, BenchmarkId, BenchmarkId]]:
+    """Each pair of benchmarks that differ in one thing and share contests: what they differ in,
+    the benchmark, and its base."""
+    groups = {contest.workload: contest.group for contest in machine.records.contests}
+    found = []
+    for base, one in combinations(sorted(benchmarks, key=machine.order), 2):
+        differ = [axis for axis in AXES if getattr(one, axis) != getattr(base, axis)]
+        if len(differ) > 1:
+            continue
+        if one.workload == base.workload or groups[one.workload] == groups[base.workload] != "":
+            found.append((differ[0], one, base))
+    yield from sorted(found, key=lambda pair: AXES.index(pair[0]))

@@ -1,5 +1,7 @@
-"""Each contender against the reference, in the same contests under the same conditions."""
+"""Each contender against the reference, in the same contests under the same conditions; and every
+pair of contenders that differ in one thing."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -8,7 +10,7 @@ from typing import ClassVar
 import pandas as pd
 
 from analysis.data.availability import Availability
-from analysis.data.pairing import pairs
+from analysis.data.pairing import neighbours, pairs
 from analysis.data.processes import Measurements, paired
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
@@ -56,21 +58,34 @@ class Comparison:
         return f"{title(self.base.framework)}{other}"
 
 
-def comparisons(found: Measurements, check: LossCheck) -> list[Comparison]:
+def bases(found: Measurements, check: LossCheck) -> dict[BenchmarkId, BenchmarkId]:
+    """The benchmark that each benchmark is compared with."""
     machine = found.machine
     if machine.alone:
-        return []
-    references = {name: reference(machine, name, found.processes) for name in machine.workloads}
-    matched = pairs(machine, found.availability, references)
-    certificates = Certificates(machine)
-    permissions = {one: certificates.pair(one, base) for one, base in matched.items()}
-    certified = {one: says.text for one, says in permissions.items() if says.granted}
-    refused = {}
-    for one, base in matched.items():
-        reasons = [] if one in certified else [permissions[one].text]
-        reasons += [check.faults[side] for side in (one, base) if side in check.faults]
-        refused[one] = "; ".join(reasons)
-    return compare(matched, found, certified, refused)
+        return {}
+    first = {name: reference(machine, name, found.processes) for name in machine.workloads}
+    quickest = fastest(found, check) if machine.study.fastest else {}
+    return pairs(
+        machine, found.availability, lambda one: quickest.get(column(one), first[one.workload])
+    )
+
+
+def comparisons(found: Measurements, check: LossCheck, matched: Pairs) -> list[Comparison]:
+    certificates = Certificates(found.machine)
+    allowed = {one: permission(one, base, certificates, check) for one, base in matched.items()}
+    certified = {one: text for one, (text, _) in allowed.items() if text}
+    return compare(matched, found, certified, {one: why for one, (_, why) in allowed.items()})
+
+
+def permission(
+    one: BenchmarkId, base: BenchmarkId, certificates: Certificates, check: LossCheck
+) -> tuple[str, str]:
+    """A summary of both certificates, "" if they forbid the comparison; and why the pair may not
+    be compared, "" if it may."""
+    says = certificates.pair(one, base)
+    reasons = [] if says.granted else [says.text]
+    reasons += [check.faults[side] for side in (one, base) if side in check.faults]
+    return says.text if says.granted else "", "; ".join(reasons)
 
 
 def reference(machine: Machine, workload: str, measured: Mapping[BenchmarkId, pd.DataFrame]) -> str:
@@ -79,6 +94,28 @@ def reference(machine: Machine, workload: str, measured: Mapping[BenchmarkId, pd
     if machine.study.reference in found or not found:
         return machine.study.reference
     return min(found)
+
+
+def fastest(found: Measurements, check: LossCheck) -> dict[BenchmarkId, str]:
+    """The framework with the shortest time by `column`, among the benchmarks that may be compared.
+
+    The time is the geometric mean of the replicates' medians, as in contenders.csv, over all
+    replicates. Of equal times the first name counts.
+    """
+    certificates = Certificates(found.machine)
+    times = sorted(
+        (float(rows["median"].map(math.log).mean()), one)
+        for one, rows in found.processes.items()
+        if found.machine.compares(one)
+        and one not in found.unsteady
+        and not permission(one, one, certificates, check)[1]
+    )
+    return {column(one): one.framework for _, one in reversed(times)}
+
+
+def column(benchmark: BenchmarkId) -> BenchmarkId:
+    """The conditions of a benchmark: everything but its framework."""
+    return benchmark._replace(framework="")
 
 
 def compare(
@@ -130,3 +167,52 @@ def why(benchmark: BenchmarkId, availability: Mapping[BenchmarkId, Availability]
     if benchmark not in availability:
         return f"{benchmark.contender} is not in the study"
     return availability[benchmark].reason
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """A row of pairs.csv: the estimate of this benchmark's time over that of `base`, which differs
+    from it in `axis` only and has the value `against` there.
+
+    The base has the first value in the order of the report: variant default, the fewest threads,
+    the processor, the study's reference framework, the first workload of the configuration.
+    `certificate` and `reason` are as in comparisons.csv.
+    """
+
+    COLUMNS: ClassVar = (
+        "machine axis workload device threads variant framework against replicates ratio "
+        "ratio_low ratio_high p verdict certificate dataset reason"
+    )
+
+    id: BenchmarkId
+    base: BenchmarkId
+    axis: str
+    estimate: Estimate
+    certificate: str
+    reason: str
+
+    @property
+    def against(self) -> str | int:
+        value: str | int = getattr(self.base, self.axis)
+        return value
+
+
+def pair_lines(found: Measurements, check: LossCheck) -> list[PairLine]:
+    """Pairs of which both sides were measured, axis by axis."""
+    machine, study = found.machine, found.machine.study
+    if machine.alone:
+        return []
+    matched = list(neighbours(machine, [one for one in found.processes if machine.compares(one)]))
+    certificates = Certificates(machine)
+    allowed = [permission(one, base, certificates, check) for _, one, base in matched]
+    logs = [
+        ratios(one, base, found, refused)
+        for (_, one, base), (_, refused) in zip(matched, allowed, strict=True)
+    ]
+    judged = estimates([own for own, _, _ in logs], study.margin, study.confidence)
+    return [
+        PairLine(one, base, axis, estimate if own else Estimate(verdict=verdict), certified, reason)
+        for (axis, one, base), (certified, _), (own, verdict, reason), estimate in zip(
+            matched, allowed, logs, judged, strict=True
+        )
+    ]

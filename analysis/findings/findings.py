@@ -17,10 +17,9 @@ import pandas as pd
 from analysis.data.availability import Availability, availability
 from analysis.data.processes import Measurements, by_benchmark, processes, sound
 from analysis.data.results import BenchmarkId, Machine
-from analysis.findings.comparisons import Comparison, comparisons
+from analysis.findings.comparisons import Comparison, PairLine, bases, comparisons, pair_lines
 from analysis.findings.contenders import ContenderLine, contender_lines
 from analysis.findings.controls import ControlLine, control_lines
-from analysis.findings.devices import SpeedUp, speed_ups
 from analysis.findings.fairness.certificate_steps import (
     AgreementLine,
     GradientLine,
@@ -113,11 +112,19 @@ class Findings:
         return check_losses(self.machine, self.machine.without_pitfalls(self.batches))
 
     @cached_property
+    def bases(self) -> dict[BenchmarkId, BenchmarkId]:
+        """The benchmark that each benchmark is compared with."""
+        return bases(self.measurements, self.loss_check)
+
+    @cached_property
     def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:
         """Each comparison that has a ratio, paired with the same one without the flagged turns."""
         calm = without_flagged(self.machine, self.turns)
-        again = self if calm is self.machine else Findings(calm)
-        return side_by_side(self.comparisons, again.comparisons)
+        if calm is self.machine:
+            return side_by_side(self.comparisons, self.comparisons)
+        again = Findings(calm)
+        rows = comparisons(again.measurements, again.loss_check, self.bases)
+        return side_by_side(self.comparisons, rows)
 
     @property
     def compared_settings(self) -> list[SettingLine]:
@@ -128,14 +135,14 @@ class Findings:
     harness = Table(HarnessLine, lambda f: harness_lines(f.machine, f.contenders), optional=True)
     steady = Table(SteadyLine, lambda f: steady_lines(f.machine, f.batches))
     start = Table(StartLine, lambda f: start_lines(f.machine, f.measured, f.batches, f.comparisons))
-    comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check))
+    comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check, f.bases))
     precision = Table(PrecisionLine, lambda f: precision_lines(f.machine, f.comparisons))
     unflagged = Table(
         Comparison,
         lambda f: [calm for _, calm in f.unflagged_pairs] if f.turns else [],
         optional=True,
     )
-    devices = Table(SpeedUp, lambda f: speed_ups(f.measurements))
+    pairs = Table(PairLine, lambda f: pair_lines(f.measurements, f.loss_check))
     certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
     agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))
     gradients = Table(GradientLine, lambda f: gradient_lines(f.machine))

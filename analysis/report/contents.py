@@ -7,6 +7,7 @@ from analysis.report.sections import (
     certificates,
     comparisons,
     method,
+    pairs,
     pitfalls,
     times,
 )
@@ -16,6 +17,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     answer.ANSWER,
     answer.READING,
     comparisons.SECTION,
+    pairs.SECTION,
     times.SECTION,
     certificates.SECTION,
     method.SECTION,

@@ -74,6 +74,8 @@ class Recipe:
     year: int = 2026  # of the contests
     smoke: bool = False
     reference: str = "pytorch"
+    fastest: bool = False  # ratios refer to the fastest contender
+    together: bool = False  # all workloads in one contest
     mnist: str = "mnist"
     process_sd: float = 0.02
     batch_sd: float = 0.03
@@ -221,6 +223,7 @@ def make_contest(
         study=recipe.study,
         machine=recipe.machine,
         workload=workload,
+        group="+".join(recipe.workloads) if recipe.together else workload,
         replicate=replicate,
         started=f"{recipe.year}-01-0{1 + replicate % 9}T10:00:00+00:00",
         duration_s=31.5 + replicate,
@@ -323,6 +326,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             title="The same training step in PyTorch and TensorFlow",
             smoke=recipe.smoke,
             reference=recipe.reference,
+            fastest=recipe.fastest,
             replicates=recipe.replicates,
             margin=0.03,
             confidence=0.95,

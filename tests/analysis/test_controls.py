@@ -166,7 +166,7 @@ def test_controls_of_earlier_studies_are_compared_with_their_contender(found: Ma
 
 def test_controls_change_nothing_for_others(right: Findings, found: Make) -> None:
     plain = found(replace(RECIPE, controls=()))
-    for name in ("comparisons", "devices", "certificate", "settings", "pitfalls"):
+    for name in ("comparisons", "pairs", "certificate", "settings", "pitfalls"):
         mine, theirs = getattr(right, name), getattr(plain, name)
         assert len(mine) == len(theirs)
         assert not [row for row in mine if "+" in row.id.variant]

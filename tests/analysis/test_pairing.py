@@ -1,4 +1,5 @@
-"""Against whom a variant is held: its like, or the reference's default where it has none."""
+"""Against whom a variant is held: its like, or the reference's default where it has none. The
+reference is a framework by name, or the fastest."""
 
 import csv
 import io
@@ -8,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from analysis.data.loading import load
+from analysis.findings.comparisons import Comparison, comparisons
 from analysis.findings.fairness.audit import mismatches
 from analysis.findings.findings import Findings, tables
 from analysis.repeats.page import markdown
 from analysis.repeats.rows import repeats
 from analysis.repeats.runs import runs
 from analysis.report.caveats.registry import caveats
+from analysis.report.page import write as write_report
 from analysis.report.sections.answer import claims, summary
 from analysis.report.sections.appendix import setting_table
 from analysis.report.sections.comparisons import comparison_table
@@ -126,3 +129,59 @@ def test_repeats_find_the_other_side(tmp_path: Path) -> None:
     rows = repeats(found)
     assert all(row.p is not None for row in rows)
     assert "PyTorch to PyTorch default" in markdown(rows, found, "")
+
+
+# TensorFlow leads in `default`, PyTorch in `tuned`; TensorFlow's `xla` has no like.
+FASTEST = replace(
+    OPT_IN,
+    fastest=True,
+    variants=("default", "tuned"),
+    opted=[("tensorflow", "xla")],
+    ms={("mlp", "pytorch", "tuned"): 40.0, ("mlp", "tensorflow", "xla"): 60.0},
+)
+
+
+def on_cpu(found: Findings) -> list[Comparison]:
+    return [row for row in found.comparisons if row.id.device == "cpu"]
+
+
+def test_the_fastest_of_each_variant_is_the_reference(tmp_path: Path) -> None:
+    found = findings(tmp_path, FASTEST)
+    assert sides(found) == {
+        ("pytorch/default", "tensorflow/default"),
+        ("tensorflow/tuned", "pytorch/tuned"),
+        ("tensorflow/xla", "tensorflow/default"),
+    }
+    ratios = {row.id.variant: row.estimate.ratio for row in on_cpu(found)}
+    assert ratios["default"] == pytest.approx(110 / 77, rel=0.06)
+    assert not any("Other reference" in one.heading for one in caveats(found, machines=1))
+
+
+def test_the_fastest_is_one_that_may_be_compared(tmp_path: Path) -> None:
+    found = findings(tmp_path, replace(FASTEST, refused=("tensorflow/default/cpu/1",)))
+    refused = {row.id.framework: row for row in on_cpu(found) if row.id.variant == "default"}
+    assert refused["tensorflow"].base.framework == "pytorch"
+    assert refused["tensorflow"].estimate.verdict == "refused"
+
+
+def test_the_same_reference_counts_without_the_flagged_turns(tmp_path: Path) -> None:
+    """Even if another contender is the fastest in the turns that are left."""
+    found = findings(tmp_path, replace(FASTEST, ms={("mlp", "pytorch", "default"): 78.5}))
+    (name,) = {row.reference for row in on_cpu(found) if row.id.variant == "default"}
+    rows = found.machine.batches.copy()
+    rows.loc[rows["contender"] == f"{name}/default/cpu/1", "ms"] *= 2
+    again = Findings(replace(found.machine, batches=rows))
+    calm = comparisons(again.measurements, again.loss_check, found.bases)
+    assert {row.base for row in calm} == {row.base for row in found.comparisons}
+    assert {row.reference for row in on_cpu(again) if row.id.variant == "default"} != {name}
+
+
+def test_the_reader_is_told_that_the_fastest_was_chosen(tmp_path: Path) -> None:
+    for name, recipe in (("fastest", FASTEST), ("named", replace(FASTEST, fastest=False))):
+        write_report(load([write(tmp_path / name, recipe)]), tmp_path / f"{name} report")
+    for page in ("report.md", "report.html"):
+        told = [
+            "fastest contender of each workload" in (tmp_path / f"{name} report" / page).read_text()
+            for name in ("fastest", "named")
+        ]
+        assert told == [True, False]

@@ -100,7 +100,7 @@ def test_traps_are_compared_with_no_other_framework(trapped: Findings, found: Ma
     assert [(r.id.workload, r.id.variant, r.id.device) for r in rows] == [
         (r.id.workload, r.id.variant, r.id.device) for r in without.comparisons
     ]
-    assert {r.id.variant for r in [*rows, *trapped.devices]} == {"default"}
+    assert {r.id.variant for r in [*rows, *trapped.pairs]} == {"default"}
     assert len(claims(trapped.machine, rows)) == 2
     # Holm's families are apart: two rows here, seven there.
     small = [(r.estimate.p, r.estimate.p_adjusted) for r in rows if r.estimate.p]

@@ -122,7 +122,7 @@ def test_files(report: Path) -> None:
         for kind in ("png", "svg")
     ]
     names = (
-        "agreement certificate comparisons contenders devices gradients machine missing "
+        "agreement certificate comparisons contenders gradients machine missing pairs "
         "precision settings start steady"
     )
     listed = [
@@ -258,7 +258,7 @@ def test_several_machines_stand_apart(tmp_path: Path) -> None:
     folders = [write(tmp_path / recipe.machine, recipe) for recipe in recipes]
     write_report(load(folders), tmp_path / "out")
     markdown = (tmp_path / "out" / "report.md").read_text()
-    assert markdown.count("### laptop\n") == markdown.count("### server\n") == 9
+    assert markdown.count("### laptop\n") == markdown.count("### server\n") == 10
     assert (tmp_path / "out" / "figures" / "ratios-server.svg").exists()
     assert "reports/default/machines/laptop reports/default/machines/server" in markdown
     assert "One machine" not in markdown

@@ -46,7 +46,10 @@ BAD = {
     "no threads": ({"threads": [0]}, "threads[0]", "1"),
     "threads in words": ({"threads": ["some"]}, "threads[0]", "'some'"),
     "a thread count twice": ({"threads": [1, 1]}, "threads", "twice"),
-    "reference that is not there": ({"reference": "mlx"}, "reference", "not among the contenders"),
+    "reference that is not there": (
+        {"reference": "mlx"}, "reference",
+        "not among the contenders (known: fastest, pytorch, tensorflow, jax)",
+    ),
     "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
     "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
     "workload like an option": ({"workloads": {"-x": {"from": "mlp"}}}, "workloads", "'-x'"),

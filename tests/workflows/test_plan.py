@@ -7,6 +7,7 @@ from workflows.planning.plan import PlanError, contenders, load_plan, surface, w
 from workflows.records.folders import Folders
 from workflows.records.schema import Entrant
 from workflows.records.storage import RecordError, write_json
+from workflows.stages.collect import collect
 from workflows.stages.detect import detect
 from workflows.worker.process import surroundings
 
@@ -81,6 +82,15 @@ def test_the_reference_is_the_plainest_contender_of_its_framework(plan):
     assert made.reference.name == "abacus/default/cpu/1"
     assert made.reference.interpreter == sys.executable
     assert made.reference.versions["abacus"] == "0.1"
+
+
+def test_certificates_refer_to_the_first_framework_if_ratios_refer_to_the_fastest(plan, tmp_path):
+    for reference, fastest in (("fastest", True), ("abacus", False)):
+        made, _ = plan(reference=reference, controls={"twin": True})
+        assert made.reference.name == "abacus/default/cpu/1"
+        assert {control.framework for control in made.controls} == {"abacus"}
+        records, _ = collect(Folders(tmp_path))
+        assert (records.study.reference, records.study.fastest) == ("abacus", fastest)
 
 
 def test_without_a_study_there_is_no_plan(tmp_path):

@@ -115,6 +115,10 @@ def test_a_new_key_is_in_the_key_of_contests_unless_it_is_marked(small, abacus):
     assert key(shown_with=2) == key()
 
 
+def test_ratios_to_the_fastest_measure_nothing_again(small, abacus):
+    assert every_key(parse({**small, "reference": "fastest"})) == every_key(parse(small))
+
+
 def test_whether_a_contender_is_required_is_not_in_a_contests_key(small, abacus):
     required = [{"framework": "abacus", "required": True}]
     contests = [keys.contest_key(parse({**small, **c}), "mlp")

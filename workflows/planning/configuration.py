@@ -30,6 +30,7 @@ else:
     Device = Literal[*DEVICES]
 Threads = Annotated[int, Field(ge=1)] | Literal["all"]
 MOST = 1000  # replicates
+FASTEST = "fastest"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
 
 
@@ -220,7 +221,11 @@ class Configuration(Section):
     # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.
     replicates: Annotated[int | None, Scope.CONCLUSIONS] = Field(default=None, ge=1, le=MOST)
     minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
-    reference: str
+    reference: Annotated[str, Scope.RESOLVED] = Field(
+        description="The framework that ratios and certificates refer to, or `fastest`: ratios "
+        "then refer to the fastest contender of each workload, device, thread count and variant, "
+        "and certificates to the first framework of `contenders`."
+    )
     contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(min_length=1)
     devices: Annotated[list[Device], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=list(DEVICES), min_length=1
@@ -288,8 +293,11 @@ class Configuration(Section):
         if self.replicates is None and self.minutes is None:
             raise ValueError("replicates or minutes: one of these keys is needed")
         names = [entry.framework for entry in self.contenders]
-        if self.reference not in names:
-            raise ValueError(f"reference: {self.reference!r} is not among the contenders")
+        if self.reference not in (FASTEST, *names):
+            raise ValueError(
+                f"reference: {self.reference!r} is not among the contenders "
+                f"(known: {FASTEST}, {', '.join(dict.fromkeys(names))})"
+            )
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
@@ -336,6 +344,11 @@ class Configuration(Section):
             listed = [list(self.workloads)] if listed else []
         alone = [name for name in self.workloads if not any(name in names for names in listed)]
         return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
+
+    @property
+    def reference_framework(self) -> str:
+        """The framework that certificates and controls refer to."""
+        return self.contenders[0].framework if self.reference == FASTEST else self.reference
 
     def workload(self, name: str) -> Workload:
         return load(name, self.workloads[name])

@@ -74,7 +74,8 @@ class Plan(Record):
     @property
     def measuring(self) -> dict[str, Any]:
         """The configuration as far as it can change what a contest measures."""
-        return self.study.measured(Scope.CONCLUSIONS, Scope.CERTIFICATES)
+        values = self.study.measured(Scope.CONCLUSIONS, Scope.CERTIFICATES)
+        return {**values, "reference": self.study.reference_framework}
 
     @property
     def entrants(self) -> list[PlannedContender]:
@@ -97,7 +98,7 @@ class Plan(Record):
             self.runnable,
             key=lambda c: (
                 not framework(c.framework).has_float64(c.device),
-                c.framework != self.study.reference,
+                c.framework != self.study.reference_framework,
                 not DEVICES[c.device].is_host,
                 c.threads,
             ),
@@ -149,7 +150,7 @@ def controls(
             min(
                 able,
                 key=lambda c: (
-                    c.framework != study.reference, c.variant != asked.variant,
+                    c.framework != study.reference_framework, c.variant != asked.variant,
                     not DEVICES[c.device].is_host, c.threads,
                 ),
             )

@@ -106,7 +106,8 @@ def contest_key(study: Configuration, group: str) -> str:
         {
             "workloads": [to_dict(study.workload(name)) for name in study.groups[group]],
             "contenders": asked,
-            "controls": files_hash("workflows/planning/plan.py"),  # it chooses their contenders
+            # which chooses the contenders of controls
+            "controls": [files_hash("workflows/planning/plan.py"), study.reference_framework],
             "frameworks": [framework_key(study, name) for name in names],
             "configuration": study.measured(*Scope),
             "code": files_hash(*MEASURING),
@@ -131,11 +132,11 @@ def certificate_key(study: Configuration, workload: str, name: str) -> str:
 
 def reference_framework(study: Configuration) -> str:
     """The framework that will be the reference, as far as is known without an import."""
-    names = [study.reference, *(entry.framework for entry in study.contenders)]
+    names = [study.reference_framework, *(entry.framework for entry in study.contenders)]
     for name in names:
         if isolated(study, name) or installed(name, study.interpreters.get(name, sys.executable)):
             return name
-    return study.reference
+    return study.reference_framework
 
 
 def dataset_key(study: Configuration, workload: str) -> str:

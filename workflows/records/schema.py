@@ -386,7 +386,8 @@ class StudyRecord(Record):
     name: str
     title: str
     smoke: bool
-    reference: str
+    reference: str  # framework that certificates refer to
+    fastest: bool = False  # ratios refer to the fastest contender, not to the reference
     replicates: int
     margin: float
     confidence: float

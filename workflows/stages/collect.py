@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
-from workflows.planning.configuration import Configuration, Scope
+from workflows.planning.configuration import FASTEST, Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
 from workflows.records.contest_file import ContestFile
@@ -59,7 +59,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             name=study.study,
             title=study.title,
             smoke=study.smoke,
-            reference=study.reference,
+            reference=study.reference_framework,
+            fastest=study.reference == FASTEST,
             replicates=number,
             margin=study.margin,
             confidence=study.confidence,

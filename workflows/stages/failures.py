@@ -72,7 +72,7 @@ def overtaken(folders: Folders, study: Configuration, unbuilt: Mapping[str, str]
     ]
     certificates = sorted(folders.root.glob("certificates/*/*.json"))
     absent = {path: late(read_json(path, CertificateRecord).rows) for path in certificates}
-    if study.reference in set().union(*absent.values()):
+    if study.reference_framework in set().union(*absent.values()):
         return found + certificates
     return found + [path for path in certificates if absent[path]]
 
@@ -131,7 +131,7 @@ def main() -> int:
         print(f"Without {name}: {reason}\nThe next run tries again.", file=sys.stderr)
     for path in late:
         move(path, "overtaken")
-        if path.parts[-3] == "certificates" and path.stem == study.reference:
+        if path.parts[-3] == "certificates" and path.stem == study.reference_framework:
             shutil.rmtree(folders.traces(path.parent.name), ignore_errors=True)
     if late:
         print(

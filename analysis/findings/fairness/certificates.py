@@ -90,7 +90,7 @@ class Certificates:
         deviations += [f"declared: timed region ({row.timed})" for row in rows if row.timed]
         deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != FLOAT64]
         if deviations:
-            return Permission(True, "; ".join(deviations))
+            return Permission(True, "; ".join(dict.fromkeys(deviations)))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
 
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
@@ -115,8 +115,8 @@ def declared(row: CertificateRow, steps: int) -> str:
 
 
 def components(text: str) -> list[str]:
-    """The deviating components that a pair's certificate names."""
-    return re.findall(r"declared: (.*?) \(", text)
+    """The deviating components that a pair's certificate names, each once."""
+    return list(dict.fromkeys(re.findall(r"declared: (.*?) \(", text)))
 
 
 def size(rows: Sequence[CertificateRow], steps: int) -> str:

@@ -35,7 +35,7 @@ def setting_lines(
 ) -> list[SettingLine]:
     values = {one: effective(machine, one) for one in availability if not machine.control(one)}
     certificates = Certificates(machine)
-    bases = pairs(machine, values, dict.fromkeys(machine.workloads, machine.study.reference))
+    bases = pairs(machine, values, lambda one: machine.study.reference)
     lines = []
     for one, own in values.items():
         rivals = [r for r in values if r != one and r._replace(framework=one.framework) == one]

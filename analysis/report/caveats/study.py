@@ -34,6 +34,8 @@ def nothing_measured(findings: Findings) -> Iterator[Caveat]:
 
 def other_reference(findings: Findings) -> Iterator[Caveat]:
     wanted = findings.machine.study.reference
+    if findings.machine.study.fastest:
+        return
     if used := {row.reference for row in findings.comparisons} - {wanted}:
         yield warning(
             "Other reference",

@@ -162,6 +162,14 @@ def answer(chapter: Chapter) -> Parts:
 
 def reading(chapters: Sequence[Chapter]) -> Parts:
     study = chapters[0].findings.machine.study
+    selected = [
+        Rich(
+            "The reference is the fastest contender of each workload, device, thread count and "
+            "variant, chosen from the measurements of this study. That choice makes the ratios of "
+            "contenders about as fast slightly too large. Compare those two by name with "
+            "`reference: NAME` in a new study."
+        )
+    ]
     return [
         Bullets(
             [
@@ -169,6 +177,7 @@ def reading(chapters: Sequence[Chapter]) -> Parts:
                     "A ratio is a framework's time per mini-batch over the reference's, in the "
                     "same contest: 0.5 is twice as fast, 2 half as fast."
                 ),
+                *selected * study.fastest,
                 Rich(
                     f"The {percent(study.confidence)} interval says which true ratios fit what "
                     "was seen. It rests on replicates, contests in fresh processes, not on the "

@@ -1,8 +1,8 @@
-"""The times of each contender: mini-batches, warm-up, start-up and devices."""
+"""The times of each contender: mini-batches, warm-up and start-up."""
 
 from analysis.findings.findings import Findings
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import alike, crossed, percent, sentence, three
+from analysis.format import alike, percent, sentence, three
 from analysis.report.figures.distributions import distributions
 from analysis.report.figures.parts import parts
 from analysis.report.figures.series import series
@@ -83,34 +83,6 @@ def drift(row: SteadyLine) -> list[str]:
     return [middle, " to ".join(ends) if ends[0] else ""]
 
 
-def device_table(findings: Findings) -> Table:
-    data = findings.machine.dataset
-    rows = [row for row in findings.devices if row.speedup is not None]
-    return Table(
-        "Devices and threads: how many times as fast as the baseline",
-        [
-            ("workload", False), ("data", False), ("contender", False), ("on", False),
-            ("baseline", False), ("speed-up", True),
-            (f"{percent(findings.machine.study.confidence)} interval", True), ("verdict", False),
-            ("replicates", True),
-        ],
-        [
-            [
-                row.id.workload, data(row.id.workload), row.id.who,
-                row.id.on,
-                crossed([(row.baseline_device, row.baseline_threads)]),
-                *estimate(row.speedup, row.low, row.high), row.verdict, str(row.replicates),
-            ]
-            for row in rows
-        ],
-        absent(
-            [row for row in findings.devices if row.reason],
-            lambda row: f"{'missing. ' if row.speedup is None else ''}{sentence(row.reason)}",
-        ),
-        "devices.csv",
-    )  # fmt: skip
-
-
 def times(chapter: Chapter) -> Parts:
     findings = chapter.findings
     return [
@@ -121,7 +93,6 @@ def times(chapter: Chapter) -> Parts:
         start_table(findings),
         Paragraph(start_summary(findings)),
         chapter.figure(parts),
-        device_table(findings),
     ]
 
 
