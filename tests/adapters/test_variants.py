@@ -70,7 +70,7 @@ def test_xla() -> None:
     assert trainer.settings()["compilation"] == "tf.function, XLA"
 
 
-@pytest.mark.parametrize("backend", ["torch", "jax"])
+@pytest.mark.parametrize("backend", ["torch", pytest.param("jax", marks=pytest.mark.all)])
 def test_keras_on_another_backend(backend: str) -> None:
     """In a process of its own, where nothing is skipped."""
     if not versions(framework("keras")) or not versions(

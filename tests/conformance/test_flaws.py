@@ -148,9 +148,9 @@ def test_a_description_without_its_framework(examine, tmp_path, monkeypatch):
     assert found.status == "holds" and "readable without heavy" in found.seen
 
 
-@pytest.mark.parametrize(("variant", "words"), [("killed", "SIGKILL"), ("hangs", "within 8 s")])
+@pytest.mark.parametrize(("variant", "words"), [("killed", "SIGKILL"), ("hangs", "within 4 s")])
 def test_a_process_that_ends_or_hangs_is_a_broken_rule(examine, variant, words):
-    examined = examine("abacus", variant=variant, timeout_s=8)
+    examined = examine("abacus", variant=variant, timeout_s=4)
     found = examined.finding("repeats")
     assert found.status == "broken" and words in found.seen
     assert examined.finding("interleaving").seen == "not tried before 'repeats' holds"

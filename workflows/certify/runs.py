@@ -122,7 +122,13 @@ class Runner:
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.dismiss()
         self.open.close()
+
+    def dismiss(self) -> None:
+        """Let all processes end at the same time."""
+        for worker in self.workers.values():
+            worker.dismiss()
 
     def fewest_threads(self, contender: PlannedContender) -> int:
         """The least number of threads that this framework, variant and device can run with."""

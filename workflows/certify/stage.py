@@ -54,6 +54,8 @@ def certify(
                 runners,
             )
             rows |= {row.name: row for row in examined}
+        for each in runners:
+            each.dismiss()
     return CertificateRecord(
         study=study.study,
         machine=plan.machine,
