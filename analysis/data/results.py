@@ -128,6 +128,11 @@ class Machine:
         return self.controls.get((benchmark.framework, benchmark.variant))
 
     @property
+    def waits_between_steps(self) -> bool:
+        """Whether slowed controls waited between steps, as they did before contests had groups."""
+        return not any(contest.group for contest in self.records.contests)
+
+    @property
     def alone(self) -> bool:
         """Whether this is an A/A study, which compares only controls."""
         return bool((self.study.configuration.get("controls") or {}).get("alone"))

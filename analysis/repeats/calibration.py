@@ -34,7 +34,7 @@ class Trial:
     contender, in another process. `beside` has the same against the control that only waited, in
     the same process, if the study has one. `only_waits` marks that control itself: its true
     slowdown is taken as 1, so `error` is what waiting costs. `waits` is the share of its time that
-    a control waits in all, inside and outside the timed region.
+    a control waits between steps, inside and outside the timed region.
     """
 
     study: Path
@@ -101,7 +101,7 @@ def study_trials(study: Path, machine: Machine) -> Iterator[Trial]:
             beside = paired(measured[one], measured[waiting[original]]) - truth
         error = paired(measured[one], measured[original]) - truth
         if len(error):
-            waits = round(control.slowed_by + control.idle, 6)
+            waits = round(control.slowed_by + control.idle, 6) * machine.waits_between_steps
             yield Trial(
                 study, one, original, control.slowed_by, waits, control.paused, error, beside
             )
@@ -180,11 +180,11 @@ def markdown(tried: Sequence[Trial], command: str) -> str:
                 for row in rows if not row.only_waits
             ],
         ),
-        "The harness slows a control by waiting, inside the timed region, for a share of the time "
-        "of its step. An earlier samestep made all slowed controls wait for equally long, the rest "
-        "of it between mini-batches, and had a control that only waited, in the same process. The "
-        "last column is the comparison with that control: it leaves out what waiting costs and how "
-        "processes differ.",
+        "The harness slows a control by waiting after its turn for a share of the turn's time, and "
+        "adds that time to the turn's steps. In studies with a share of waiting in the table, it "
+        "waited between steps, equally long for all slowed controls, a part of it timed, and a "
+        "control that only waited ran in the same process. The last column is the comparison with "
+        "that control: it leaves out what waiting costs and how processes differ.",
         "## Intervals of single studies",
         "How many intervals contain the truth, of each control in each study:",
         coverage_table(tried),

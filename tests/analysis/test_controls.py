@@ -148,6 +148,10 @@ def test_a_slowed_control_that_is_slow_by_waiting_is_a_note(found: Make) -> None
     assert contained(findings) == {"tuned+twin": True, "tuned+10%": False}
     (note,) = misses(findings)
     assert note.severity is Severity.NOTE and "that may explain 1 of them" in note.text
+    for contest in findings.machine.records.contests:
+        contest.group = "mlp+mnist-cnn"  # controls of groups wait after their turn
+    (warning,) = misses(findings)
+    assert warning.severity is Severity.WARNING and "explain" not in warning.text.split("miss")[1]
     (warning,) = misses(found(replace(ONE, machine="m", controls=[RIGHT[0], (0.1, 1.1 * 1.1)])))
     assert warning.severity is Severity.WARNING and "explain 1" not in warning.text
 
@@ -160,7 +164,7 @@ def test_controls_of_earlier_studies_are_compared_with_their_contender(found: Ma
         ["tuned+twin", "tuned+5%", "tuned+10%", "tuned+25%"], True
     )
     assert [row.ratio for row in findings.controls] == pytest.approx([1, 1.05, 1.1, 1.25], rel=0.02)
-    assert "also waited between mini-batches" in control_method(findings)
+    assert "waiting between steps slows the next step" in control_method(findings)
     assert "tuned+paused" in {row.id.variant for row in findings.contenders}
 
 

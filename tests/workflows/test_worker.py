@@ -91,9 +91,10 @@ def test_a_handicap_lengthens_transfer_and_step_by_its_share(worker, monkeypatch
     monkeypatch.setattr(worker.trainer, "loss", lambda: 0.0)
     rows = worker.turn(first=0, count=2, rebuild=None, slowed_by=slowed_by)
     assert rows["transfer_ns"] == [4_000_100, 4_000_100]
+    assert rows["start_ns"][1] - rows["start_ns"][0] < 10_002_000  # no wait between the steps
     for transfer, step, own in zip(rows["transfer_ns"], rows["step_ns"], (6, 7), strict=True):
         wanted = (1 + slowed_by) * (transfer + own * 1_000_000 + 100)
-        assert 0 <= transfer + step - wanted < 200  # once past the end, the clock is read again
+        assert abs(transfer + step - wanted) < 200  # the clock is read until the end has passed
 
 
 def test_a_handicap_computes_the_same(worker):

@@ -7,8 +7,8 @@ from analysis.findings.findings import Findings
 from analysis.format import alike, count, listing, percent, sentence, title
 from analysis.report.layout import Caveat, note, warning
 
-# Waiting has slowed the next step by up to this share, so a slowed control may take longer than
-# its truth (docs/calibration.md).
+# In studies of one workload a contest, slowed controls waited between steps. That has slowed the
+# next step by up to this share, so they may take longer than their truth (docs/calibration.md).
 WAITING = 0.05
 
 
@@ -18,7 +18,9 @@ def misses(findings: Findings) -> Iterator[Caveat]:
     rows, confidence = findings.controls, findings.machine.study.confidence
     if not (wrong := missed(rows)):
         return
-    waiting = [row for row in wrong if slow_by_waiting(row)]
+    waiting = [
+        row for row in wrong if findings.machine.waits_between_steps and slow_by_waiting(row)
+    ]
     seen = (
         f"{len(wrong)} of {count(len(judged(rows)), 'control')} "
         f"{'misses' if len(wrong) == 1 else 'miss'} the truth: "
@@ -27,9 +29,9 @@ def misses(findings: Findings) -> Iterator[Caveat]:
     )
     if waiting:
         seen += (
-            f" The harness slows a control by waiting, which can slow its next step by up to "
-            f"{percent(WAITING)}, too, if others use the processor's caches: that may explain "
-            f"{len(waiting)} of them."
+            f" In this study the harness waited between a slowed control's steps, which can slow "
+            f"the next step by up to {percent(WAITING)}, too, if others use the processor's "
+            f"caches: that may explain {len(waiting)} of them."
         )
     doubtful = listing(
         f"of {percent(max(row.furthest for row in own))} or less in {workload}"

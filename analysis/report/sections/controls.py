@@ -101,18 +101,17 @@ def control_method(findings: Findings) -> str:
     text = (
         "A control is a contender that runs a second time, in another process, and takes turns "
         "like all others: unchanged (a twin), or slowed by a known share. The harness slows it "
-        "by reading its clock after the step, inside the timed region, until transfer and step "
-        "have taken that much longer. The controls of one contender share a process, because "
+        f"by waiting {'between its steps' if machine.waits_between_steps else 'after each turn'} "
+        "and adding that time to the steps. The controls of one contender share a process, because "
         "starting one takes longest. The report compares each control with its contender and "
         f"asks whether the {percent(confidence)} interval of the ratio contains the true ratio. "
-        f"If nothing is wrong, {percent(1 - confidence)} of intervals miss it. Where others use "
-        "the processor's caches, waiting also slows the next step, so a slowed control may take "
-        "longer than its truth (docs/calibration.md)."
+        f"If nothing is wrong, {percent(1 - confidence)} of intervals miss it."
     )
-    if any(control.idle for control in machine.controls.values()):
+    if machine.waits_between_steps and any(one.slowed_by for one in machine.controls.values()):
         text += (
-            " In this study, made by an earlier samestep, slowed controls also waited between "
-            "mini-batches, outside the timed region."
+            " Where others use the processor's caches, waiting between steps slows the next step, "
+            "too, so a slowed control may take longer than its truth (docs/calibration.md). "
+            "Contests of several workloads do not wait there."
         )
     took = [
         (one.took_s, bool(one.runs))
