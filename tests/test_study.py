@@ -361,14 +361,14 @@ def test_a_required_contender_that_is_missing_ends_the_study_early(clone):
 
 @pytest.mark.all
 def test_the_smoke_study_with_the_real_frameworks(tmp_path):
-    """`snakemake --cores 1 --configfile config/smoke.yaml`, as in the README, a replicate less."""
+    """`snakemake --cores 1 --configfile config/smoke.yaml`, as in the README."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
     default = yaml.safe_load((ROOT / "config" / "study.yaml").read_text())
     study = Clone(tmp_path / "clone", default, machine="here")
     study.results = study.folder / "results" / "here" / "smoke"
     begin = time.monotonic()
-    study.snakemake("--configfile", "config/smoke.yaml", "--config", "replicates=2")
+    study.snakemake("--configfile", "config/smoke.yaml")
     print(f"\nsmoke study: {time.monotonic() - begin:.0f} s")
     report = study.folder / "reports" / "smoke"
     html = (report / "report.html").read_text()

@@ -13,7 +13,7 @@ from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
-from workflows.records.schema import Contender, ContenderRecord, Entrant, Status
+from workflows.records.schema import UNCOMPARED, Contender, ContenderRecord, Entrant, Status
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 Report = Callable[[int, str], None]
@@ -42,11 +42,17 @@ class WorkerPool:
         """Start all processes in random order.
 
         The first process for each framework, device and set of variables imports alone, and its
-        import is timed. The others start side by side to save time.
+        import is timed. The others start side by side to save time, and so do the frameworks that
+        are not compared.
         """
         order = [index for index in self.shuffled() if self.hosts[index] == index]
         names = [self.imports(index) for index in order]
-        first = [index for place, index in enumerate(order) if names.index(names[place]) == place]
+        first = [
+            index
+            for place, index in enumerate(order)
+            if names.index(names[place]) == place
+            and self.entrants[index].framework not in UNCOMPARED
+        ]
         for index in first:
             self.open(stack, [index], report, alone=True)
         self.open(stack, [index for index in order if index not in first], report)

@@ -8,6 +8,7 @@ it writes `study.json`, detects every framework and prints the study's folder.
 import argparse
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from frameworks.registry import framework
@@ -37,21 +38,22 @@ def detect(
 ) -> Detection:
     """Open a framework briefly on each device of the study and with each variant's variables.
 
-    Each opening costs one import. If its virtual environment is `unbuilt` for a reason, nothing is
-    opened and that reason is recorded.
+    Each opening costs one import, and two run side by side. If its virtual environment is
+    `unbuilt` for a reason, nothing is opened and that reason is recorded.
 
     Raises:
         PlanError: a contender of it that is marked `required` cannot run.
     """
     own = contenders_here(study, name)
-    devices = {}
+    places: dict[str, PlannedContender] = {}
     for contender in own:
-        place = surface(contender)
-        if unbuilt:
-            devices[place] = Detected(missing=unbuilt)
-        elif place not in devices:
-            note(f"looking for {name} on {place} ...")
-            devices[place] = open_once(contender.model_copy(update={"threads": 1}))
+        places.setdefault(surface(contender), contender.model_copy(update={"threads": 1}))
+    if unbuilt:
+        devices = dict.fromkeys(places, Detected(missing=unbuilt))
+    else:
+        note(f"looking for {name} on {', '.join(places)} ...")
+        with ThreadPoolExecutor(2) as pool:
+            devices = dict(zip(places, pool.map(open_once, places.values()), strict=True))
     for contender in own:
         contender.missing = contender.missing or devices[surface(contender)].missing
         if contender.missing and contender.required:
