@@ -5,7 +5,7 @@ Nothing here is timed. Each contender runs in a process of its own, under its ow
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -116,18 +116,19 @@ class Runner:
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}
-        self.open = ExitStack()
+        self.started: list[WorkerProcess] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: object) -> None:
         self.dismiss()
-        self.open.close()
+        for worker in self.started:
+            worker.close()
 
     def dismiss(self) -> None:
-        """Let all processes end at the same time."""
-        for worker in self.workers.values():
+        """Let all processes that were started here end at the same time."""
+        for worker in self.started:
             worker.dismiss()
 
     def fewest_threads(self, contender: PlannedContender) -> int:
@@ -150,7 +151,7 @@ class Runner:
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
             self.workers[key] = WorkerProcess(contender.interpreter, contender, log, SHARING)
-            self.open.enter_context(self.workers[key])
+            self.started.append(self.workers[key])
         worker = self.workers[key]
         try:
             worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
