@@ -18,15 +18,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "folders", nargs="+", type=Path, metavar="FOLDER",
         help="one machine: reports/<study>/machines/<machine>",
     )  # fmt: skip
+    parser.add_argument(
+        "--earlier", nargs="+", type=Path, default=[], metavar="FOLDER",
+        help="other studies of the same machines: the report says how far ratios have moved",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import load
+    from analysis.data.series import with_others
     from analysis.report.page import write
     from analysis.report.terminal import lines
 
     try:
-        machines = load(options.folders)
+        machines = with_others(load(options.folders), options.earlier)
         out = options.out or Path("reports") / machines[0].study.name
         chapters = write(machines, out)
     except (RecordError, WorkloadError, OSError) as error:

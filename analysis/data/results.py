@@ -87,6 +87,7 @@ class Machine:
     records: MachineRecords
     batches: pd.DataFrame
     uncompared: Uncompared = field(default_factory=Uncompared)
+    others: "tuple[Machine, ...]" = ()  # other studies of this machine, given beside this one
 
     @property
     def name(self) -> str:

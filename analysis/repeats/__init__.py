@@ -1,1 +1,1 @@
-"""Checks whether whole studies, run at different times, come to the same conclusions."""
+"""What whole studies, run at different times, say together: the page docs/repeatability.md."""

@@ -1,14 +1,24 @@
-"""The comparison of repeats, for a terminal and in Markdown."""
+"""The page about a series of studies, for a terminal and in Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
-from analysis.format import alike, count, crossed, listing, percent, probability, title
-from analysis.repeats.rows import Repeat, gaps_by_chance
-from analysis.repeats.runs import Run
+from analysis.data.occasions import Occasion, processor, span, when
+from analysis.findings.series.movement import OCCASIONS, Movement
+from analysis.format import alike, count, crossed, listing, percent, probability, three, title
+from analysis.repeats.series import (
+    Captures,
+    Joint,
+    Series,
+    Study,
+    captures,
+    changed_settings,
+    joint_tests,
+    speeds,
+)
 
 
 @dataclass(frozen=True)
@@ -23,143 +33,323 @@ class Sheet:
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def run_sheet(runs: Sequence[Run]) -> Sheet:
+@dataclass(frozen=True)
+class Page:
+    """Everything that is computed once, for both ways to show it."""
+
+    found: list[Series]
+    joint: list[Joint]
+    captures: list[Captures]
+
+    @classmethod
+    def of(cls, found: Sequence[Series]) -> "Page":
+        joint = [test for series in found for test in joint_tests(series)]
+        return cls(list(found), joint, captures(found))
+
+    @property
+    def studies(self) -> list[Study]:
+        return sorted((s for one in self.found for s in one.studies), key=lambda s: s.number)
+
+    @property
+    def confidence(self) -> float:
+        return self.studies[-1].machine.study.confidence
+
+    @property
+    def starts(self) -> dict[Occasion, str]:
+        """`A: amd-epyc-2c, 22 Nov 2026 07:58` for each occasion, with its first study's start."""
+        first: dict[Occasion, Study] = {}
+        for study in self.studies:
+            first.setdefault(study.occasion, study)
+        return {
+            where: f"{letter(n)}: {where.machine}, {span(study.machine)[0]:%-d %b %Y %H:%M}"
+            for n, (where, study) in enumerate(first.items())
+        }
+
+    def letter(self, study: Study) -> str:
+        return letter(list(self.starts).index(study.occasion))
+
+
+def letter(number: int) -> str:
+    """A, B ... Z, AA, AB ..."""
+    return (letter(number // 26 - 1) if number > 25 else "") + chr(ord("A") + number % 26)
+
+
+def study_sheet(page: Page) -> Sheet:
     return Sheet(
-        ["run", "study", "first contest", "last contest", "replicates", "samestep"],
+        ["study", "occasion", "machine", "measured", "start of the machine", "processor",
+         "replicates", "rounds", "samestep"],
         [
             [
-                run.name, run.machine.study.name, moment(run.started[0]), moment(run.started[-1]),
-                str(run.machine.study.replicates), listing(commits(run)),
+                str(study.number), page.letter(study), study.machine.name, when(study.machine),
+                start(study), str(processor(study.machine)),
+                str(study.machine.study.replicates), rounds(study), listing(commits(study)),
             ]
-            for run in runs
+            for study in page.studies
         ],
     )  # fmt: skip
 
 
-def moment(started: str) -> str:
-    return f"{started[:16].replace('T', ' ')} UTC"
+def start(study: Study) -> str:
+    dated = study.occasion.start == f"{span(study.machine)[0]:%Y-%m-%d}"
+    return "not recorded" if dated else study.occasion.start
 
 
-def commits(run: Run) -> list[str]:
-    codes = {(c.code.commit[:7], c.code.dirty) for c in run.machine.records.contests}
+def rounds(study: Study) -> str:
+    contest = study.machine.study.configuration.get("contest") or {}
+    return str(contest.get("rounds", ""))
+
+
+def commits(study: Study) -> list[str]:
+    codes = {(c.code.commit[:7], c.code.dirty) for c in study.machine.records.contests}
     return [f"{commit or 'unknown'}{' with changes' * dirty}" for commit, dirty in sorted(codes)]
 
 
-def repeat_sheet(rows: Sequence[Repeat], runs: Sequence[Run]) -> Sheet:
+def row_sheet(series: Series) -> Sheet:
+    occasions = len(series.occasions) >= OCCASIONS
     return Sheet(
-        ["comparison", *(run.name for run in runs), "verdicts", "intervals", "ratios apart",
-         "p between runs (Holm)"],
+        ["comparison", "lowest to highest", "mean (interval)", "next study",
+         *["next occasion"] * occasions, "direction changed", "series"],
         [
             [
-                f"{named(row)}{other(row)}",
-                *(finding(row, index) for index in range(len(runs))),
-                row.verdicts,
-                intervals(row, runs),
-                "" if row.spread is None else percent(row.spread),
-                probability(row.p_adjusted),
+                named(row), f"{three(row.lowest)} to {three(row.highest)}",
+                spread(row.ratio, row.ratio_low, row.ratio_high),
+                ends(row.next_study_low, row.next_study_high),
+                *[ends(row.next_occasion_low, row.next_occasion_high)] * occasions,
+                "opposite verdicts" if row.contradicted else "yes" if row.crossed else "no",
+                row.lasting,
             ]
-            for row in rows
+            for row in series.rows
         ],
     )  # fmt: skip
 
 
-def other(row: Repeat) -> str:
-    """` to PyTorch default`, if the variants differ."""
-    found = next(one for one in row.found if one)
-    return f" to {found.against}" * (found.reference_variant != found.id.variant)
-
-
-def finding(row: Repeat, index: int) -> str:
-    """`0.502 (0.494 to 0.510) faster`"""
-    found = row.found[index]
-    if found is None:
-        return "no ratio"
-    ratio, low, high = alike(*found.estimate.ends)
-    return f"{ratio} {f'({low} to {high}) ' if low else ''}{found.estimate.verdict}"
-
-
-def sentences(rows: Sequence[Repeat], runs: Sequence[Run]) -> Iterator[str]:
-    """The overall result of the repeats."""
-    confidence = runs[0].machine.study.confidence
-    if not rows:
-        yield "No run has a ratio, so there is nothing to compare."
-        return
-    agree = sum(row.verdicts == "agree" for row in rows)
-    number = f"all {count(len(rows), 'comparison')}" if agree == len(rows) > 1 else (
-        f"{agree} of {count(len(rows), 'comparison')}"
-    )  # fmt: skip
-    yield f"In {number} the {count(len(runs), 'run')} come to the same verdict."
-    for row in rows:
-        if row.verdicts != "agree":
-            yield f"{named(row)}: {row.verdicts}, {listing(verdicts(row, runs))}."
-    total, chance = gaps_by_chance(rows, confidence)
-    gaps = sum(len(row.apart) for row in rows)
-    overlapping = f"{total - gaps} of {total}" if gaps or total < 2 else f"All {total}"
-    yield (
-        f"{overlapping} pairs of {percent(confidence)} intervals overlap; of so many, "
-        f"{chance:.2f} would not by chance alone."
-    )
-    tested = [row for row in rows if row.p_adjusted is not None]
-    beyond = [row for row in tested if (row.p_adjusted or 0) < 1 - confidence]
-    if beyond:
-        yield (
-            "The runs differ by more than their replicates explain in "
-            f"{'; '.join(named(row) for row in beyond)}: there something changed from study to "
-            "study, and the interval of one study is too narrow for another day."
-        )
-    elif tested:
-        least = min(row.p_adjusted or 0.0 for row in tested)
-        yield (
-            "No comparison shows more variance between runs than the replicates within them "
-            f"explain (smallest p after Holm's correction: {probability(least)})."
-        )
-    spreads = [row.spread for row in rows if row.spread is not None]
-    if spreads:
-        ends = dict.fromkeys(percent(end) for end in (min(spreads), max(spreads)))
-        yield f"The ratios of the runs are {' to '.join(ends)} apart, largest over smallest."
-
-
-def verdicts(row: Repeat, runs: Sequence[Run]) -> list[str]:
-    """`faster in run 1 and run 3`, for each verdict."""
-    where: dict[str, list[str]] = {}
-    for run, found in zip(runs, row.found, strict=True):
-        where.setdefault(found.estimate.verdict if found else "no ratio", []).append(run.name)
-    return [f"{verdict} in {listing(names)}" for verdict, names in where.items()]
-
-
-def intervals(row: Repeat, runs: Sequence[Run]) -> str:
-    if row.apart:
-        return "apart: " + "; ".join(f"{runs[i].name} and {runs[j].name}" for i, j in row.apart)
-    return "overlap" if row.complete else "not in all runs"
-
-
-def named(row: Repeat) -> str:
-    """`mlp, CPU, 1 thread, default, JAX`"""
+def named(row: Movement) -> str:
+    """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
     one = row.id
-    where = crossed([(one.workload, one.device, one.threads, one.variant)])
-    return f"{where}, {title(one.framework)}"
+    other = f" to {row.against}" * (row.reference_variant != one.variant)
+    device = [one.device] * (one.device != "cpu")
+    where = crossed([(one.workload, *device, one.threads, one.variant)])
+    return f"{where}, {title(one.framework)}{other}"
 
 
-def markdown(rows: Sequence[Repeat], runs: Sequence[Run], command: str) -> str:
+def spread(ratio: float, low: float | None, high: float | None) -> str:
+    middle, *others = alike(ratio, low, high)
+    return f"{middle} ({others[0]} to {others[1]})" if low else middle
+
+
+def ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{three(low)} to {three(high)}"
+
+
+def estimate_sheet(page: Page) -> Sheet:
+    """Each study's ratio and interval, a column for each study."""
+    rows: dict[str, dict[int, str]] = {}
+    for study in page.studies:
+        for row in study.findings.comparisons:
+            if row.estimate.ratio:
+                where = crossed([(row.id.workload, row.id.threads, row.id.variant)])
+                name = f"{where}, {title(row.id.framework)}"
+                rows.setdefault(name, {})[study.number] = spread(
+                    row.estimate.ratio, row.estimate.ratio_low, row.estimate.ratio_high
+                )
+    numbers = [study.number for study in page.studies]
+    return Sheet(
+        ["comparison", *(f"{s.number} ({page.letter(s)})" for s in page.studies)],
+        [[name, *(own.get(number, "") for number in numbers)] for name, own in rows.items()],
+    )
+
+
+def joint_sheet(page: Page) -> Sheet:
+    return Sheet(
+        ["machine", "studies", "contests", "mean F", "p"],
+        [
+            [test.studies[0].machine.name, numbers(test.studies), str(test.contests),
+             f"{test.f:.2f}", probability(test.p)]
+            for test in page.joint
+        ],
+    )  # fmt: skip
+
+
+def numbers(studies: Sequence[Study]) -> str:
+    """`1 to 3 and 6`"""
+    own = [study.number for study in studies]
+    runs: list[list[int]] = []
+    for number in own:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return listing(f"{run[0]} to {run[-1]}" if len(run) > 2 else listing(run) for run in runs)
+
+
+def capture_sheet(page: Page) -> Sheet:
+    return Sheet(
+        ["two studies", "pairs", "interval contains the other's estimate", "expected if equal"],
+        [
+            [one.where, str(one.pairs), f"{one.seen} ({percent(one.seen / one.pairs)})",
+             percent(one.by_chance)]
+            for one in page.captures
+        ],
+    )  # fmt: skip
+
+
+def repeated(page: Page) -> str:
+    """What was repeated, in a sentence."""
+    own = [
+        f"{len(series.studies)} on `{series.machine}` ({count(len(series.occasions), 'occasion')})"
+        for series in page.found
+    ]
+    text = f"{count(len(page.studies), 'study', 'studies')}: {listing(own)}."
+    return text + " An occasion is one start of a machine."
+
+
+def follows(page: Page) -> Iterator[str]:
+    """What a reader of one study should take from the series."""
+    for series in page.found:
+        if not series.rows:
+            continue
+        spreads = sorted(row.spread for row in series.rows)
+        kinds = len({processor(study.machine) for study in series.studies})
+        yield (
+            f"On `{series.machine}` ratios moved by {about(spreads[len(spreads) // 2])} typically "
+            f"and {about(spreads[-1])} at most, largest over smallest of "
+            f"{count(len(series.studies), 'study', 'studies')}"
+            f"{f' on {kinds} kinds of processor under this name' if kinds > 1 else ''}. "
+            f"{turned(series.rows)}"
+        )
+        if changed := changed_settings(series):
+            settings = "; ".join(setting(*key, by) for key, by in changed.items())
+            yield f"Not all of these studies ran with the same settings: {settings}."
+        reaches = sorted(row.reach for row in series.rows if row.reach is not None)
+        if reaches:
+            yield (
+                f"**A ratio nearer to 1 than {about(reaches[len(reaches) // 2])} can turn round on "
+                f"another day there.** So far does the {percent(page.confidence)} prediction "
+                "interval for the next occasion reach in half of the comparisons."
+            )
+            told = sum(row.lasting.startswith("lasting") for row in series.rows)
+            yield (
+                f"{told} of {count(len(series.rows), 'comparison')} have a lasting verdict there: "
+                "the next occasion is expected to repeat it."
+            )
+    if page.captures:
+        shares = [f"{about(one.seen / one.pairs)} of pairs {one.where}" for one in page.captures]
+        chances = sorted(one.by_chance for one in page.captures)
+        expected = dict.fromkeys(about(end) for end in (chances[0], chances[-1]))
+        yield (
+            f"One study's interval contains another's estimate in {listing(shares)}. With one "
+            f"truth for all studies it would be {' to '.join(expected)}."
+        )
+
+
+def joint_sentences(page: Page) -> Iterator[str]:
+    for test in page.joint:
+        differ = f"{'' if test.p < 1 - page.confidence else 'do not '}differ by more than"
+        yield (
+            f"Studies {numbers(test.studies)} {differ} the scatter of their contests explains "
+            f"(joint permutation test, p {probability(test.p)})."
+        )
+
+
+def about(share: float) -> str:
+    """`8 %`, `23 %`; from 100 % on, a factor."""
+    if share >= 1:
+        return f"a factor of {1 + share:.1f}"
+    return f"{100 * share:.2g} %"
+
+
+def setting(framework: str, name: str, by_value: Mapping[str, list[Study]]) -> str:
+    """`TensorFlow's onednn is False in study 12 and True in study 13`"""
+    values = [
+        f"{value} in {'study' if len(studies) == 1 else 'studies'} {numbers(studies)}"
+        for value, studies in by_value.items()
+    ]
+    return f"{title(framework)}'s {name} is {listing(values)}"
+
+
+def turned(rows: Sequence[Movement]) -> str:
+    crossed_rows = [row for row in rows if row.crossed]
+    opposed = [row for row in rows if row.contradicted]
+    if not crossed_rows:
+        return "No ratio changed its direction."
+    text = f"{len(crossed_rows)} of {len(rows)} changed direction"
+    if opposed:
+        return f"{text}, with opposite verdicts in {'; '.join(map(named, opposed))}."
+    return f"{text}, none with opposite verdicts."
+
+
+def speed_sentences(page: Page) -> Iterator[str]:
+    """Which part of the movement goes with the machine's own speed."""
+    for series in page.found:
+        found = speeds(series)
+        for one in found:
+            yield (
+                f"On `{series.machine}`, {about(one.share)} of the variance {one.where} goes "
+                f"with the machine's speed; any number would take {about(one.by_chance)} by "
+                "chance."
+            )
+        if found:
+            yield OWN if found[0].own else SUBSTITUTE
+
+
+OWN = "Its speed is that of the machine's own turns, a matrix product and a memory stream."
+SUBSTITUTE = (
+    "Its speed is the mean time of the contenders outside a comparison, on the same workload and "
+    "threads: not all records have turns of the machine itself. This is association, not cause."
+)
+METHOD = """\
+Each study counts once, whatever its number of replicates. The mean has Student's {confidence}
+interval over studies, and *next study* is the prediction interval for another. Studies of one
+occasion share a host and its neighbours, so they are not independent: *next occasion* and the
+verdict of the series take the mean of each occasion as one value. A series has a verdict from
+{least} occasions on. It is *lasting equivalent* if the 90 % prediction interval lies within the
+margin ({margin}), and *lasting faster* or *slower* if the {confidence} prediction interval leaves
+out 1. Machines of different names are never pooled; hosts with one name are, because a reader
+cannot choose among them. Older records do not name the start of the machine; their date stands
+for it, so two occasions of one date may be one.
+"""
+TESTS = """\
+The joint test permutes whole contests over studies, all comparisons of a contest together, and
+takes Fisher's F averaged over the comparisons. It assumes that contests of different studies
+scatter alike.
+"""
+
+
+def markdown(page: Page, command: str, figure: str) -> str:
+    study = page.studies[-1].machine.study
+    known = {"confidence": percent(page.confidence), "margin": percent(study.margin)}
     parts = [
-        "# The same study at different times",
-        f"On `{runs[0].machine.name}`.",
-        " ".join(sentences(rows, runs)),
-        "A ratio stands with its interval and verdict; p is of Welch's analysis of variance of "
-        "the replicates' logarithms over the runs.",
-        repeat_sheet(rows, runs).markdown(),
-        run_sheet(runs).markdown(),
-        f"Made by\n\n```\n{command}\n```",
+        "# How well results repeat",
+        repeated(page),
+        "\n".join(f"- {text}" for text in follows(page)),
+        f"![Each study's ratio by comparison, coloured by occasion]({figure})",
+        METHOD.format(least=OCCASIONS, **known).strip(),
+    ]
+    for series in page.found:
+        if series.rows:
+            parts += [f"## On `{series.machine}`", row_sheet(series).markdown()]
+    parts += ["## Tests", capture_sheet(page).markdown()]
+    if page.joint:
+        parts += [joint_sheet(page).markdown(), TESTS.strip()]
+    parts += [text for text in [" ".join(speed_sentences(page))] if text]
+    parts += [
+        "## The studies",
+        study_sheet(page).markdown(),
+        "<details><summary>Each study's ratios</summary>",
+        estimate_sheet(page).markdown(),
+        "</details>",
+        f"Written by\n\n```sh\n{command}\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def show(rows: Sequence[Repeat], runs: Sequence[Run]) -> None:
+def show(page: Page) -> None:
     """The same for a terminal, in its full width."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200
-    for sheet in (run_sheet(runs), repeat_sheet(rows, runs)):
+    sheets = [study_sheet(page), *(row_sheet(one) for one in page.found if one.rows)]
+    for sheet in sheets:
         table = Table(box=None, pad_edge=False, header_style="")
         for heading in sheet.columns:
             table.add_column(heading)
@@ -167,4 +357,5 @@ def show(rows: Sequence[Repeat], runs: Sequence[Run]) -> None:
             table.add_row(*cells)
         console.print(table)
         console.print()
-    print(*sentences(rows, runs), sep="\n")
+    texts = [*follows(page), *joint_sentences(page), *speed_sentences(page)]
+    print(*(text.replace("**", "") for text in texts), sep="\n")

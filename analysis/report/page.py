@@ -17,6 +17,7 @@ from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
 from analysis.report.layout import Chapter, Part, Parts, Rich, StudySection
 from analysis.report.sections.controls import control_summary
+from analysis.report.sections.movement import when_and_where
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -106,6 +107,7 @@ def pages(chapters: Sequence[Chapter], sections: Sequence[Shown]) -> dict[str, s
                 f" ({chapter.name})" * (len(chapters) > 1),
                 chapter.warnings,
                 control_summary(chapter.findings),
+                when_and_where(chapter.findings),
             )
             for chapter in chapters
         ],

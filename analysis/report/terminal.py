@@ -4,13 +4,14 @@ from analysis.format import titled
 from analysis.report.layout import Chapter
 from analysis.report.sections.answer import claims, summary
 from analysis.report.sections.controls import control_summary
+from analysis.report.sections.movement import when_and_where
 from analysis.report.sections.pitfalls import pitfall_summary
 from analysis.report.sections.precision import advice
 
 
 def lines(chapter: Chapter) -> list[str]:
-    """The warnings, the self-test, the answer, and how to make it more precise;
-    below the machine's name if there are several."""
+    """The warnings, when and where it was measured, the self-test, the answer,
+    and how to make it more precise; below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
         return first_screen(chapter)
 
@@ -22,6 +23,7 @@ def first_screen(chapter: Chapter) -> list[str]:
     return [
         *["", f"{machine.name}:"] * (chapter.machines > 1),
         *spaced([f"{one.heading}: {one.text}" for one in chapter.warnings]),
+        *spaced([f"Measured: {when_and_where(findings)}"]),
         *spaced([f"Self-test: {control_summary(findings)}"]),
         *spaced([pitfalls] * bool(pitfalls)),
         *spaced(summary(machine, findings.comparisons)),

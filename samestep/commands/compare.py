@@ -1,4 +1,4 @@
-"""`compare`: whole studies of one machine that were run at different times."""
+"""`compare`: whole studies that were run at different times."""
 
 import argparse
 from pathlib import Path
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: the studies agree; 1: they do not; 2: they cannot be compared."""
+    """1 if one study says faster and another slower; 2 if they cannot be compared."""
     words: list[str] = arguments.studies
     if len(words) < 2:
         raise Problem("compare needs two studies or more: samestep compare --help has an example")

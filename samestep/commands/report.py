@@ -13,6 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the name of a study in reports/, its folder, or its machines' folders",
     )  # fmt: skip
     parser.add_argument(
+        "--earlier", nargs="+", default=[], metavar="STUDY",
+        help="other studies of the same machines: the report says how far ratios have moved",
+    )  # fmt: skip
+    parser.add_argument(
         "--out", type=Path, help="the folder to write to (default: the study's own)"
     )
 
@@ -23,4 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
     homes = {folder.parents[1] for folder in folders if folder.parent.name == MACHINES}
     out = arguments.out or (homes.pop() if len(homes) == 1 else None)
     options = ["--out", str(out)] if out else []
+    earlier = [str(folder) for word in arguments.earlier for folder in machines(word)]
+    options += ["--earlier", *earlier] if earlier else []
     return 2 if analysis.__main__.main([*map(str, folders), *options]) else 0

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
-from analysis.findings.machine_speed import SPEED, SpeedLine, log_times, speed_summary
+from analysis.findings.series.machine_speed import SPEED, SpeedLine, log_times, speed_summary
 from analysis.report.layout import Chapter, Folded, Paragraph
 from analysis.report.sections.appendix import machine as machine_parts
 from tests.analysis.synthetic import Recipe, make_contest, make_records

@@ -12,9 +12,8 @@ from analysis.data.loading import load
 from analysis.findings.comparisons import Comparison, comparisons
 from analysis.findings.fairness.audit import mismatches
 from analysis.findings.findings import Findings, tables
-from analysis.repeats.page import markdown
-from analysis.repeats.rows import repeats
-from analysis.repeats.runs import runs
+from analysis.repeats.page import Page, markdown
+from analysis.repeats.series import all_series
 from analysis.report.caveats.registry import caveats
 from analysis.report.page import write as write_report
 from analysis.report.sections.answer import claims, summary
@@ -125,10 +124,9 @@ def test_repeats_find_the_other_side(tmp_path: Path) -> None:
     folders = [
         write(tmp_path / str(year), replace(OPT_IN, year=year, seed=year)) for year in (2026, 2027)
     ]
-    found = runs(folders)
-    rows = repeats(found)
-    assert all(row.p is not None for row in rows)
-    assert "PyTorch to PyTorch default" in markdown(rows, found, "")
+    (series,) = all_series(folders)
+    assert all(row.studies == 2 for row in series.rows)
+    assert "PyTorch to PyTorch default" in markdown(Page.of([series]), "", "")
 
 
 # TensorFlow leads in `default`, PyTorch in `tuned`; TensorFlow's `xla` has no like.

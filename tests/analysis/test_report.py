@@ -207,8 +207,9 @@ def test_both_pages_say_the_same(report: Path, page: Page, findings: Findings) -
 
 def test_the_answer_comes_first(report: Path) -> None:
     lines = [line for line in (report / "report.md").read_text().splitlines() if line]
-    assert lines[2].startswith("**Self-test**: none in this study.")
-    assert lines[3:5] == [
+    assert lines[2].startswith("**Measured**: 10:00 on 2 January 2026 to 10:01 on 8 January 2026")
+    assert lines[3].startswith("**Self-test**: none in this study.")
+    assert lines[4:6] == [
         "## The answer",
         "Variant default: TensorFlow takes 0.531 to 0.700 times as long as PyTorch, "
         "faster in 4 of 4 comparisons.",

@@ -6,7 +6,7 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.harness import harness_cost
-from analysis.findings.machine_speed import SPEED
+from analysis.findings.series.machine_speed import SPEED
 from analysis.report.sections.times import contender_table
 from tests.conftest import package
 from tests.workflows.conftest import make_study, several

@@ -6,8 +6,8 @@ from analysis.findings.fairness.audit import entries
 from analysis.findings.fairness.checklist import ABSENT, HANDLED
 from analysis.findings.findings import Findings
 from analysis.findings.machine import summary as machine_summary
-from analysis.findings.machine_speed import NAMES, SPEED, speed_summary
 from analysis.findings.missing import grouped
+from analysis.findings.series.machine_speed import NAMES, SPEED, speed_summary
 from analysis.format import count, percent, three, title
 from analysis.report.layout import (
     Bullets,

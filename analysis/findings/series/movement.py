@@ -1,0 +1,163 @@
+"""How far each ratio moves between studies of one machine, and whether what they say lasts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from analysis.data.occasions import Occasion, occasion, span
+from analysis.data.results import BenchmarkId
+from analysis.findings.comparisons import Comparison
+from analysis.findings.findings import Findings, Table, added
+from analysis.format import count, title
+from analysis.stats.inference import Estimate, student
+from analysis.stats.series import prediction
+
+OCCASIONS = 3  # fewer say nothing about the next, and two studies little about their mean
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A row of movement.csv: one comparison in several studies of one machine.
+
+    `estimates` has each study's, in the order of time, None if it has no ratio. `ratio` is the
+    geometric mean over studies with Student's interval, `next_study` the prediction interval of
+    another study, and `next_occasion` that of the mean of another occasion; studies of one
+    occasion are averaged first, because they are not independent. With fewer than three studies,
+    or occasions, there is no interval. `crossed`: ratios are on both
+    sides of 1. `contradicted`: one study says faster and another slower. `lasting` is the verdict
+    of the series.
+    """
+
+    COLUMNS: ClassVar = (
+        "machine workload device threads variant framework reference reference_variant studies "
+        "occasions lowest highest ratio ratio_low ratio_high next_study_low next_study_high "
+        "next_occasion_low next_occasion_high crossed contradicted lasting"
+    )
+
+    id: BenchmarkId
+    base: BenchmarkId
+    estimates: Sequence[Estimate | None]
+    studies: int
+    occasions: int
+    lowest: float
+    highest: float
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+    next_study_low: float | None
+    next_study_high: float | None
+    next_occasion_low: float | None
+    next_occasion_high: float | None
+    crossed: bool
+    contradicted: bool
+    lasting: str
+
+    @property
+    def reference(self) -> str:
+        return self.base.framework
+
+    @property
+    def reference_variant(self) -> str:
+        return self.base.variant
+
+    @property
+    def against(self) -> str:
+        """`PyTorch`, or `PyTorch default` if the reference has another variant."""
+        other = f" {self.base.variant}" * (self.base.variant != self.id.variant)
+        return f"{title(self.base.framework)}{other}"
+
+    @property
+    def spread(self) -> float:
+        """The largest ratio over the smallest, minus 1."""
+        return self.highest / self.lowest - 1
+
+    @property
+    def reach(self) -> float | None:
+        """How far, as a ratio minus 1, the prediction for another occasion reaches either way."""
+        if self.next_occasion_low is None or self.next_occasion_high is None:
+            return None
+        return math.sqrt(self.next_occasion_high / self.next_occasion_low) - 1
+
+
+def movements(series: Sequence[Findings]) -> list[Movement]:
+    """Every comparison that has a ratio in two studies or more, by workload; `series` is in order
+    of time."""
+    found = [{(row.id, row.base): row for row in one.comparisons} for one in series]
+    occasions = [occasion(one.machine) for one in series]
+    study = series[-1].machine.study
+    rows = []
+    for key in dict.fromkeys(key for own in found for key in own):
+        own = [estimate(rows_of.get(key)) for rows_of in found]
+        if sum(one is not None for one in own) > 1:
+            rows.append(movement(*key, own, occasions, study.margin, study.confidence))
+    return sorted(rows, key=lambda row: row.id.workload)
+
+
+def estimate(row: Comparison | None) -> Estimate | None:
+    return row.estimate if row and row.estimate.ratio else None
+
+
+def movement(
+    one: BenchmarkId,
+    base: BenchmarkId,
+    estimates: Sequence[Estimate | None],
+    occasions: Sequence[Occasion],
+    margin: float,
+    confidence: float,
+) -> Movement:
+    measured = [(e, o) for e, o in zip(estimates, occasions, strict=True) if e and e.ratio]
+    logs = [math.log(e.ratio) for e, _ in measured if e.ratio]
+    by_occasion: dict[Occasion, list[float]] = {}
+    for log, (_, where) in zip(logs, measured, strict=True):
+        by_occasion.setdefault(where, []).append(log)
+    means = [sum(own) / len(own) for own in by_occasion.values()]
+    mean, several = student(logs, confidence), len(logs) >= OCCASIONS
+    verdicts = {e.verdict for e, _ in measured}
+    next_study = ratios(prediction(logs, confidence)) if several else EMPTY
+    next_occasion = ratios(prediction(means, confidence)) if len(means) >= OCCASIONS else EMPTY
+    interval = (mean.low, mean.high) if several and mean.low and mean.high else None
+    low, high = ratios(interval)
+    return Movement(
+        one, base, estimates, len(logs), len(means), math.exp(min(logs)), math.exp(max(logs)),
+        math.exp(mean.mean), low, high, next_study[0], next_study[1], next_occasion[0],
+        next_occasion[1],
+        crossed=min(logs) < 0 < max(logs),
+        contradicted={"faster", "slower"} <= verdicts,
+        lasting=lasting(means, margin, confidence),
+    )  # fmt: skip
+
+
+EMPTY = (None, None)
+
+
+def ratios(ends: tuple[float, float] | None) -> tuple[float, float] | tuple[None, None]:
+    return EMPTY if ends is None else (math.exp(ends[0]), math.exp(ends[1]))
+
+
+def lasting(means: Sequence[float], margin: float, confidence: float) -> str:
+    """The verdict of a series, from the mean log-ratio of each occasion, by the interval in which
+    another occasion's is expected. The rule is a study's: equivalent if twice the error is allowed
+    and that interval is within the margin, else faster or slower if the interval leaves out 1."""
+    if len(means) < OCCASIONS:
+        return f"not yet ({count(len(means), 'occasion')})"
+    narrow = prediction(means, 2 * confidence - 1)
+    wide = prediction(means, confidence)
+    assert narrow and wide  # there are enough
+    within = math.log1p(margin)
+    if -within <= narrow[0] and narrow[1] <= within:
+        return "lasting equivalent"
+    if wide[1] < 0:
+        return "lasting faster"
+    return "lasting slower" if wide[0] > 0 else "cannot tell"
+
+
+def of_report(findings: Findings) -> list[Movement]:
+    """The rows of a report that was given other studies of its machine."""
+    if not findings.machine.others:
+        return []
+    series = [findings, *map(Findings, findings.machine.others)]
+    return movements(sorted(series, key=lambda one: span(one.machine)))
+
+
+MOVEMENT = added("movement", Table(Movement, of_report, optional=True))

@@ -1,0 +1,98 @@
+"""Statistics of a series of studies, over plain arrays. A series' unit is a study or an occasion,
+never a replicate: replicates of one hour say nothing about another."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from analysis.stats.inference import SAME
+from analysis.stats.rounds import Floats
+
+ORDERS = 2000  # random permutations: a p of 0.05 is then known to within 0.005
+
+
+def prediction(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
+    """Student's interval for the next value of the same kind: wider than that of the mean by the
+    scatter of one value. None with fewer than two values."""
+    n = len(values)
+    if n < 2:
+        return None
+    middle, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = float(stats.t.isf((1 - confidence) / 2, n - 1)) * sd * math.sqrt(1 + 1 / n)
+    return middle - half, middle + half
+
+
+def captured_by_chance(n: int, other: int, confidence: float) -> float:
+    """Probability that the interval of a study with `n` replicates contains the estimate of
+    another with `other` replicates, if both have one mean and one variance."""
+    reach = stats.t.isf((1 - confidence) / 2, n - 1) / math.sqrt(1 + n / other)
+    return float(1 - 2 * stats.t.sf(reach, n - 1))
+
+
+def mean_f(values: Floats, labels: NDArray[np.integer[Any]]) -> Floats:
+    """Fisher's F of a one-way analysis of variance, averaged over rows.
+
+    Args:
+        values: (contests, rows), NaN where a contest has no value.
+        labels: (..., contests): the number of each contest's study.
+
+    Returns:
+        (...). Rows without scatter, or with a value in one study alone, are left out.
+    """
+    there = ~np.isnan(values)
+    number = there.sum(axis=0)
+    middle = np.where(there, values, 0.0).sum(axis=0) / np.maximum(number, 1)
+    centred = np.where(there, values - middle, 0.0)
+    members = labels[..., None, :] == np.arange(labels.max() + 1)[:, None]  # (..., studies, n)
+    counts = members.astype(float) @ there.astype(float)
+    sums = members.astype(float) @ centred
+    studies = (counts > 0).sum(axis=-2)
+    between = (sums**2 / np.maximum(counts, 1)).sum(axis=-2)
+    within = (centred**2).sum(axis=0) - between
+    known = (studies > 1) & (number > studies) & (within > SAME**2)
+    ratio = (between / np.maximum(studies - 1, 1)) / np.where(
+        known, within / np.maximum(number - studies, 1), 1.0
+    )
+    found: Floats = np.where(known, ratio, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1)
+    return found
+
+
+def permuted(
+    values: Floats, labels: NDArray[np.integer[Any]], orders: int = ORDERS, seed: int = 1
+) -> tuple[float, float]:
+    """`mean_f`, and the share of permutations of whole contests over studies in which it is as
+    large, the observed order counted as one of them. All rows of a contest move together, so
+    it does not matter that they share a reference."""
+    random = np.random.default_rng(seed)
+    shuffled = random.permuted(np.tile(labels, (orders, 1)), axis=1)
+    seen = float(mean_f(values, labels))
+    larger = int((mean_f(values, shuffled) >= seen - SAME).sum())
+    return seen, (larger + 1) / (orders + 1)
+
+
+def share_of_line(
+    values: Floats, speeds: Floats, groups: NDArray[np.integer[Any]]
+) -> tuple[float, float] | None:
+    """The share of the variance within groups that one straight line per row takes, and the
+    share that a line takes by chance.
+
+    Args:
+        values, speeds: (rows, studies), finite.
+        groups: (studies,). With one group for all it is the variance between all studies.
+
+    Returns:
+        None with fewer than three more studies than groups, or without variance.
+    """
+    member = groups[:, None] == np.unique(groups)
+    means = member / member.sum(axis=0)
+    y = values - values @ means @ member.T
+    x = speeds - speeds @ means @ member.T
+    free = len(groups) - member.shape[1]
+    total, across = float((y**2).sum()), (x**2).sum(axis=1)
+    if free < 3 or total < SAME or (across < SAME).any():
+        return None
+    return float(((x * y).sum(axis=1) ** 2 / across).sum()) / total, 1 / free
