@@ -44,8 +44,13 @@ def renamed_keys(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], list
 
 
 def upgraded(values: Any) -> Any:
-    """The JSON of a record in today's schema; unchanged if it has no version or today's."""
-    if not isinstance(values, dict) or values.get("schema_version") not in READABLE[:-1]:
+    """The JSON of a record in today's schema. If it has no version or today's, it only loses the
+    study's keys that are gone."""
+    if not isinstance(values, dict):
+        return values
+    if isinstance(study := values.get("study"), dict):
+        values = {**values, "study": {k: v for k, v in study.items() if k not in GONE}}
+    if values.get("schema_version") not in READABLE[:-1]:
         return values
     if "contests" in values:
         values = machine(values)

@@ -10,7 +10,7 @@ folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost
@@ -350,26 +350,6 @@ class PitfallRow(Record):
     beside: str
 
 
-class ReplicatesRecord(Record):
-    """`replicates.json`: how many replicates fit in the `minutes` of a study.
-
-    `most` is the study's `replicates`, and `key` identifies what its contests measure. Seconds were
-    spent `before` the contests, on the first contest of each group, and are allowed for what is
-    `around` them; `total` is for the whole study.
-    """
-
-    schema_version: int = SCHEMA
-    replicates: int
-    minutes: float
-    most: int | None
-    key: str
-    before_s: float
-    contests_s: dict[str, float]
-    around_s: float
-    total_s: float
-    sentence: str  # for people
-
-
 class WorkloadRecord(Record):
     """A workload and what follows from it."""
 
@@ -397,14 +377,6 @@ class StudyRecord(Record):
     fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
     titles: dict[str, str] = {}  # of frameworks, as people write them
     concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
-
-    @model_validator(mode="before")
-    @classmethod
-    def without_budget(cls, values: Any) -> Any:
-        """Records of before also have a key that nothing reads any more."""
-        if isinstance(values, dict):
-            return {key: value for key, value in values.items() if key != "budget_minutes"}
-        return values
 
 
 class MachineRecords(Record):

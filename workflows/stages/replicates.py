@@ -12,7 +12,7 @@ from workflows.planning.plan import PlanError, load_study
 from workflows.planning.replicates import choose, contests_key, fixed, reckoning, spent_s
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import ReplicatesRecord
+from workflows.records.replicates import ReplicatesRecord
 from workflows.records.storage import RecordError, read_json, write_json
 
 
