@@ -223,7 +223,7 @@ def make_contest(
         study=recipe.study,
         machine=recipe.machine,
         workload=workload,
-        group="+".join(recipe.workloads) if recipe.together else workload,
+        group=group(recipe, workload),
         replicate=replicate,
         started=f"{recipe.year}-01-0{1 + replicate % 9}T10:00:00+00:00",
         duration_s=31.5 + replicate,
@@ -243,6 +243,13 @@ def make_missing(recipe: Recipe) -> list[r.MissingRow]:
         r.MissingRow(framework=f, variant=v, device="gpu", threads=t, reason=NO_GPU)
         for f, v, t in itertools.product(recipe.frameworks, recipe.variants, recipe.threads)
     ]
+
+
+def group(recipe: Recipe, workload: str) -> str:
+    """Records of controls that only wait are older than groups."""
+    if recipe.paused:
+        return ""
+    return "+".join(recipe.workloads) if recipe.together else workload
 
 
 def make_contender(
