@@ -55,7 +55,8 @@ def by_cycle(solo: Solo) -> dict[tuple[BenchmarkId, Way], dict[int, Run]]:
 
 
 def benchmarks(solo: Solo) -> list[BenchmarkId]:
-    return list(dict.fromkeys(BenchmarkId.of(run.workload, run.contender) for run in solo.runs))
+    found = dict.fromkeys(BenchmarkId.of(run.workload, run.contender) for run in solo.runs)
+    return sorted(found, key=lambda one: (one.workload, one.threads, one.variant, one.framework))
 
 
 def ratios(solo: Solo) -> list[Row]:
