@@ -54,7 +54,7 @@ COMMANDS = {
     "validate": Command(
         "samestep.commands.validate",
         "simulate studies with known ratios, and judge the report's method by them",
-        "samestep validate --studies 20 --replicates 5 --out simulation.md",
+        "samestep validate --studies 1000 --out simulation.md --results simulation.json",
     ),
 }
 ABOUT = "The same training step, timed in every framework."

@@ -1,6 +1,5 @@
-"""Is the report's method right? Whole studies with a known truth, drawn from a noise model that
-is fitted to real records, and analysed by the code that analyses real ones.
+"""How often is the report right? Studies with a known true ratio, drawn from recorded noise and
+judged by the code that judges real ones.
 
-`python -m benchmarks.simulation fit FOLDER...`
-`python -m benchmarks.simulation validate`
+`python -m benchmarks.simulation`
 """

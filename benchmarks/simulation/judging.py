@@ -1,112 +1,102 @@
-"""From simulated mini-batches to verdicts and rates, by the code that the report uses."""
+"""What the report says about simulated studies whose true ratios are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.stats.estimator import log_ratio
-from analysis.stats.inference import holm, of_equivalence, students, verdict
-from benchmarks.simulation.drawing import Array, Deal
+from analysis.stats.inference import of_equivalence, students, verdict
+from benchmarks.simulation.noise import Noise, fit
+from benchmarks.simulation.records import Design, Floats, Study
+from benchmarks.simulation.results import Cell, Naive, Rate, rate
 
-CONFIDENCE, MARGIN = 0.95, 0.03  # of the studies on the committed page
-ALPHA = 1 - CONFIDENCE
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
-
-def medians(logs: Array | Floats, deal: Deal) -> Floats:
-    """Logarithm of the median steady-state time of each process, as `processes` and `logs` of
-    analysis/data/processes.py: (..., mini-batches) to (...)."""
-    steady = np.sort(logs[..., deal.steady], axis=-1)
-    middle = steady.shape[-1] // 2
-    low: Floats = steady[..., middle - 1 + steady.shape[-1] % 2].astype(float)
-    found: Floats = np.logaddexp(low, steady[..., middle].astype(float)) - np.log(2)
-    return found
-
-
-def log_ratios(logs: Array | Floats, deal: Deal, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """Log-ratios of contests (contests, contenders, mini-batches), as (contests, pairs)."""
-    rounds = deal.by_round(logs)[..., deal.settle :]
-    found = np.empty((len(logs), len(pairs)))
-    for place, (one, other) in enumerate(pairs):
-        found[:, place] = log_ratio(rounds[:, one], rounds[:, other])
-    return found
+SEED = 20161
+CONFIDENCE, MARGIN = 0.95, 0.05  # of the default study
+DESIGNS = {  # as in config/study.yaml and config/reference.yaml, with the replicates to simulate
+    "default": (Design(rounds=8, turn=4, discard=1), (5, 6, 7, 8)),
+    "reference": (Design(rounds=12, turn=6, discard=2), (8,)),
+}
+TRUTHS = (1.0, 1.02, 1.05, 1.1)
+VERDICTS = ("faster", "slower", "equivalent", "cannot tell")
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What the report would say, every entry (studies, rows of the comparison table)."""
+class Judged:
+    """Means and interval ends of log-ratios whose truth is 0, each (studies, comparisons)."""
 
     mean: Floats
-    sd: Floats
     low: Floats
     high: Floats
-    p: Floats
     tost_low: Floats
     tost_high: Floats
 
-    def covers(self, truth: Floats | float) -> Bools:
-        return (self.low <= truth) & (truth <= self.high)
-
-    @property
-    def half_width(self) -> Floats:
-        return (self.high - self.low) / 2
-
-
-def judge(ratios: Floats) -> Judgement:
-    """`ratios` are logarithms, (studies, replicates, rows)."""
-    studies, replicates, rows = ratios.shape
-    flat = ratios.transpose(0, 2, 1).reshape(-1, replicates)
-    _, _, *narrow, _ = students(flat, of_equivalence(CONFIDENCE))
-    parts = (*students(flat, CONFIDENCE), *narrow)
-    return Judgement(*(part.reshape(studies, rows) for part in parts))
+    def verdicts(self, truth: float) -> dict[str, Rate]:
+        """The verdicts if all ratios were `truth`: intervals move with it."""
+        ends = (self.low, self.high, self.tost_low, self.tost_high)
+        rows = zip(*((np.exp(end) * truth).ravel().tolist() for end in ends), strict=True)
+        said = np.array([verdict((low, high), (least, most), MARGIN) for low, high, least, most
+                         in rows]).reshape(self.mean.shape)  # fmt: skip
+        return {each: rate(said == each) for each in VERDICTS}
 
 
-def concluded(judged: Judgement) -> tuple[NDArray[np.str_], Floats]:
-    """Verdicts, and p-values after Holm's correction over the rows of each study."""
-    ends = (judged.low, judged.high, judged.tost_low, judged.tost_high)
-    rows = zip(*(np.exp(end).ravel().tolist() for end in ends), strict=True)
-    said = [verdict((low, high), (least, most), MARGIN) for low, high, least, most in rows]
-    corrected = [holm(p) for p in judged.p.tolist()]
-    return np.array(said).reshape(judged.p.shape), np.array(corrected)
+def judge(ratios: Floats) -> Judged:
+    """`ratios` are logarithms, (studies, replicates, comparisons)."""
+    studies, replicates, comparisons = ratios.shape
+    flat = ratios.transpose(0, 2, 1).reshape(-1, replicates).astype(float)
+    mean, _, low, high, _ = students(flat, CONFIDENCE)
+    _, _, tost_low, tost_high, _ = students(flat, of_equivalence(CONFIDENCE))
+    ends = (mean, low, high, tost_low, tost_high)
+    return Judged(*(end.reshape(studies, comparisons) for end in ends))
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A share of `of` rows in all studies, with its 95 % interval; `least` is what the true one
-    is above but for one chance in 1,000."""
-
-    share: float
-    low: float
-    high: float
-    least: float
-    of: int
+def simulated(noise: Noise, name: str, replicates: int, studies: int) -> Judged:
+    random = np.random.default_rng([SEED, crc32(name.encode()), replicates])
+    return judge(noise.draw(studies, replicates, random))
 
 
-def rate(hits: Bools) -> Rate:
-    """`hits` are (studies,) or (studies, rows). The interval is Clopper and Pearson's (1934)
-    with the effective number of rows of Korn and Graubard (1998), since rows of one study may
-    err together: the number over the design effect, one at least."""
-    if not hits.size:
-        return Rate(0.0, 0.0, 1.0, 0.0, 0)
-    hits = hits.reshape(len(hits), -1)
-    share, count = float(hits.mean()), hits.size
-    alone = share * (1 - share) / count
-    together = float(hits.mean(axis=1).var()) / len(hits)
-    effective = count / max(1.0, together / alone if alone else 1.0)
-    seen = share * effective
-    low, least = (
-        float(stats.beta.ppf(chance, seen, effective - seen + 1)) if seen else 0.0
-        for chance in (0.025, 0.001)
+def covered(judged: Judged, truth: Floats | float = 0.0) -> Rate:
+    return rate((judged.low <= truth) & (truth <= judged.high))
+
+
+def cell(studies: Sequence[Study], name: str, replicates: int, count: int) -> Cell:
+    judged = simulated(fit(studies, DESIGNS[name][0]), name, replicates, count)
+    each = ((judged.low <= 0) & (judged.high >= 0)).mean(axis=0)
+    return Cell(
+        design=name,
+        replicates=replicates,
+        coverage=covered(judged),
+        lowest=float(each.min()),
+        highest=float(each.max()),
+        half_width=float(np.expm1(np.exp(np.log((judged.high - judged.low) / 2).mean()))),
+        verdicts={f"{truth:g}": judged.verdicts(truth) for truth in TRUTHS},
     )
-    high = float(stats.beta.ppf(0.975, seen + 1, effective - seen)) if seen < effective else 1.0
-    return Rate(share, low, high, least, count)
 
 
-def joined(parts: list[Bools]) -> Rate:
-    """Of studies in several portions."""
-    return rate(np.concatenate(parts))
+def naive(studies: Sequence[Study]) -> list[Naive]:
+    """Each contender against itself: the processes of one study, two by two, and its first half
+    against its second, by all mini-batches and by the medians of processes."""
+    single, pooled, medians = [], [], []
+    for study in studies:
+        times = np.exp(study.logs).reshape(*study.logs.shape[:2], -1).swapaxes(0, 1)
+        contenders, count, _ = times.shape
+        for one, other in zip(*np.triu_indices(count, 1), strict=True):
+            single.append(welch(times[:, one], times[:, other]))
+        halves = times[:, : count // 2], times[:, count - count // 2 :]
+        pooled.append(welch(*(half.reshape(contenders, -1) for half in halves)))
+        medians.append(welch(*(np.median(half, axis=2) for half in halves)))
+    named = {
+        "mini-batches, one process against one": single,
+        "mini-batches, half of the processes against the other half": pooled,
+        "medians of processes, half against half": medians,
+    }
+    return [
+        Naive(unit=unit, found=int(np.sum(found)), tests=int(np.size(found)))
+        for unit, found in named.items()
+    ]
+
+
+def welch(one: Floats, other: Floats) -> Floats:
+    found: Floats = stats.ttest_ind(one, other, axis=1, equal_var=False).pvalue < 1 - CONFIDENCE
+    return found

@@ -1,134 +1,106 @@
-"""The noise model: what disturbs the time of a mini-batch, on the scale of natural logarithms, and
-the noise that scenarios are made of."""
+"""The noise of a study within its hour: contests of the records, cut to a design.
 
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+No distribution is assumed. A simulated contest is a recorded one, of which consecutive rounds are
+taken, as many as the design has. Its mini-batches scatter as they did, interference hits both
+sides of a ratio as it did, and a process that was slow from its start to its end is slow again.
+How much a comparison scatters differs between occasions. One occasion has too few contests to show
+how often a process is slow, so the shape of the noise is of all contests.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.lib.stride_tricks import sliding_window_view
 
-from workflows.records.schema import Record
-
-NORMAL = 100.0  # degrees of freedom from which Student's t is drawn as a normal
-COMMITTED = Path(__file__).with_name("noise.json")
-
-Parameters = dict[str, NDArray[np.float32]]
+from benchmarks.simulation.records import Design, Floats, Occasion, Study, log_ratios
+from benchmarks.simulation.results import Scatter
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of one contender; the time of a mini-batch is its own time multiplied by the
-    exponential of the sum of these, but for spikes, which are added.
+    """What contests add to a log-ratio under a design.
 
-    Sizes are scales of natural logarithms, so 0.01 is about 1 %: standard deviations, or, where
-    a distribution has `tails`, the scale of Student's t with so many degrees of freedom. Tails
-    of processes and slow ones are for scenarios: records have too few processes to tell.
+    `shapes` are (contests, windows, comparisons), with mean 0 and mean square 1 in each occasion
+    and comparison; a window is a run of as many rounds as the design has. `sizes` are standard
+    deviations, (occasions, comparisons), and `weights` the occasions' shares of the contests.
     """
 
-    process: float = 0.0  # one draw a process: for example memory placement
-    process_tails: float = NORMAL
-    slow: float = 0.0  # probability that a process is slow from its start to its end,
-    slowed: float = 0.0  # and by how much
-    contest: float = 0.0  # one draw a contest, shared by all its processes
-    drift: float = 0.0  # step of a random walk from turn to turn, shared by all who take turns
-    turn: float = 0.0  # one draw a turn, of this contender alone
-    turn_tails: float = NORMAL
-    shift: float = 0.0  # of the level that a process keeps until its next shift
-    shifts: float = 0.0  # probability of a level shift at a mini-batch
-    batch: float = 0.0  # of single mini-batches,
-    batch_tails: float = NORMAL
-    autocorrelation: float = 0.0  # of those, from one to the next
-    spikes: float = 0.0  # probability that a mini-batch is interrupted
-    spike: float = 0.0  # mean length of an interruption (exponential), in usual mini-batches
-    cold: tuple[float, ...] = ()  # how much longer the first mini-batches of a turn take
-    warmup: tuple[float, ...] = ()  # and the first of a process
+    shapes: Floats
+    sizes: Floats
+    weights: Floats
+
+    def draw(
+        self, studies: int, replicates: int, random: np.random.Generator, sized: bool = True
+    ) -> Floats:
+        """Log-ratios of whole studies, (studies, replicates, comparisons), whose truth is 0; in
+        units of their occasion's standard deviation if not `sized`.
+
+        A contest gives all comparisons, so rows that share a process share its noise.
+        """
+        contests, runs = (
+            random.integers(most, size=(studies, replicates)) for most in self.shapes.shape[:2]
+        )
+        found: Floats = self.shapes[contests, runs]
+        if sized:
+            occasions = random.choice(len(self.sizes), size=studies, p=self.weights)
+            found = found * self.sizes[occasions, None]
+        return found
 
 
-class Fit(Record):
-    """The noise of one contender in real records."""
-
-    study: str
-    machine: str
-    workload: str
-    contender: str
-    replicates: int
-    noise: Noise
-
-
-class Check(Record):
-    """One figure, in the records and in studies simulated from what was fitted to them."""
-
-    what: str
-    recorded: float
-    simulated: float
-
-
-class Fits(Record):
-    """What `fit` found, and where."""
-
-    command: str
-    fits: list[Fit]
-    checks: list[Check]
+def fit(studies: Sequence[Study], design: Design) -> Noise:
+    """The noise under a design. A study with fewer rounds or places than the design has gives what
+    it has, which scatters more."""
+    values = []
+    for own in by_occasion(studies).values():
+        each = [residuals(windows(study, design)) for study in own]
+        most = max(part.shape[1] for part in each)
+        values.append(np.concatenate([part[:, np.arange(most) % part.shape[1]] for part in each]))
+    sizes = np.array([np.sqrt((own**2).mean(axis=(0, 1))) for own in values])
+    most = max(own.shape[1] for own in values)
+    shapes = [
+        own[:, np.arange(most) % own.shape[1]] / size
+        for own, size in zip(values, sizes, strict=True)
+    ]
+    contests = np.array([len(own) for own in values])
+    return Noise(np.concatenate(shapes), sizes, contests / contests.sum())
 
 
-def stacked(noises: list[Noise]) -> Parameters:
-    """Every parameter as an array (contenders, 1). Parameters with many entries become
-    (contenders, entries), padded with zeros."""
-    found = {}
-    for field in fields(Noise):
-        values = [np.atleast_1d(getattr(noise, field.name)) for noise in noises]
-        rows = np.zeros((len(noises), max(map(len, values))), np.float32)
-        for row, value in zip(rows, values, strict=True):
-            row[: len(value)] = value
-        found[field.name] = rows
+def by_occasion(studies: Sequence[Study]) -> dict[Occasion, list[Study]]:
+    found: dict[Occasion, list[Study]] = {}
+    for study in studies:
+        found.setdefault(study.occasion, []).append(study)
     return found
 
 
-def facts(cv: float, icc: float = 0.2, lag1: float = 0.36, shifting: float = 0.15) -> Noise:
-    """Noise with the figures of a benchmark of PyTorch against itself on a cloud machine: `cv`
-    of processes, intraclass correlation, lag-1 autocorrelation within a process. `shifting` is
-    the share of the variance within a process that level shifts have, one in 100 mini-batches;
-    they are persistent, so mini-batches themselves need less autocorrelation."""
-    within = cv * ((1 - icc) / icc) ** 0.5
-    return Noise(
-        process=cv,
-        contest=cv,
-        drift=0.02,
-        shift=within * shifting**0.5,
-        shifts=0.01,
-        batch=within * (1 - shifting) ** 0.5,
-        autocorrelation=(lag1 - 0.99 * shifting) / (1 - shifting),
-        cold=(0.06, 0.02),
-        warmup=(2.0, 0.3, 0.1, 0.05, 0.02),
+def windows(study: Study, design: Design) -> Floats:
+    """Log-ratios of all runs of `design.rounds` rounds, (contests, windows, comparisons)."""
+    logs = study.logs[..., : design.places]
+    view = sliding_window_view(logs, min(design.rounds, logs.shape[2]), axis=2)
+    return np.stack(
+        [log_ratios(own.swapaxes(-1, -2), study.compared) for own in view.transpose(2, 0, 1, 3, 4)],
+        axis=1,
     )
 
 
-def device(noise: Noise) -> Noise:
-    """Made up, since no GPU has been measured: steadier than the processor that drives it, but
-    for interruptions and slow first mini-batches, which last as long and so weigh more."""
-    return replace(
-        noise,
-        process=noise.process / 4,
-        turn=noise.turn / 4,
-        shift=noise.shift / 4,
-        batch=noise.batch / 4,
-        drift=noise.drift / 4,
-        contest=noise.contest / 4,
-        spikes=max(noise.spikes, 0.02),
-        spike=max(noise.spike, 0.1),
-        cold=tuple(3 * excess for excess in noise.cold),
+def residuals(ratios: Floats) -> Floats:
+    """Log-ratios of one study, (contests, ..., comparisons), without the study's means, which
+    take a part of the variance with them: what is left is widened by it."""
+    contests = len(ratios)
+    others = tuple(range(ratios.ndim - 1))
+    found: Floats = (ratios - ratios.mean(axis=others)) * np.sqrt(contests / (contests - 1))
+    return found
+
+
+def scatter(of: str, ratios: Sequence[Floats]) -> Scatter:
+    """Of studies (contests, comparisons). A robust standard deviation is 1.4826 times the median
+    absolute residual of the comparison over all studies given."""
+    left = np.concatenate([residuals(study) for study in ratios])
+    units = np.abs(left) / (1.4826 * np.median(np.abs(left), axis=0))
+    return Scatter(
+        of=of,
+        beyond_three=float((units > 3).mean()),
+        beyond_four=float((units > 4).mean()),
+        kurtosis=float(np.mean((left**4).mean(axis=0) / (left**2).mean(axis=0) ** 2)),
+        median_sd=float(np.median([study.std(axis=0, ddof=1) for study in ratios])),
     )
-
-
-HARSH = facts(0.17)
-HEAVY = replace(
-    facts(0.05),
-    process_tails=4.0,
-    turn=0.05,
-    turn_tails=2.0,
-    batch_tails=2.0,
-    spikes=0.05,
-    spike=2.0,
-)
-WILD = replace(facts(0.03), process_tails=1.5)
-SHARED = replace(facts(0.05), contest=0.25)

@@ -2,17 +2,18 @@
 
 import argparse
 
-from benchmarks.simulation.__main__ import add_validation, validate
+from benchmarks.simulation.__main__ import add_arguments as add_options
+from benchmarks.simulation.__main__ import validate
 from samestep.terminal import Problem
 from workflows.records.storage import RecordError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_validation(parser)
+    add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: the method does what is demanded of it; 1: it does not."""
+    """0: the intervals cover the truth as often as they say; 1: they do not."""
     try:
         return validate(arguments)
     except (RecordError, OSError) as error:

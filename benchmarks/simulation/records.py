@@ -1,0 +1,118 @@
+"""The log-ratios and mini-batches of recorded studies, which the noise is drawn from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.data.loading import load
+from analysis.data.pairing import pairs
+from analysis.data.processes import by_benchmark, processes, uncontrolled
+from analysis.data.results import BenchmarkId, Machine
+from analysis.stats.estimator import log_ratio
+from workflows.records.storage import RecordError
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Occasion(NamedTuple):
+    """The studies of one machine name and one day (UTC) share a host."""
+
+    machine: str
+    day: str
+    processor: str
+
+
+DEALT = ("rounds", "turn", "discard")
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a contest is dealt, as in `contest` of a configuration."""
+
+    rounds: int
+    turn: int
+    discard: int
+
+    @property
+    def places(self) -> int:
+        return self.turn - self.discard
+
+
+@dataclass(frozen=True)
+class Study:
+    """A recorded study's contests, without those in which a compared contender is missing.
+
+    `logs` are the logarithms of the steady mini-batches, (contests, contenders, rounds, places).
+    `compared` has the places of contender and reference for each comparison, and `ratios` the
+    report's log-ratios, (contests, comparisons).
+    """
+
+    folder: str
+    began: str
+    occasion: Occasion
+    design: Design
+    names: list[str]
+    compared: list[tuple[int, int]]
+    logs: Floats
+
+    @property
+    def ratios(self) -> Floats:
+        return log_ratios(self.logs, self.compared)
+
+
+def log_ratios(logs: Floats, compared: Sequence[tuple[int, int]]) -> Floats:
+    """Log-ratios of contests (contests, contenders, rounds, places), as (contests,
+    comparisons)."""
+    return np.stack([log_ratio(logs[:, one], logs[:, base]) for one, base in compared], axis=-1)
+
+
+def read(folders: Sequence[Path]) -> list[Study]:
+    """The studies of these machine folders, by time.
+
+    Raises:
+        RecordError: a folder cannot be read, a study has fewer than two complete contests, or
+            the studies do not have the same comparisons.
+    """
+    found = sorted((study(folder) for folder in folders), key=lambda each: each.began)
+    for one in found:
+        if one.names != found[0].names:
+            raise RecordError(f"{one.folder} has other comparisons than {found[0].folder}")
+    return found
+
+
+def study(folder: Path) -> Study:
+    machine = load([folder])[0]
+    table = by_benchmark(processes(uncontrolled(machine)))
+    matched = dict(sorted(pairs(machine, table, lambda _: machine.study.reference).items()))
+    contenders = sorted({*matched, *matched.values()})
+    if not contenders:
+        raise RecordError(f"{folder}: there is nothing to compare")
+    complete = sorted(set.intersection(*(set(table[one].index) for one in contenders)))
+    if len(complete) < 2:
+        raise RecordError(f"{folder}: fewer than two complete contests")
+    logs = np.stack([np.stack(table[one].loc[complete, "logs"].tolist()) for one in contenders], 1)
+    began = min(contest.started for contest in machine.records.contests)
+    return Study(
+        folder=str(folder),
+        began=began,
+        occasion=Occasion(machine.name, began[:10], processor(machine)),
+        design=Design(**{key: machine.study.configuration["contest"][key] for key in DEALT}),
+        names=[name(one) for one in matched],
+        compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],
+        logs=logs[:, :, 1:],  # round 0 is the warm-up
+    )
+
+
+def name(one: BenchmarkId) -> str:
+    return f"{one.workload} {one.contender}"
+
+
+def processor(machine: Machine) -> str:
+    """The processor's model, as the first contest has recorded it."""
+    first = min(machine.records.contests, key=lambda contest: contest.started)
+    cpu = first.system_info.get("cpu")
+    return str(cpu.get("model", "unknown") if isinstance(cpu, Mapping) else cpu or "unknown")
