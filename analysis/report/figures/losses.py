@@ -13,6 +13,7 @@ from analysis.report.figures.panels import legend
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from workflows.records.schema import CertificateRow
 
+EVERY = 5  # steps per point: more cannot be seen, and make the file several times as large
 FLOOR = 1e-17  # a difference of zero is drawn here, because the axis is logarithmic
 
 Rows = list[tuple[BenchmarkId, CertificateRow]]
@@ -56,8 +57,10 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
             name,
             "The same losses",
             "Losses of all contenders in float64, from the same weights on the same mini-batches "
-            "(above, drawn over each other), and their relative difference from the reference at "
-            f"every step (below, logarithmic; no difference at all is drawn at {FLOOR:g}). "
+            f"(above, at every {EVERY}th step, drawn over each other), and their relative "
+            "difference from the reference "
+            f"(below, the largest of {EVERY} steps, logarithmic; no difference at all is drawn at "
+            f"{FLOOR:g}). "
             f"Dotted: the tolerance of {tolerance:g}.",
             f"Loss curves for {listing(found)} that lie over each other, and the relative "
             "difference of each from the reference. The largest are in certificate.csv.",
@@ -70,10 +73,13 @@ def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme, tolerance: float) -
             "color": theme.colour(benchmark.framework),
             "linestyle": theme.dashes(benchmark.variant),
         }
-        upper.plot(range(1, len(row.losses) + 1), row.losses, linewidth=width, **style)
+        steps = np.arange(1, len(row.losses) + 1)[::EVERY]
+        upper.plot(steps, row.losses[::EVERY], linewidth=width, **style)
         distances = np.asarray(row.long.loss if row.long else [], dtype=float)
         drawable = np.where(np.isfinite(distances), np.maximum(distances, FLOOR), np.nan)
-        lower.plot(range(1, len(distances) + 1), drawable, linewidth=1.2, **style)
+        if len(drawable):
+            steps = np.arange(0, len(drawable), EVERY)
+            lower.plot(steps + 1, np.fmax.reduceat(drawable, steps), linewidth=1.2, **style)
     lower.set_yscale("log")
     lower.axhline(tolerance, color=INK, linestyle=":", linewidth=1.2)
     lower.set_xlabel("step")
