@@ -160,7 +160,7 @@ def noise(found: Results) -> str:
         "together show it better.\n\n"
         "The next table has the tails: log-ratios beyond three and four robust standard deviations "
         "from their study's mean, and the kurtosis. Records have many more of these than normal "
-        "values have, because some processes are slow for life. Simulated studies have somewhat "
+        "values have: some processes are slow for life, or fast. Simulated studies have somewhat "
         "fewer than the records: a study's mean follows its odd process, in the records once and "
         "in the simulation a second time.\n\n"
         + table(

@@ -19,7 +19,7 @@ def rate(hits: NDArray[np.bool_]) -> Rate:
     contests."""
     each = hits.mean(axis=1)
     share, reach = float(each.mean()), 1.96 * float(each.std(ddof=1)) / len(each) ** 0.5
-    return Rate(share=share, low=share - reach, high=min(share + reach, 1.0))
+    return Rate(share=share, low=max(share - reach, 0.0), high=min(share + reach, 1.0))
 
 
 class Scatter(Record):
