@@ -135,7 +135,7 @@ def test_a_study_from_nothing_to_its_report(done):
     output = (done.folder / OUTPUT).read_text()
     assert "contest 2/2: mlp" in output and "round 4/4 | mlp | abacus/default/cpu/1" in output
     for name in ("report.html", "report.md", "tables/contenders.csv", "tables/comparisons.csv",
-                 "tables/missing.csv", "tables/devices.csv", "tables/certificate.csv",
+                 "tables/missing.csv", "tables/certificate.csv",
                  "tables/settings.csv", "tables/machine.csv"):  # fmt: skip
         assert (done.report / name).stat().st_size > 0, name
     assert list(done.report.glob("figures/*.svg")) and list(done.report.glob("figures/*.png"))
