@@ -116,7 +116,7 @@ def test_the_list_imports_no_framework(abacus):
         (["compare", "reference", "nothing"], "no study 'nothing' (there are: early, reference"),
         (["open", "referense"], "no report 'referense', did you mean 'reference'? (there are:"),
         (["open", "early"], "early has records and no report yet: samestep report early writes"),
-        (["validate", "--noise", "no.json"], "no.json"),
+        (["validate", "no-records"], "no-records: no such folder"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(capsys, clone, words, message):

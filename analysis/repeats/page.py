@@ -19,6 +19,7 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
+from frameworks.device import DEVICES
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def named(row: Movement) -> str:
     """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
     one = row.id
     other = f" to {row.against}" * (row.reference_variant != one.variant)
-    device = [one.device] * (one.device != "cpu")
+    device = [one.device] * (not DEVICES[one.device].is_host)
     where = crossed([(one.workload, *device, one.threads, one.variant)])
     return f"{where}, {title(one.framework)}{other}"
 
