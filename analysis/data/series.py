@@ -97,12 +97,13 @@ def datasets(machine: Machine) -> dict[str, Any]:
 
 
 def versions(machine: Machine) -> dict[str, list[str]]:
-    """Versions by package; several if a package changed between contests."""
+    """Versions by package; several if a package changed between contests. Python's has no third
+    part, because such releases of Python only repair faults."""
     pairs = {
-        pair
+        (name, version.rpartition(".")[0] if name == "python" else version)
         for contest in machine.records.contests
         for contender in contest.contenders
-        for pair in contender.versions.items()
+        for name, version in contender.versions.items()
     }
     return {name: sorted(v for n, v in pairs if n == name) for name, _ in sorted(pairs)}
 
