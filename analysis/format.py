@@ -134,6 +134,11 @@ def named(values: Sequence[object]) -> list[str]:
     return [device(name) if name in DEVICES else title(name) for name in names]
 
 
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def line(text: str) -> str:
     """The text on one line; frameworks break the lines of their errors."""
     return " ".join(text.split())

@@ -130,7 +130,7 @@ class Machine:
 
     @property
     def waits_between_steps(self) -> bool:
-        """Whether slowed controls waited between steps, as they did before contests had groups."""
+        """Whether slowed controls waited between steps: so in records without groups."""
         return not any(contest.group for contest in self.records.contests)
 
     @property

@@ -65,21 +65,21 @@ def differences(one: Machine, other: Machine) -> Iterator[str]:
         workload, replicate, when = shared[0]
         yield f"contest {replicate} of {workload}, which started {when}, is in both"
     for field in SAME_IN_ALL:
-        yield from told(field, getattr(one.study, field), getattr(other.study, field))
+        yield from unequal(field, getattr(one.study, field), getattr(other.study, field))
     for what in (workloads, datasets):
         mine, theirs = what(one), what(other)
         for name in sorted(mine.keys() & theirs.keys()):
-            yield from told(f"{what.__name__[:-1]} {name}", mine[name], theirs[name])
+            yield from unequal(f"{what.__name__[:-1]} {name}", mine[name], theirs[name])
     packages = [versions(machine) for machine in (one, other)]
     for name in sorted(packages[0].keys() & packages[1].keys()):
-        yield from told(name, *(", ".join(found[name]) for found in packages))
+        yield from unequal(name, *(", ".join(found[name]) for found in packages))
     if one.name == other.name:
         kept = [pages_kept(machine) for machine in (one, other)]
         if all(kept):
-            yield from told("vm.percpu_pagelist_high_fraction", *kept)
+            yield from unequal("vm.percpu_pagelist_high_fraction", *kept)
 
 
-def told(key: str, mine: Any, theirs: Any) -> Iterator[str]:
+def unequal(key: str, mine: Any, theirs: Any) -> Iterator[str]:
     if mine != theirs:
         yield f"{key} is {mine!r} in one and {theirs!r} in the other"
 

@@ -23,25 +23,11 @@ NO_INTERVAL = "one replicate has no interval: two at least are needed"
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A row of comparisons.csv: the estimate of this benchmark's time over that of `base`, the
-    same variant of the reference if two frameworks have it (analysis/data/pairing.py).
-
-    The estimate is over the replicates in which both were measured. `p_adjusted` is corrected over
-    all rows of the machine.
-    """
-
-    COLUMNS: ClassVar = (
-        "machine workload device threads variant framework reference reference_variant replicates "
-        "ratio ratio_low ratio_high tost_low tost_high p p_adjusted verdict certificate dataset "
-        "reason"
-    )
+class ToReference:
+    """A benchmark and the one of the reference that it is compared with."""
 
     id: BenchmarkId
     base: BenchmarkId
-    estimate: Estimate
-    certificate: str
-    reason: str
 
     @property
     def reference(self) -> str:
@@ -56,6 +42,26 @@ class Comparison:
         """`PyTorch`, or `PyTorch default` if the reference has another variant."""
         other = f" {self.base.variant}" * (self.base.variant != self.id.variant)
         return f"{title(self.base.framework)}{other}"
+
+
+@dataclass(frozen=True)
+class Comparison(ToReference):
+    """A row of comparisons.csv: the estimate of this benchmark's time over that of `base`, the
+    same variant of the reference if two frameworks have it (analysis/data/pairing.py).
+
+    The estimate is over the replicates in which both were measured. `p_adjusted` is corrected over
+    all rows of the machine.
+    """
+
+    COLUMNS: ClassVar = (
+        "machine workload device threads variant framework reference reference_variant replicates "
+        "ratio ratio_low ratio_high tost_low tost_high p p_adjusted verdict certificate dataset "
+        "reason"
+    )
+
+    estimate: Estimate
+    certificate: str
+    reason: str
 
 
 def bases(found: Measurements, check: LossCheck) -> dict[BenchmarkId, BenchmarkId]:

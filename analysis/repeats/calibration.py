@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.data.loading import load
 from analysis.data.processes import by_benchmark, paired, processes, sound
 from analysis.data.results import BenchmarkId, Machine
-from analysis.format import count, crossed, percent
+from analysis.format import count, crossed, markdown_table, percent
 from analysis.stats.inference import Mean, student
 from workflows.records.storage import RecordError, atomic
 
@@ -169,7 +169,7 @@ def markdown(tried: Sequence[Trial], command: str) -> str:
         f"{percent(CONFIDENCE)} interval. A value of 1.01 means that studies measure 1 % too much.",
         "The unit is the contest, and the intervals are Student's. A contest of several contenders "
         "with controls counts once, with their mean.",
-        table(
+        markdown_table(
             ["workload", "contender", "control", "waits", "studies", "contests",
              "measured over true", "in the same process"],
             [
@@ -196,7 +196,7 @@ def markdown(tried: Sequence[Trial], command: str) -> str:
             "is what waiting costs the next step, probably because other tenants use the "
             "processor's caches meanwhile. Against its contender, a slowed control takes longer "
             "than its truth by as much; against the control that only waited, it does not.",
-            table(
+            markdown_table(
                 ["workload", "contender", "waits", "contests", "ratio", "studies",
                  "from study to study"],
                 [
@@ -225,7 +225,9 @@ def coverage_table(tried: Sequence[Trial]) -> str:
             if total:
                 expected = f"{total * CONFIDENCE:.1f}"
                 rows.append([workload, what, str(total), str(right), expected])
-    return table(["workload", "control", "intervals", "contain the truth", "expected"], rows)
+    return markdown_table(
+        ["workload", "control", "intervals", "contain the truth", "expected"], rows
+    )
 
 
 def share(part: float) -> str:
@@ -247,11 +249,6 @@ def cell(found: Mean | None) -> str:
 
 def ratio(log: float) -> str:
     return f"{math.exp(log):.3f}"
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,16 @@ from rich.table import Table
 
 from analysis.data.occasions import Occasion, processor, span, when
 from analysis.findings.series.movement import OCCASIONS, Movement
-from analysis.format import alike, count, crossed, listing, percent, probability, three, title
+from analysis.format import (
+    alike,
+    count,
+    listing,
+    markdown_table,
+    percent,
+    probability,
+    three,
+    title,
+)
 from analysis.repeats.series import (
     Captures,
     Joint,
@@ -19,7 +28,8 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
-from frameworks.device import DEVICES
+from analysis.report.sections.movement import ends, named, turn
+from analysis.stats.inference import of_equivalence
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,7 @@ class Sheet:
     rows: list[list[str]]
 
     def markdown(self) -> str:
-        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        return markdown_table(self.columns, self.rows)
 
 
 @dataclass(frozen=True)
@@ -116,30 +125,16 @@ def row_sheet(series: Series) -> Sheet:
                 spread(row.ratio, row.ratio_low, row.ratio_high),
                 ends(row.next_study_low, row.next_study_high),
                 *[ends(row.next_occasion_low, row.next_occasion_high)] * occasions,
-                "opposite verdicts" if row.contradicted else "yes" if row.crossed else "no",
-                row.lasting,
+                turn(row), row.lasting,
             ]
             for row in series.rows
         ],
     )  # fmt: skip
 
 
-def named(row: Movement) -> str:
-    """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
-    one = row.id
-    other = f" to {row.against}" * (row.reference_variant != one.variant)
-    device = [one.device] * (not DEVICES[one.device].is_host)
-    where = crossed([(one.workload, *device, one.threads, one.variant)])
-    return f"{where}, {title(one.framework)}{other}"
-
-
 def spread(ratio: float, low: float | None, high: float | None) -> str:
     middle, *others = alike(ratio, low, high)
     return f"{middle} ({others[0]} to {others[1]})" if low else middle
-
-
-def ends(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{three(low)} to {three(high)}"
 
 
 def estimate_sheet(page: Page) -> Sheet:
@@ -148,9 +143,7 @@ def estimate_sheet(page: Page) -> Sheet:
     for study in page.studies:
         for row in study.findings.comparisons:
             if row.estimate.ratio:
-                where = crossed([(row.id.workload, row.id.threads, row.id.variant)])
-                name = f"{where}, {title(row.id.framework)}"
-                rows.setdefault(name, {})[study.number] = spread(
+                rows.setdefault(named(row), {})[study.number] = spread(
                     row.estimate.ratio, row.estimate.ratio_low, row.estimate.ratio_high
                 )
     numbers = [study.number for study in page.studies]
@@ -228,9 +221,9 @@ def follows(page: Page) -> Iterator[str]:
                 f"another day there.** So far does the {percent(page.confidence)} prediction "
                 "interval for the next occasion reach in half of the comparisons."
             )
-            told = sum(row.lasting.startswith("lasting") for row in series.rows)
+            lasts = sum(row.lasting.startswith("lasting") for row in series.rows)
             yield (
-                f"{told} of {count(len(series.rows), 'comparison')} have a lasting verdict there: "
+                f"{lasts} of {count(len(series.rows), 'comparison')} have a lasting verdict there: "
                 "the next occasion is expected to repeat it."
             )
     if page.captures:
@@ -303,7 +296,7 @@ Each study counts once, whatever its number of replicates. The mean has Student'
 interval over studies, and *next study* is the prediction interval for another. Studies of one
 occasion share a host and its neighbours, so they are not independent: *next occasion* and the
 verdict of the series take the mean of each occasion as one value. A series has a verdict from
-{least} occasions on. It is *lasting equivalent* if the 90 % prediction interval lies within the
+{least} occasions on. It is *lasting equivalent* if the {narrow} prediction interval lies within the
 margin ({margin}), and *lasting faster* or *slower* if the {confidence} prediction interval leaves
 out 1. Machines of different names are never pooled; hosts with one name are, because a reader
 cannot choose among them. Older records do not name the start of the machine; their date stands
@@ -318,13 +311,14 @@ scatter alike.
 
 def markdown(page: Page, command: str, figure: str) -> str:
     study = page.studies[-1].machine.study
+    narrow = percent(of_equivalence(page.confidence))
     known = {"confidence": percent(page.confidence), "margin": percent(study.margin)}
     parts = [
         "# How well results repeat",
         repeated(page),
         "\n".join(f"- {text}" for text in follows(page)),
         f"![Each study's ratio by comparison, coloured by occasion]({figure})",
-        METHOD.format(least=OCCASIONS, **known).strip(),
+        METHOD.format(least=OCCASIONS, narrow=narrow, **known).strip(),
     ]
     for series in page.found:
         if series.rows:

@@ -16,12 +16,25 @@ ORDERS = 2000  # random permutations: a p of 0.05 is then known to within 0.005
 
 
 def prediction(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
-    """Student's interval for the next value of the same kind: wider than that of the mean by the
-    scatter of one value. None with fewer than two values."""
-    n = len(values)
-    if n < 2:
+    """`predictions` of one series; None with fewer than two values."""
+    if len(values) < 2:
         return None
-    middle, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+    low, high = predictions(np.asarray(values, dtype=float), confidence)
+    return float(low), float(high)
+
+
+def predictions(values: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Student's interval for the next value of the same kind: wider than that of the mean by the
+    scatter of one value.
+
+    Args:
+        values: (values, ...), two of them at least along the first axis.
+
+    Returns:
+        Both ends, (...).
+    """
+    n = len(values)
+    middle, sd = values.mean(axis=0), values.std(axis=0, ddof=1)
     half = float(stats.t.isf((1 - confidence) / 2, n - 1)) * sd * math.sqrt(1 + 1 / n)
     return middle - half, middle + half
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
-from scipy import stats
 
+from analysis.stats.series import predictions
 from benchmarks.simulation.judging import CONFIDENCE, DESIGNS, SEED, covered, judge, simulated
 from benchmarks.simulation.noise import by_occasion, fit
 from benchmarks.simulation.records import Floats, Study
@@ -101,15 +101,6 @@ def captured(studies: Sequence[Study], where: str) -> tuple[int, int]:
     return seen, pairs
 
 
-def prediction(values: Floats) -> tuple[Floats, Floats]:
-    """Student's prediction interval for one more value, from values along the first axis."""
-    count = len(values)
-    reach = stats.t.isf((1 - CONFIDENCE) / 2, count - 1) * values.std(axis=0, ddof=1)
-    reach = reach * (1 + 1 / count) ** 0.5
-    mean = values.mean(axis=0)
-    return mean - reach, mean + reach
-
-
 def predicted(studies: Sequence[Study], count: int) -> list[Predicted]:
     """Series of one study on each of several hosts, and of several hours of one host."""
     noise = fit(studies, DESIGNS["default"][0])
@@ -132,7 +123,7 @@ def predicted(studies: Sequence[Study], count: int) -> list[Predicted]:
                 alike = of != "hosts" and number < many
                 own = first if alike else last if number == many else normal(sd[host])
                 values.append(estimate + own)
-            low, high = prediction(np.array(values[:many]))
+            low, high = predictions(np.array(values[:many]), CONFIDENCE)
             inside = rate((low <= values[many]) & (values[many] <= high))
             found.append(Predicted(count=many, of=of, sd=sd[host], coverage=inside))
     return found
@@ -146,6 +137,6 @@ def held_out(studies: Sequence[Study]) -> tuple[int, int]:
         return 0, 0
     inside = 0
     for place in range(len(means)):
-        low, high = prediction(np.delete(means, place, axis=0))
+        low, high = predictions(np.delete(means, place, axis=0), CONFIDENCE)
         inside += int(((low <= means[place]) & (means[place] <= high)).sum())
     return inside, means.size

@@ -1,8 +1,8 @@
 """docs/simulation.md, from the results."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from analysis.format import listing
+from analysis.format import listing, markdown_table
 from benchmarks.simulation.results import Cell, Rate, Results
 
 COVERED = 0.94, 0.96
@@ -191,8 +191,7 @@ def named(cell: Cell) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines: Iterator[Sequence[object]] = iter([head, ["---"] * len(head), *rows])
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    return markdown_table(head, [[str(cell) for cell in row] for row in rows]) + "\n"
 
 
 def shown(rate: Rate) -> str:

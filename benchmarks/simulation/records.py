@@ -1,6 +1,6 @@
 """The log-ratios and mini-batches of recorded studies, which the noise is drawn from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.data.loading import load
+from analysis.data.occasions import processor
 from analysis.data.pairing import pairs
 from analysis.data.processes import by_benchmark, processes, uncontrolled
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import BenchmarkId
 from analysis.stats.estimator import log_ratio
 from workflows.records.storage import RecordError
 
@@ -99,7 +100,7 @@ def study(folder: Path) -> Study:
     return Study(
         folder=str(folder),
         began=began,
-        occasion=Occasion(machine.name, began[:10], processor(machine)),
+        occasion=Occasion(machine.name, began[:10], processor(machine).model),
         design=Design(**{key: machine.study.configuration["contest"][key] for key in DEALT}),
         names=[name(one) for one in matched],
         compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],
@@ -109,10 +110,3 @@ def study(folder: Path) -> Study:
 
 def name(one: BenchmarkId) -> str:
     return f"{one.workload} {one.contender}"
-
-
-def processor(machine: Machine) -> str:
-    """The processor's model, as the first contest has recorded it."""
-    first = min(machine.records.contests, key=lambda contest: contest.started)
-    cpu = first.system_info.get("cpu")
-    return str(cpu.get("model", "unknown") if isinstance(cpu, Mapping) else cpu or "unknown")

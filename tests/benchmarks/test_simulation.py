@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from analysis.stats.series import predictions
 from benchmarks.simulation import moving
 from benchmarks.simulation.__main__ import PAGE, RESULTS, main
 from benchmarks.simulation.judging import (
@@ -161,7 +162,7 @@ def test_recorded_intervals_are_held_against_other_studies() -> None:
 
 
 def test_the_prediction_interval_is_students() -> None:
-    low, high = moving.prediction(np.array([0.0, 1.0, 2.0]))
+    low, high = predictions(np.array([0.0, 1.0, 2.0]), 0.95)
     reach = 4.302653 * (4 / 3) ** 0.5  # quantile for 2 degrees of freedom; standard deviation 1
     assert (low, high) == pytest.approx((1 - reach, 1 + reach), rel=1e-6)
 

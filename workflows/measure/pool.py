@@ -126,10 +126,10 @@ class WorkerPool:
         for name, records in self.records.items():
             if workload and name != workload and not lost:
                 continue
-            told = reason if name == workload or not workload else f"{reason} (on {workload})"
+            text = reason if name == workload or not workload else f"{reason} (on {workload})"
             for record, other in zip(records, self.hosts, strict=True):
                 if other == host and record.status == "ok":
-                    record.status, record.reason = status, told
+                    record.status, record.reason = status, text
 
     def still(self, indices: list[int], workload: str = "") -> Iterator[int]:
         """The contenders that have not failed on a workload (on all of them, if none is named),

@@ -70,13 +70,13 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
     for group in sorted(groups, key=lambda group: (machine.workloads.index(group[0]), group)):
         rows = groups[group]
         processes = [(int(str(number)), own) for number, own in rows.groupby("replicate")]
-        told = {number: settings.get((*group, number), {}) for number, _ in processes}
+        work = {number: settings.get((*group, number), {}) for number, _ in processes}
         each = [
-            speed_line(group, number, own, float(own["ms"].median()), told[number])
+            speed_line(group, number, own, float(own["ms"].median()), work[number])
             for number, own in processes
         ]
         middle = geometric_mean([line.median_ms for line in each])
-        counted = next(filter(None, told.values()), {})
+        counted = next(filter(None, work.values()), {})
         slowest = max(each, key=lambda line: line.median_ms)
         fastest = min(each, key=lambda line: line.median_ms)
         together = replace(
@@ -144,9 +144,9 @@ def log_times(machine: Machine) -> dict[int, float]:
 def speed_summary(lines: Sequence[SpeedLine]) -> str:
     """`Two NumPy computations ... The matrix product ran at 35.1 GFLOP/s on 1 thread (fastest
     contest 1.02 times as fast as the slowest) and ...`; "" if the machine took no turns."""
-    told = list(sentences(lines))
+    found = list(sentences(lines))
     before = "Two computations in NumPy took turns with the contenders, on the same cores."
-    return " ".join([before, *told]) if told else ""
+    return " ".join([before, *found]) if found else ""
 
 
 def sentences(lines: Sequence[SpeedLine]) -> Iterator[str]:
@@ -156,13 +156,13 @@ def sentences(lines: Sequence[SpeedLine]) -> Iterator[str]:
             if line.variant == variant and line.replicate is not None and line.speed:
                 found.setdefault(line.threads, []).append(line.speed)
         unit = "GFLOP/s" if variant == "product" else "GB/s"
-        told = [
+        speeds_by_threads = [
             f"{alike(geometric_mean(speeds))[0]} {unit} on {count(threads, 'thread')} "
             f"(fastest contest {alike(max(speeds) / min(speeds))[0]} times as fast as the slowest)"
             for threads, speeds in sorted(found.items())
         ]
-        if told:
-            yield f"The {name} ran at {listing(told)}."
+        if speeds_by_threads:
+            yield f"The {name} ran at {listing(speeds_by_threads)}."
 
 
 SPEED = added(

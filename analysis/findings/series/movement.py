@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from analysis.data.occasions import Occasion, occasion, span
 from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import Comparison
+from analysis.findings.comparisons import Comparison, ToReference
 from analysis.findings.findings import Findings, Table, added
-from analysis.format import count, title
-from analysis.stats.inference import Estimate, student
+from analysis.format import count
+from analysis.stats.inference import Estimate, of_equivalence, student, verdict
 from analysis.stats.series import prediction
 
 OCCASIONS = 3  # fewer say nothing about the next, and two studies little about their mean
 
 
 @dataclass(frozen=True)
-class Movement:
+class Movement(ToReference):
     """A row of movement.csv: one comparison in several studies of one machine.
 
     `estimates` has each study's, in the order of time, None if it has no ratio. `ratio` is the
@@ -35,8 +35,6 @@ class Movement:
         "next_occasion_low next_occasion_high crossed contradicted lasting"
     )
 
-    id: BenchmarkId
-    base: BenchmarkId
     estimates: Sequence[Estimate | None]
     studies: int
     occasions: int
@@ -52,20 +50,6 @@ class Movement:
     crossed: bool
     contradicted: bool
     lasting: str
-
-    @property
-    def reference(self) -> str:
-        return self.base.framework
-
-    @property
-    def reference_variant(self) -> str:
-        return self.base.variant
-
-    @property
-    def against(self) -> str:
-        """`PyTorch`, or `PyTorch default` if the reference has another variant."""
-        other = f" {self.base.variant}" * (self.base.variant != self.id.variant)
-        return f"{title(self.base.framework)}{other}"
 
     @property
     def spread(self) -> float:
@@ -116,8 +100,8 @@ def movement(
     verdicts = {e.verdict for e, _ in measured}
     next_study = ratios(prediction(logs, confidence)) if several else EMPTY
     next_occasion = ratios(prediction(means, confidence)) if len(means) >= OCCASIONS else EMPTY
-    interval = (mean.low, mean.high) if several and mean.low and mean.high else None
-    low, high = ratios(interval)
+    known = several and mean.low is not None and mean.high is not None
+    low, high = ratios((mean.low, mean.high)) if known else EMPTY  # type: ignore[arg-type]
     return Movement(
         one, base, estimates, len(logs), len(means), math.exp(min(logs)), math.exp(max(logs)),
         math.exp(mean.mean), low, high, next_study[0], next_study[1], next_occasion[0],
@@ -132,24 +116,23 @@ EMPTY = (None, None)
 
 
 def ratios(ends: tuple[float, float] | None) -> tuple[float, float] | tuple[None, None]:
-    return EMPTY if ends is None else (math.exp(ends[0]), math.exp(ends[1]))
+    return EMPTY if ends is None else exponentials(ends)
+
+
+def exponentials(ends: tuple[float, float]) -> tuple[float, float]:
+    return math.exp(ends[0]), math.exp(ends[1])
 
 
 def lasting(means: Sequence[float], margin: float, confidence: float) -> str:
     """The verdict of a series, from the mean log-ratio of each occasion, by the interval in which
-    another occasion's is expected. The rule is a study's: equivalent if twice the error is allowed
-    and that interval is within the margin, else faster or slower if the interval leaves out 1."""
+    another occasion's is expected. The rule is a study's."""
     if len(means) < OCCASIONS:
         return f"not yet ({count(len(means), 'occasion')})"
-    narrow = prediction(means, 2 * confidence - 1)
-    wide = prediction(means, confidence)
-    assert narrow and wide  # there are enough
-    within = math.log1p(margin)
-    if -within <= narrow[0] and narrow[1] <= within:
-        return "lasting equivalent"
-    if wide[1] < 0:
-        return "lasting faster"
-    return "lasting slower" if wide[0] > 0 else "cannot tell"
+    interval = prediction(means, confidence)
+    narrow = prediction(means, of_equivalence(confidence))
+    assert interval and narrow  # there are enough
+    found = verdict(exponentials(interval), exponentials(narrow), margin)
+    return found if found == "cannot tell" else f"lasting {found}"
 
 
 def of_report(findings: Findings) -> list[Movement]:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from analysis.data.occasions import boots, day, occasion, span, when
 from analysis.data.results import Machine
+from analysis.findings.comparisons import ToReference
 from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
 from analysis.findings.series.movement import MOVEMENT, Movement
 from analysis.format import count, crossed, listing, percent, three, title
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.tables import Table, estimate
+from frameworks.device import DEVICES
 
 
 def when_and_where(findings: Findings) -> str:
@@ -55,10 +57,13 @@ def summary(rows: Sequence[Movement], machine: Machine) -> list[str]:
     return [*found, f"{moved}, {verdicts}."]
 
 
-def named(row: Movement) -> str:
-    """`mlp, 1 thread, default, TensorFlow`"""
-    where = crossed([(row.id.workload, row.id.threads, row.id.variant)])
-    return f"{where}, {title(row.id.framework)}"
+def named(row: ToReference) -> str:
+    """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
+    one = row.id
+    other = f" to {row.against}" * (row.reference_variant != one.variant)
+    device = [one.device] * (not DEVICES[one.device].is_host)
+    where = crossed([(one.workload, *device, one.threads, one.variant)])
+    return f"{where}, {title(one.framework)}{other}"
 
 
 def movement_table(findings: Findings) -> Table | None:

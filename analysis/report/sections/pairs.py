@@ -56,14 +56,14 @@ def pair_summary(findings: Findings) -> str:
     confidence = percent(findings.machine.study.confidence)
     sentences = []
     for axis, subject in SUBJECTS.items():
-        told = [
+        decided = [
             row
             for row in findings.pairs
             if row.axis == axis and row.estimate.verdict in ("faster", "slower")
         ]
-        if not told:
+        if not decided:
             continue
-        most = max(told, key=effect)
+        most = max(decided, key=effect)
         ratio, low, high = alike(*most.estimate.ends)
         sentences.append(
             f"{subject} matters most for {conditions(most)}: {three(ms[most.id])} ms per "
