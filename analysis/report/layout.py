@@ -150,12 +150,16 @@ class Chapter:
 class Section:
     """A section with the same parts for every machine. `about` is printed once for all machines.
 
-    A section without a part is left out of the report.
+    A section without a part is left out of the report. With `inside` it is folded, and `inside`
+    gives the line on the closed fold, which says what it holds. `in_markdown`: whether report.md,
+    which has the answer and the main tables only, has the section, too.
     """
 
     title: str
     parts: Callable[[Chapter], Parts]
     about: str = ""
+    inside: Callable[[Chapter], str] | None = None
+    in_markdown: bool = False
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ THEME: Any = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its title and caption. `svg` still holds INK and PAPER."""
+    """A drawing with its title, what it shows in a sentence (`finding`), and how to read it
+    (`caption`). `svg` still holds INK and PAPER."""
 
     name: str
     title: str
@@ -64,6 +65,7 @@ class Figure:
     svg: str
     png: bytes
     width: float
+    finding: str = ""
 
     @property
     def file(self) -> str:
@@ -93,14 +95,17 @@ def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
         yield Canvas(figsize=(width, height), layout="constrained")
 
 
-def render(drawn: Canvas, name: str, title: str, caption: str, alt: str) -> Figure:
+def render(
+    drawn: Canvas, name: str, title: str, caption: str, alt: str, finding: str = ""
+) -> Figure:
     """The drawing as SVG and PNG; the same figure gives the same bytes."""
     settle(drawn)
     svg, png = io.StringIO(), io.BytesIO()
     drawn.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
     width = float(drawn.get_figwidth())
-    return Figure(name, title, caption, alt, hundredths(svg.getvalue()), paletted(png), width)
+    text = hundredths(svg.getvalue())
+    return Figure(name, title, caption, alt, text, paletted(png), width, finding)
 
 
 def hundredths(svg: str) -> str:

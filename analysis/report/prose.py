@@ -1,0 +1,60 @@
+"""Names and numbers as sentences have them: two digits, speed first, no configuration keys."""
+
+from types import MappingProxyType
+
+from analysis.format import alike, percent
+from frameworks.workloads import Workload
+
+WORKLOADS = MappingProxyType({"mlp": "MLP", "mnist-cnn": "MNIST CNN"})
+VARIANTS = MappingProxyType({"default": "as in the tutorials", "tuned": "tuned"})
+DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
+NEAR = 1.25  # below it, prose has percent
+
+
+def workload(name: str) -> str:
+    """`MNIST CNN`; a workload of the user's own by its own name."""
+    return WORKLOADS.get(name, name)
+
+
+def described(found: Workload) -> str:
+    """`MLP (11 M parameters)`"""
+    return f"{workload(found.name)} ({size(found.parameters)} parameters)"
+
+
+def size(number: float) -> str:
+    """Two digits and a letter: `11 M`, `93 k`, `640`."""
+    for scale, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= scale:
+            return f"{two(number / scale)}{letter}"
+    return two(number)
+
+
+def variant(name: str) -> str:
+    """`as in the tutorials`; a variant without a name for people by its own name."""
+    return VARIANTS.get(name, name)
+
+
+def two(value: float) -> str:
+    """Two significant digits, without an exponent: `1.9`, `0.94`, `150`, `3,300`."""
+    rounded = float(f"{value:.2g}")
+    if rounded >= 10:
+        return f"{rounded:,.0f}"
+    return f"{rounded:.1f}" if rounded >= 1 else f"{rounded:.2g}"
+
+
+def as_long(ratio: float) -> str:
+    """What the slower side takes, for a ratio of 1 or more: `takes 1.9 times as long`, or
+    `takes 6 % longer` if it is near 1."""
+    if ratio < NEAR:
+        return f"takes {percent(float(f'{ratio - 1:.2g}'))} longer"
+    return f"takes {two(ratio)} times as long"
+
+
+def spread(low: float, high: float) -> str:
+    """`1.7 to 1.9`, or `1.9` if both read alike."""
+    return " to ".join(dict.fromkeys((two(low), two(high))))
+
+
+def milliseconds(value: float) -> str:
+    """`153 ms`, `43.7 ms`: three digits, as in tables."""
+    return f"{alike(value)[0]} ms"
