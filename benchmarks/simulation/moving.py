@@ -62,7 +62,7 @@ def moved(studies: Sequence[Study], count: int) -> list[Moved]:
     other recorded studies."""
     name, (design, _) = "default", DESIGNS["default"]
     own = simulated(fit(studies, design), name, REPLICATES, count)
-    recorded_design, (replicates,) = DESIGNS["reference"]
+    recorded_design, (replicates,) = DESIGNS["former"]
     noise = fit(studies, recorded_design)
     one, other = (simulated(noise, f"{side} study", replicates, count) for side in ("one", "other"))
     random = np.random.default_rng([SEED, count])
@@ -81,8 +81,8 @@ def moved(studies: Sequence[Study], count: int) -> list[Moved]:
 
 def captured(studies: Sequence[Study], where: str) -> tuple[int, int]:
     """How many recorded intervals contain the estimate of another recorded study, of how many.
-    Both are of the reference design, but for those of another day, which had fewer rounds."""
-    design, (replicates,) = DESIGNS["reference"]
+    Both are of the former design, but for those of another day, which had fewer rounds."""
+    design, (replicates,) = DESIGNS["former"]
     seen = pairs = 0
     for one, other in permutations(studies, 2):
         full = [each.design == design and len(each.logs) == replicates for each in (one, other)]

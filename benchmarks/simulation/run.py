@@ -53,7 +53,7 @@ def scatters(studies: Sequence[Study]) -> list[Scatter]:
     """The recorded log-ratios; as many studies with as many contests, drawn from the noise; and
     as many of normal values."""
     random = np.random.default_rng(SEED)
-    design, _ = DESIGNS["reference"]
+    design, _ = DESIGNS["former"]
     noise = fit(studies, design)
     order = list(by_occasion(studies))
     units = [study.ratios / noise.sizes[order.index(study.occasion)] for study in studies]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from time import sleep
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.conftest import ROOT
 from workflows.records.schema import Contender
 from workflows.worker import untimed_training as training
 from workflows.worker.handlers import Handlers
+from workflows.worker.process import WorkerProcess
 from workflows.worker.worker import explain
 
 CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
@@ -206,6 +208,7 @@ def test_a_worker_ends_at_once_and_leaves_all_that_was_printed():
     program = """
 import atexit, ctypes, time
 from workflows.worker.handlers import Handlers
+from workflows.worker.process import WorkerProcess
 from workflows.worker.worker import main
 
 class Talkative(Handlers):
@@ -222,6 +225,17 @@ main(Talkative())
         capture_output=True, text=True, timeout=30,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "printed in C")
+
+
+def test_temporary_files_go_with_the_process():
+    contender = Contender(framework="noop", variant="default", device="cpu", threads=1)
+    with WorkerProcess(sys.executable, contender) as process:
+        process.ask("open", framework="noop", **CONDITIONS)
+        scratch = Path(process.scratch.name)
+        (scratch / "left by a framework").touch()
+        seen = Path(f"/proc/{process.process.pid}/environ").read_text()
+    assert f"TMPDIR={scratch}\0" in seen
+    assert not scratch.exists()
 
 
 def test_reasons_fit_on_a_line():

@@ -49,9 +49,10 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """One contender's process, under its framework's interpreter.
 
-    Its standard error, to which frameworks write much, goes to `log`. The variables of
-    `environment` are added to its surroundings. Use it as a context manager; leaving it ends the
-    process. A subclass may run another `module`, with more requests.
+    Its standard error, to which frameworks write much, goes to `log`. Its temporary files are in a
+    folder of their own, because a worker ends without cleaning up. The variables of `environment`
+    are added to its surroundings. Use it as a context manager; leaving it ends the process. A
+    subclass may run another `module`, with more requests.
     """
 
     module = "workflows.worker.worker"
@@ -70,6 +71,8 @@ class WorkerProcess:
             self.log = log.open("w+b")
         else:
             self.log = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as the process
+        self.scratch = tempfile.TemporaryDirectory(prefix="samestep-", ignore_cleanup_errors=True)
+        own = {**surroundings(contender, interpreter), "TMPDIR": self.scratch.name, **environment}
         try:
             self.process = subprocess.Popen(
                 [interpreter, "-m", self.module],
@@ -77,10 +80,11 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=self.log,
                 cwd=ROOT,
-                env={**surroundings(contender, interpreter), **environment},
+                env=own,
             )
         except OSError as error:
             self.log.close()
+            self.scratch.cleanup()
             again = (
                 "; python -m workflows.environments.stage builds it again"
                 if ours(interpreter)
@@ -191,6 +195,7 @@ class WorkerProcess:
         if self.process.stdout:
             self.process.stdout.close()
         self.log.close()
+        self.scratch.cleanup()
 
 
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
