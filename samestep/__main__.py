@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "compare": Command(
         "samestep.commands.compare",
-        "compare whole studies that were run at different times",
+        "compare studies of different times, machines or versions",
         "samestep compare reference repeats/morning/second",
     ),
     "open": Command(

@@ -1,9 +1,11 @@
-"""What whole studies, run at different times, say together.
+"""Compares studies that were run at different times, on different machines or with other versions.
 
 `python -m analysis.repeats reports/default/machines/<machine> reports/again/machines/<machine>`
-takes the study as the unit: how far each ratio moves, where the next study and the next start of
-the machine are expected, and whether a verdict lasts. It exits with 1 if one study says faster
-where another says slower, and with 2 if the studies do not measure the same.
+shows two studies side by side: what changed around them, and which ratios moved further than the
+first study predicts. Three studies or more are repeats of one, and the study is the unit: how far
+each ratio moves, where the next study and the next start of the machine are expected, and whether
+a verdict lasts. It exits with 1 if one study says faster where another says slower, and with 2 if
+the studies cannot be compared.
 """
 
 import argparse
@@ -21,36 +23,66 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "folders", nargs="+", type=Path, metavar="FOLDER",
         help="one study: reports/<study>/machines/<machine>",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="a Markdown file to write, with its figure")
+    parser.add_argument(
+        "--earlier", nargs="+", type=Path, default=[], metavar="FOLDER",
+        help="of two studies: repeats of the first, which predict the second one's ratios better",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
     options = parser.parse_args(arguments)
+    if options.earlier and len(options.folders) != 2:
+        parser.error("--earlier needs two studies; give three or more without it")
+    show = pair if len(options.folders) == 2 else series
+    try:
+        return show(options.folders, options.earlier, options.out)
+    except (RecordError, WorkloadError, OSError) as error:
+        print(f"repeats: {error}", file=sys.stderr)
+        return 2
+
+
+def pair(folders: Sequence[Path], earlier: Sequence[Path], out: Path | None) -> int:
     # Only now: statistics and plotting take seconds to import.
+    from analysis.data.loading import load
+    from analysis.format import titled
+    from analysis.repeats.two import side_by_side
+    from analysis.repeats.two_page import markdown, show
+
+    (first, second), others = ([load([f])[0] for f in own] for own in (folders, earlier))
+    found = side_by_side(first, second, others)
+    with titled({**first.titles, **second.titles}):
+        if out:
+            with atomic(out) as temporary:
+                temporary.write_text(markdown(found, command(folders, out, earlier)))
+        show(found)
+    if not found.rows:
+        return 2
+    return 1 if any(row.moved.contradicted for row in found.rows) else 0
+
+
+def series(folders: Sequence[Path], _: Sequence[Path], out: Path | None) -> int:
     from analysis.format import titled
     from analysis.repeats.page import Page, markdown, show
     from analysis.repeats.series import all_series
 
-    try:
-        page = Page.of(all_series(options.folders))
-        with titled(page.studies[-1].machine.titles):
-            if options.out:
-                from analysis.repeats.figure import drawing
+    page = Page.of(all_series(folders))
+    with titled(page.studies[-1].machine.titles):
+        if out:
+            from analysis.repeats.figure import drawing
 
-                figure = options.out.with_suffix(".svg")
-                text = markdown(page, command(options.folders, options.out), figure.name)
-                drawn = drawing(page.found, page.starts)
-                for path, content in ((figure, drawn), (options.out, text)):
-                    with atomic(path) as temporary:
-                        temporary.write_text(content)
-            show(page)
-    except (RecordError, WorkloadError, OSError) as error:
-        print(f"repeats: {error}", file=sys.stderr)
-        return 2
+            figure = out.with_suffix(".svg")
+            text = markdown(page, command(sorted(folders), out), figure.name)
+            drawn = drawing(page.found, page.starts)
+            for path, content in ((figure, drawn), (out, text)):
+                with atomic(path) as temporary:
+                    temporary.write_text(content)
+        show(page)
     rows = [row for series in page.found for row in series.rows]
     return 1 if any(row.contradicted for row in rows) else 0
 
 
-def command(folders: Sequence[Path], out: Path) -> str:
+def command(folders: Sequence[Path], out: Path, earlier: Sequence[Path] = ()) -> str:
     """The command that writes the page, a folder on each line."""
-    words = ["python -m analysis.repeats", *map(str, sorted(folders)), f"--out {out}"]
+    more = [f"--earlier {' '.join(map(str, earlier))}"] if earlier else []
+    words = ["python -m analysis.repeats", *map(str, folders), *more, f"--out {out}"]
     return " \\\n    ".join(words)
 
 

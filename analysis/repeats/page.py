@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -211,7 +212,7 @@ def follows(page: Page) -> Iterator[str]:
             f"{f' on {kinds} kinds of processor under this name' if kinds > 1 else ''}. "
             f"{turned(series.rows)}"
         )
-        if changed := changed_settings(series):
+        if changed := changed_settings(series.studies):
             settings = "; ".join(setting(*key, by) for key, by in changed.items())
             yield f"Not all of these studies ran with the same settings: {settings}."
         reaches = sorted(row.reach for row in series.rows if row.reach is not None)
@@ -340,17 +341,28 @@ def markdown(page: Page, command: str, figure: str) -> str:
 
 def show(page: Page) -> None:
     """The same for a terminal, in its full width."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    sheets = [study_sheet(page), *(row_sheet(one) for one in page.found if one.rows)]
-    for sheet in sheets:
-        table = Table(box=None, pad_edge=False, header_style="")
-        for heading in sheet.columns:
-            table.add_column(heading)
-        for cells in sheet.rows:
-            table.add_row(*cells)
-        console.print(table)
+    console = terminal(200)
+    for sheet in [study_sheet(page), *(row_sheet(one) for one in page.found if one.rows)]:
+        console.print(table(sheet))
         console.print()
     texts = [*follows(page), *joint_sentences(page), *speed_sentences(page)]
     print(*(text.replace("**", "") for text in texts), sep="\n")
+
+
+def terminal(width: int) -> Console:
+    """Names are printed as they are. `width` is that of a file or a pipe."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = width
+    return console
+
+
+def table(sheet: Sheet, numbers: int = 0) -> Table:
+    """The first column to the left, and as many of the next as are `numbers` to the right."""
+    found = Table(box=None, pad_edge=False, header_style="")
+    for place, heading in enumerate(sheet.columns):
+        side: Literal["left", "right"] = "right" if 0 < place <= numbers else "left"
+        found.add_column(heading, justify=side, no_wrap=place == 0)
+    for cells in sheet.rows:
+        found.add_row(*cells)
+    return found

@@ -150,11 +150,11 @@ def captures(found: Sequence[Series]) -> list[Captures]:
     ]  # fmt: skip
 
 
-def changed_settings(series: Series) -> dict[tuple[str, str], dict[str, list[Study]]]:
+def changed_settings(studies: Sequence[Study]) -> dict[tuple[str, str], dict[str, list[Study]]]:
     """Settings read back from frameworks that are not the same in all studies: by framework and
     setting, the studies with each value."""
     found: dict[tuple[str, ...], dict[str, list[Study]]] = {}
-    for study in series.studies:
+    for study in studies:
         values = {
             ((one.framework, setting, contest.workload, one.name), str(value))
             for contest in study.machine.records.contests

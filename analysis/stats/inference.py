@@ -16,6 +16,7 @@ from scipy import stats
 Verdict = Literal[
     "faster", "slower", "equivalent", "cannot tell", "missing", "refused", "no steady state"
 ]
+OPPOSITE: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
 Ends = tuple[float, float]
 SAME = 1e-12  # logs closer than this count as equal; otherwise rounding would look like a variance
 
@@ -43,6 +44,30 @@ class Estimate:
     def ends(self) -> tuple[float | None, float | None, float | None]:
         """The ratio and both ends of its interval."""
         return self.ratio, self.ratio_low, self.ratio_high
+
+    @property
+    def inverse(self) -> "Estimate":
+        """The estimate of the other side's time over this side's."""
+        return replace(
+            self,
+            ratio=reciprocal(self.ratio),
+            ratio_low=reciprocal(self.ratio_high),
+            ratio_high=reciprocal(self.ratio_low),
+            tost_low=reciprocal(self.tost_high),
+            tost_high=reciprocal(self.tost_low),
+            verdict=OPPOSITE.get(self.verdict, self.verdict),
+        )
+
+    def standard_error(self, confidence: float) -> float | None:
+        """Of the logarithm of the ratio, from its interval; None without one."""
+        if self.ratio_low is None or self.ratio_high is None:
+            return None
+        reach = float(stats.t.isf((1 - confidence) / 2, self.replicates - 1))
+        return math.log(self.ratio_high / self.ratio_low) / 2 / reach
+
+
+def reciprocal(value: float | None) -> float | None:
+    return None if value is None else 1 / value
 
 
 def estimates(

@@ -109,3 +109,25 @@ def share_of_line(
     if free < 3 or total < SAME or (across < SAME).any():
         return None
     return float(((x * y).sum(axis=1) ** 2 / across).sum()) / total, 1 / free
+
+
+def same_truth(
+    mean: float, errors: tuple[float, float], replicates: tuple[int, int], confidence: float
+) -> tuple[float, float]:
+    """Where another study's mean is expected if both studies have one truth.
+
+    Args:
+        mean: of this study.
+        errors: standard errors of this study's mean and of the other's.
+        replicates: of each, two at least.
+
+    Returns:
+        Both ends, with Welch and Satterthwaite's degrees of freedom.
+    """
+    variances = [error**2 for error in errors]
+    total = sum(variances)
+    if total < SAME**2:
+        return mean, mean
+    parts = [v**2 / (n - 1) for v, n in zip(variances, replicates, strict=True)]
+    half = float(stats.t.isf((1 - confidence) / 2, total**2 / sum(parts))) * math.sqrt(total)
+    return mean - half, mean + half

@@ -1,4 +1,4 @@
-"""`compare`: whole studies that were run at different times."""
+"""`compare`: studies of different times, machines or versions."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,12 @@ from samestep.terminal import Problem
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "studies", nargs="+", metavar="STUDY",
-        help="two or more: the name of a study in reports/, its folder, or one machine's folder",
+        help="the name of a study in reports/, its folder, or one machine's folder. Two stand side "
+        "by side: what changed around them, and which ratios moved. Three or more are a series",
+    )  # fmt: skip
+    parser.add_argument(
+        "--earlier", nargs="+", default=[], metavar="STUDY",
+        help="of two studies: repeats of the first, which predict the second one's ratios better",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
 
@@ -21,7 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
     words: list[str] = arguments.studies
     if len(words) < 2:
         raise Problem("compare needs two studies or more: samestep compare --help has an example")
-    options = ["--out", str(arguments.out)] if arguments.out else []
+    if arguments.earlier and len(words) > 2:
+        raise Problem("--earlier needs two studies: without it, three or more are a series")
+    earlier = [str(machine(word)) for word in arguments.earlier]
+    options = ["--earlier", *earlier] if earlier else []
+    options += ["--out", str(arguments.out)] if arguments.out else []
     return analysis.repeats.__main__.main([*(str(machine(word)) for word in words), *options])
 
 

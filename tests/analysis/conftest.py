@@ -1,11 +1,13 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from tests.analysis.synthetic import Recipe, write
+from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
 
 
 @pytest.fixture(scope="session")
@@ -25,5 +27,19 @@ def found(tmp_path: Path) -> Callable[[Recipe], Findings]:
 
     def make(recipe: Recipe) -> Findings:
         return Findings(load([write(tmp_path / recipe.machine, recipe)])[0])
+
+    return make
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Callable[..., Path]:
+    """`study(2, key=value ...)`: the folder of a small study of its own year, start and seed."""
+    small = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",))
+
+    def make(number: int, boot: str = "", **changes: Any) -> Path:
+        system = {**ENVIRONMENT["system"], "boot": boot or f"start-{number}"}
+        recipe = replace(small, seed=number, year=2020 + number, study=f"default-{number}",
+                         environment={**ENVIRONMENT, "system": system})  # fmt: skip
+        return write(tmp_path / str(number), replace(recipe, **changes))
 
     return make

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,28 +20,14 @@ from analysis.repeats.series import all_series, captures, changed_settings, join
 from analysis.report.page import write as write_report
 from analysis.report.sections.movement import when_and_where
 from analysis.report.terminal import lines
-from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
+from tests.analysis.synthetic import ENVIRONMENT
 from tests.conftest import ROOT
 from workflows.records import storage
 from workflows.records.schema import MachineRecords
 from workflows.records.storage import RecordError
 
-SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",))
 Make = Callable[..., Path]
 MACHINE = "machines/intel-xeon-2c-24gb-3681d7"
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Make:
-    """`study(2, key=value ...)`: the folder of a study of its own year, start and seed."""
-
-    def make(number: int, boot: str = "", **changes: Any) -> Path:
-        system = {**ENVIRONMENT["system"], "boot": boot or f"start-{number}"}
-        recipe = replace(SMALL, seed=number, year=2020 + number, study=f"default-{number}",
-                         environment={**ENVIRONMENT, "system": system})  # fmt: skip
-        return write(tmp_path / str(number), replace(recipe, **changes))
-
-    return make
 
 
 def rows_of(*folders: Path) -> list[Movement]:
@@ -121,16 +106,16 @@ def test_intervals_of_moving_studies_miss_each_other(study: Make) -> None:
 
 def test_settings_and_processors_that_changed_are_named(study: Make, tmp_path: Path) -> None:
     cpu = {**ENVIRONMENT["cpu"], "caches_kib": {"L2": 2048, "L3": 65536}}
-    folders = [study(1), study(2, environment={**ENVIRONMENT, "cpu": cpu})]
+    folders = [study(1), study(2, environment={**ENVIRONMENT, "cpu": cpu}), study(3)]
     reconfigured(folders[1], other_blas)
     (series,) = all_series(folders)
-    assert {key: list(by) for key, by in changed_settings(series).items()} == {
+    assert {key: list(by) for key, by in changed_settings(series.studies).items()} == {
         ("tensorflow", "blas"): ["oneDNN", "Eigen"]
     }
     out = tmp_path / "page.md"
     assert main([*map(str, folders), "--out", str(out)]) == 0
     text = out.read_text()
-    assert "TensorFlow's blas is oneDNN in study 1 and Eigen in study 2" in text
+    assert "TensorFlow's blas is oneDNN in studies 1 and 3 and Eigen in study 2" in text
     assert "AMD EPYC, L2 2,048 KiB, L3 65,536 KiB" in text
     assert "on 2 kinds of processor under this name" in text
 
@@ -237,7 +222,7 @@ def test_what_is_no_repeat_is_refused(
         reconfigured(folders[1], change)
     with pytest.raises(RecordError, match=re.escape(reason)):
         read_series(folders)
-    assert main([str(folder) for folder in folders]) == 2
+    assert main([str(folder) for folder in [*folders, study(3)]]) == 2
     assert "not repeats of each other" in capsys.readouterr().err
 
 
