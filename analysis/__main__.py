@@ -27,12 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import load
     from analysis.data.series import with_others
+    from analysis.format import file_name
     from analysis.report.page import write
     from analysis.report.terminal import lines
 
     try:
         machines = with_others(load(options.folders), options.earlier)
-        out = options.out or Path("reports") / machines[0].study.name
+        out = options.out or Path("reports") / file_name(machines[0].study.name)
         chapters = write(machines, out)
     except (RecordError, WorkloadError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)

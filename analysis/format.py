@@ -1,6 +1,7 @@
 """Formats names and numbers for people."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -136,7 +137,13 @@ def named(values: Sequence[object]) -> list[str]:
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(map(markdown_cell, cells))} |" for cells in lines)
+
+
+def markdown_cell(text: str) -> str:
+    """The text as one cell of a table: on one line, without a tag or a link of its own."""
+    text = re.sub(r"\s*[\r\n]+\s*", " ", text).replace("](", "]\\(")
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"\\*\|", r"\\|", text))
 
 
 def line(text: str) -> str:
@@ -148,3 +155,8 @@ def sentence(text: str) -> str:
     """The text with a full stop. It gets no capital, because it may start with a name like
     `jax/default`."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def file_name(text: str) -> str:
+    """The text as a part of a file's name or of an id: letters, digits and `. _ -` only."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-") or "unnamed"

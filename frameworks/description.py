@@ -1,10 +1,14 @@
 """How a framework is described: its name, its variants, and where its adapter is. Reading a
 description imports no framework."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from frameworks.device import DEVICES
+
+# Of frameworks and variants: they become files, and words of a command.
+NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 
 
 @dataclass(frozen=True)

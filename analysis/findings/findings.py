@@ -39,6 +39,8 @@ from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
 
 Row = TypeVar("Row")
+# What begins a formula in a spreadsheet; some read the full-width forms, too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class Table(cached_property[list[Row]]):
@@ -209,10 +211,20 @@ def value(row: Any, column: str, machine: Machine) -> Any:
 
 
 def cell(value: Any) -> str:
+    """Text that a spreadsheet would take for a formula gets an apostrophe; numbers stay."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
-    return str(value)
+    text = str(value)
+    return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

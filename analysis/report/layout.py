@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from analysis.findings.findings import Findings
+from analysis.format import file_name
 from analysis.report.figures.style import Figure, Theme
 from analysis.report.tables import Table
 
@@ -142,7 +143,7 @@ class Chapter:
     def figure(self, draw: Draw, file: str = "") -> Figure | None:
         """The figure that `draw` draws, for files with its name or the name `file`, and with the
         machine's name if there are several machines."""
-        suffix = f"-{self.name}" if self.machines > 1 else ""
+        suffix = f"-{file_name(self.name)}" if self.machines > 1 else ""
         return draw(self.findings, self.theme, (file or draw.__name__) + suffix)
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings, tables
-from analysis.format import titled
+from analysis.format import markdown_cell, titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
@@ -125,7 +125,7 @@ def pages(chapters: Sequence[Chapter], sections: Sequence[Shown]) -> dict[str, s
             finalize=for_html if escape else for_markdown,
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
-        environment.filters["cell"] = lambda text: text.replace("|", "\\|")
+        environment.filters["cell"] = markdown_cell
         environment.globals["svg"] = lambda figure: Markup(figure.inline)  # our own drawing
         text = environment.get_template(f"{name}.j2").render(words)
         written[name] = text.strip() + "\n"
@@ -147,7 +147,7 @@ def for_html(value: Any) -> Any:
 
 
 def for_markdown(value: Any) -> Any:
-    """Escape text that looks like a tag."""
-    if not isinstance(value, str) or isinstance(value, Markup):
+    """Text on one line, without a tag or a link of its own."""
+    if isinstance(value, Markup):
         return value
-    return value.replace("<", "&lt;")
+    return re.sub(r"\s*[\r\n]+\s*", " ", str(value)).replace("](", "]\\(").replace("<", "&lt;")

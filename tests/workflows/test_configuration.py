@@ -52,6 +52,12 @@ BAD = {
     ),
     "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
     "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
+    "workloads with names too long for a folder": (
+        {"workloads": {"a" * 120: {"from": "mlp"}, "b" * 120: {"from": "mlp"}}},
+        "contest.together", "200 at most",
+    ),
+    "title of several lines": ({"title": "a\nb"}, "title", "one line"),
+    "title with an escape sequence": ({"title": "\x1b[31mred"}, "title", "one line"),
     "workload like an option": ({"workloads": {"-x": {"from": "mlp"}}}, "workloads", "'-x'"),
     "unknown parameter": (
         {"workloads": {"mlp": {"feature": 3}}}, "workloads", "did you mean 'features'",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from frameworks.description import NAME as OFFERED
 from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, WorkloadError, load, narrowed
@@ -32,6 +33,7 @@ Threads = Annotated[int, Field(ge=1)] | Literal["all"]
 MOST = 1000  # replicates
 FASTEST = "fastest"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
+LONGEST = 200  # characters of the name of a folder, of the 255 that file systems allow
 
 
 def without_repeats(items: list[Any]) -> list[Any]:
@@ -39,6 +41,12 @@ def without_repeats(items: list[Any]) -> list[Any]:
         if items.count(item) > 1:
             raise ValueError(f"{item!r} is listed twice")
     return items
+
+
+def one_line(text: str) -> str:
+    if not text.isprintable() or len(text) > LONGEST:
+        raise ValueError(f"one line of at most {LONGEST} printable characters, got {text!r:.80}")
+    return text
 
 
 def known_optimiser(kind: str) -> str:
@@ -114,6 +122,12 @@ class ContenderEntry(Section):
                 raise ValueError(
                     f"{self.framework} has no variant {variant!r} "
                     f"(it has: {', '.join(description.variants)})"
+                )
+        for name in (self.framework, *self.variants):
+            if not OFFERED.fullmatch(name):
+                raise ValueError(
+                    f"{name!r} cannot become a file: a package may name frameworks and variants "
+                    "with lower-case letters, digits and _ . - only, a letter first"
                 )
         return self
 
@@ -216,7 +230,9 @@ class Configuration(Section):
     """A whole study."""
 
     study: Annotated[str, Scope.CONCLUSIONS] = Field(pattern=NAME, max_length=60)
-    title: Annotated[str, Scope.CONCLUSIONS] = "The same training step, timed in every framework"
+    title: Annotated[str, AfterValidator(one_line), Scope.CONCLUSIONS] = (
+        "The same training step, timed in every framework"
+    )
     smoke: Annotated[bool, Scope.CONCLUSIONS] = False
     seed: int = Field(default=1, ge=0, lt=2**32)
     # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.
@@ -302,6 +318,13 @@ class Configuration(Section):
         for name in self.interpreters:
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        for group, own in self.groups.items():
+            if len(group) > LONGEST:
+                raise ValueError(
+                    f"contest.together: the joined names of {len(own)} workloads name a folder and "
+                    f"have {len(group)} characters ({LONGEST} at most): shorten the names, or list "
+                    "smaller contests"
+                )
         grouped = [name for names in self.groups.values() for name in names]
         for name in grouped:
             if name not in self.workloads:

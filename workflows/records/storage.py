@@ -1,6 +1,7 @@
 """Writes records whole or not at all, and checks them on reading."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,14 @@ R = TypeVar("R", bound=Record)
 COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 LEVEL = 19
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
+# Escape sequences of terminals, other control characters, and those that turn the direction of
+# text. Messages of frameworks have them; pages, drawings and terminals must not.
+UNPRINTABLE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+)
+# In bytes of JSON, whatever may stand for one of them.
+SUSPECT = re.compile(rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2[\x80\x81]|\xef\xbf[\xbe\xbf]")
 
 
 class RecordError(Exception):
@@ -41,7 +50,7 @@ def write_json(path: Path, record: Record, **options: Any) -> None:
 
 
 def read_json(path: Path, kind: type[R]) -> R:
-    """Read a record of any readable schema.
+    """Read a record of any readable schema, without unprintable characters in its texts.
 
     Raises:
         RecordError: it cannot be read; the message names the file and the field that is wrong.
@@ -51,6 +60,7 @@ def read_json(path: Path, kind: type[R]) -> R:
         if path.suffix == COMPRESSED:
             content = pa.input_stream(pa.BufferReader(content), compression="zstd").read()
         values = from_json(content)
+        values = printable(values) if SUSPECT.search(content) else values
         version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
         if version not in READABLE:
             raise RecordError(
@@ -68,6 +78,17 @@ def read_json(path: Path, kind: type[R]) -> R:
         raise RecordError(f"{path}: file: Invalid JSON: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordError(f"{path}: not a record of an earlier schema: {error!r}") from None
+
+
+def printable(value: Any) -> Any:
+    """The value as JSON has it, without `UNPRINTABLE` characters in any text of it."""
+    if isinstance(value, str):
+        return UNPRINTABLE.sub("", value)
+    if isinstance(value, list):
+        return [printable(item) for item in value]
+    if isinstance(value, dict):
+        return {printable(key): printable(item) for key, item in value.items()}
+    return value
 
 
 def write_batches(path: Path, columns: dict[str, Any] | pa.Table) -> None:

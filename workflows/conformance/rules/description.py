@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from frameworks.contract import Framework
+from frameworks.description import NAME
 from frameworks.device import DEVICES
 from frameworks.oracle.mistakes import CATALOGUE
 from workflows.conformance.engine import Finding, Rule, broken, holds
@@ -17,7 +18,6 @@ from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
 from workflows.worker.process import WorkerDied
 
-NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 PRECISIONS = ("float32", "float64")
 
 # What an adapter's source has no business with.
