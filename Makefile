@@ -4,12 +4,13 @@
 # make test-all all tests: about 12 minutes, 25 on a slow host
 # make check    formatting, lint, types and the direction of imports
 # make schema   config/schema.json, after a change of a configuration key
+# make gallery  the committed reports and the pages that quote them, again from their records
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: study smoke test test-all check schema environment
+.PHONY: study smoke test test-all check schema gallery environment
 
 study: environment
 	snakemake --cores 1
@@ -42,6 +43,14 @@ check: environment
 
 schema: environment
 	python -m workflows.planning.configfiles > config/schema.json
+
+# What is committed: report by report from its records, then the pages that quote several of them.
+# These two end with 1 if studies contradict each other or a target is missed, which is no error here.
+gallery: environment
+	for study in reference traps aa; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
+	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]
+	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/earlier reports/repeats --out docs/calibration.md
+	python -m benchmarks.simulation || [ $$? = 1 ]
 
 environment: $(BIN)/.complete
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from workflows.planning.configfiles import parse, read
+from workflows.records.machine_folder import read_machine
 
 pytestmark = pytest.mark.all
 
@@ -26,6 +28,27 @@ def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Pat
     assert rebuilt.keys() == files(committed).keys()
     for file, content in files(committed).items():
         assert rebuilt[file] == content, f"{name}/{file} is not what its records say"
+
+
+# The configuration files of each committed report, laid over the default study in this order.
+CONFIGURATIONS = {
+    "reference": ["reference.yaml"],
+    "traps": ["traps.yaml", "mnist-test.yaml"],
+    "aa": ["aa.yaml", "mnist-test.yaml"],
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_committed_report_follows_from_its_committed_configuration(name: str) -> None:
+    files = [ROOT / "config" / file for file in ("study.yaml", *CONFIGURATIONS[name])]
+    asked = read(files).model_dump(mode="json")
+    for folder in (ROOT / "reports" / name / "machines").iterdir():
+        records, _ = read_machine(folder)
+        measured = parse(records.study.configuration).model_dump(mode="json")
+        # A title may be reworded; no result depends on it.
+        assert {**measured, "title": ""} == {**asked, "title": ""}, folder
+        typed = [f"config/{file}" for file in CONFIGURATIONS[name]]
+        assert f"--configfile {' '.join(typed)}" in records.study.command
 
 
 def files(report: Path) -> dict[str, str]:
