@@ -1,7 +1,7 @@
 """The contract: everything that an adapter writes, and what samestep expects of it.
 
 `samestep new NAME` writes the first lines, `samestep check NAME` says what is missing or wrong,
-and frameworks/README.md shows an example from the first line to the report.
+and docs/extending.md shows an example from the first line to the report.
 
 An adapter reads no clock, reads and writes no file, prints nothing and has no command line: the
 harness does all of this. An adapter has these parts, in this order:

@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -167,14 +166,6 @@ def test_alone_it_shows_every_command_with_an_example(capsys):
         [sys.executable, "-m", "samestep"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0 and "Examples:" in done.stdout
-
-
-@pytest.mark.parametrize("page", ["README.md", "frameworks/README.md", "docs/architecture.md"])
-def test_the_pages_name_commands_that_exist(page):
-    text = (ROOT / page).read_text()
-    scripts = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.S | re.M))
-    shown = re.findall(r"^samestep (\w+)", scripts, re.M) + re.findall(r"`samestep (\w+)", text)
-    assert shown and set(shown) <= set(COMMANDS)
 
 
 SLOW = ("check", "report", "compare", "validate")

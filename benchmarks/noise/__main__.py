@@ -1,4 +1,4 @@
-"""The tables of docs/noise.md, from recorded pairs.
+"""The tables of benchmarks/noise/README.md, from recorded pairs.
 
 `python -m benchmarks.noise benchmarks/noise/records/*.parquet`
 """

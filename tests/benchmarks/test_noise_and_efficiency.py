@@ -36,13 +36,14 @@ from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import ROOT
 from workflows.stages.prepare import prepare
 
+NOTEBOOK = ROOT / "benchmarks/noise/README.md"
 NOISE = sorted((ROOT / "benchmarks/noise/records").glob("*.parquet"))
 EFFICIENCY = sorted((ROOT / "benchmarks/efficiency/records").glob("*.csv"))
 
 
 @pytest.mark.parametrize("path", NOISE, ids=lambda path: path.stem)
-def test_the_noise_page_has_the_tables_of_its_records(path: Path) -> None:
-    rows, page = pd.read_parquet(path), (ROOT / "docs/noise.md").read_text()
+def test_the_notebook_has_the_tables_of_its_records(path: Path) -> None:
+    rows, page = pd.read_parquet(path), NOTEBOOK.read_text()
     assert "\n".join(ways_table(rows)) in page
     assert "\n".join(statistics_table(rows)) in page
     assert rows.groupby("way")["replicate"].nunique().min() >= 20
@@ -71,27 +72,27 @@ def folders_shown(page: str, module: str) -> list[list[Path]]:
     return [[ROOT / folder for folder in group.split()] for group in groups if group.strip()]
 
 
-def test_the_noise_page_has_the_table_of_slow_mini_batches() -> None:
-    page = (ROOT / "docs/noise.md").read_text()
+def test_the_notebook_has_the_table_of_slow_mini_batches() -> None:
+    page = NOTEBOOK.read_text()
     before, after = folders_shown(page, "benchmarks.noise.slow")
     assert "\n".join(slow_table(before, after)) in page
 
 
-def test_the_noise_page_has_the_table_of_rounds() -> None:
-    page = (ROOT / "docs/noise.md").read_text()
+def test_the_notebook_has_the_table_of_rounds() -> None:
+    page = NOTEBOOK.read_text()
     (folders,) = folders_shown(page, "benchmarks.noise.rounds")
     assert "\n".join(rounds.table(folders)) in page
 
 
-def test_the_noise_page_tells_of_page_faults() -> None:
+def test_the_notebook_tells_of_page_faults() -> None:
     path = ROOT / "benchmarks/noise/records/page-faults/pytorch-default-1-thread.parquet"
-    page = " ".join((ROOT / "docs/noise.md").read_text().split())
+    page = " ".join(NOTEBOOK.read_text().split())
     for line in faults.sentences(pd.read_parquet(path)):
         assert line in page
 
 
-def test_the_noise_page_has_the_table_of_pairing() -> None:
-    page = (ROOT / "docs/noise.md").read_text()
+def test_the_notebook_has_the_table_of_pairing() -> None:
+    page = NOTEBOOK.read_text()
     (folders,) = folders_shown(page, "benchmarks.noise.pairing")
     assert "\n".join(pairing.table(folders)) in page
 
@@ -134,7 +135,7 @@ def test_pairing_within_rounds_takes_out_what_rounds_share_and_nothing_else() ->
 
 
 def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
-    (folders,) = folders_shown((ROOT / "docs/noise.md").read_text(), "benchmarks.noise.pairing")
+    (folders,) = folders_shown(NOTEBOOK.read_text(), "benchmarks.noise.pairing")
     (machine,) = load_machines(folders[:1])
     rows = uncontrolled(machine)
     measured = by_benchmark(processes(rows))

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,30 +28,31 @@ TITLES = {
 INTRODUCTION = """\
 # Planted defects
 
-Does samestep notice what it should? This page lists the real adapters, each spoilt in one way
-([tests/packages/planted](../tests/packages/planted/planted)), and what samestep said of them. A
-test plants every defect. The check named here must catch it, with a message that points at the
-cause. Without a defect the same code must agree. The last table is about TensorFlow's adapter, all
-others are about PyTorch's.
+samestep catches all {number} defects that were planted in it, each by the check that should catch
+it. Every defect is a real adapter, spoilt in one way
+([tests/packages/planted](../tests/packages/planted/planted)). A test plants each one. The message
+must point at the cause. Without a defect the same code must agree. The last theme is about
+TensorFlow's adapter, all others are about PyTorch's.
+"""
+NOTES = """
+Most checks are parts of the certificate ([method.md](method.md#same-computation)). `setting` is the
+audit of settings, for defects that change no number.
 
-`names and shapes`, `copies`, `before training`, `new trainer`, `loss`, `gradient`, `weights`,
-`host arrays`, `restart`, `declaration`, `rounding` and `fence` are parts of the certificate.
-`setting` is the audit of settings, for defects that change no number.
-
-A refusal is explained in one of two ways. "Trains exactly like one that" names a mistake of the
-catalogue ([frameworks/oracle/mistakes](../frameworks/oracle/mistakes)), which makes the same
-numbers in NumPy. Any other mistake is located: the explanation says where the miniature first
-differs.
-
-The last column has the answers of the harness's probes, if a probe shows the defect.
+## Each defect
 
 Distances are relative (L2). The first gradient is read off one step of plain SGD with a huge
-learning rate, so it also shows what spoils every update.
+learning rate, so it also shows everything that spoils an update. A refusal is explained in one of
+two ways. "Trains exactly like one that" names a known mistake
+([frameworks/oracle/mistakes](../frameworks/oracle/mistakes)), which gives the same numbers in
+NumPy. Otherwise the explanation says where a tiny model first differs. The last column has the
+answers of the harness's probes, if one shows the defect.
+"""
+ADDING = """
+## Add a defect
 
-`python -m tests.defects.table` writes this page. To add a defect, write a function that spoils a
-trainer in the module of its subject. Give it the check that should catch it, a regular expression
-for the message, and the answers of the probes. Then write the page anew. A defect that nothing
-catches fails the tests.
+Write a function that spoils a trainer in the module of its subject. Give it the check that should
+catch it, a regular expression for the message, and the answers of the probes. Then write this page
+again: `python -m tests.defects.table`. A defect that nothing catches fails the tests.
 """
 LONGEST = 350
 HEAD = "| defect | caught by | what is seen | what explains it | probes |"
@@ -60,18 +62,24 @@ RULE = "|---|---|---|---|---|"
 def document(caught: Results) -> str:
     from planted.registry import DEFECTS
 
-    lines = [INTRODUCTION, f"{len(DEFECTS)} defects:"]
+    lines = [INTRODUCTION.format(number=len(DEFECTS)), "| theme | defects | caught by |"]
+    lines += ["|---|---:|---|"]
+    folds = []
     for theme, title in TITLES.items():
-        lines += ["", f"## {title}", "", HEAD, RULE]
-        for key, defect in DEFECTS.items():
-            if defect.theme == theme:
-                found = caught[key]
-                said = (shortened(text) for text in (found.reason, found.cause))
-                cells = (
-                    summary(defect.name, defect.summary), found.by, *said, answers(defect.probes)
-                )  # fmt: skip
-                lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        own = {key: defect for key, defect in DEFECTS.items() if defect.theme == theme}
+        checks = Counter(caught[key].by for key in own).most_common()
+        by = ", ".join(f"`{check}` {number}" for check, number in checks)
+        lines.append(f"| {title} | {len(own)} | {by} |")
+        folds += ["", f"<details><summary>{title}: {len(own)}</summary>", "", HEAD, RULE]
+        for key, defect in own.items():
+            found = caught[key]
+            said = (shortened(text) for text in (found.reason, found.cause))
+            cells = (
+                summary(defect.name, defect.summary), found.by, *said, answers(defect.probes)
+            )  # fmt: skip
+            folds.append(f"| {' | '.join(cells)} |")
+        folds += ["", "</details>"]
+    return "\n".join([*lines, NOTES.rstrip(), *folds, ADDING.rstrip()]) + "\n"
 
 
 def summary(name: str, text: str) -> str:

@@ -1,6 +1,6 @@
-"""frameworks/README.md, done as it says: files written, commands run, outputs compared.
+"""docs/extending.md, done as it says: files written, commands run, outputs compared.
 
-`SAMESTEP_REWRITE=1 python -m pytest tests/test_frameworks_page.py` puts the outputs into it.
+`SAMESTEP_REWRITE=1 python -m pytest tests/test_extending.py` puts the outputs into it.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.test_study import COPIED
 
-PAGE = ROOT / "frameworks" / "README.md"
+PAGE = ROOT / "docs" / "extending.md"
 REWRITE = bool(os.environ.get("SAMESTEP_REWRITE"))  # before the tests' surroundings forget it
 BLOCK = re.compile(
     r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.S | re.M

@@ -1,0 +1,321 @@
+"""The pages written by hand are true: links, names, commands, numbers, and one script."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from analysis.data.loading import load as load_machines
+from analysis.report.prose import as_long, spread, two
+from frameworks.workloads import load
+from frameworks.workloads.layers import VOCABULARY
+from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.workload import LOSSES
+from samestep.__main__ import COMMANDS
+from tests.conftest import ROOT
+from workflows.planning.configfiles import merge, parse
+
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "reports/README.md")),
+    *(ROOT / name for name in ("tests/README.md", "benchmarks/noise/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+SHORT = [page.relative_to(ROOT).as_posix() for page in PAGES]
+README = (ROOT / "README.md").read_text()
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
+COMMITTED = ("reference", "traps", "aa")
+
+
+@cache
+def text(short: str) -> str:
+    return (ROOT / short).read_text()
+
+
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.S)
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, as code hosts name them."""
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
+    headings = re.findall(r"^#+ (.*)", prose, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page: str) -> list[str]:
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
+    found = re.findall(r"\]\(([^)]+)\)", prose) + re.findall(r'(?:src|srcset)="([^"]+)"', prose)
+    return [link for link in found if "://" not in link]
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_links_lead_somewhere(short: str) -> None:
+    page, lost = ROOT / short, []
+    for link in links(text(short)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
+            lost.append(link)
+    assert lost == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    targets = {(ROOT / link.partition("#")[0]).resolve() for link in links(README)}
+    assert set((ROOT / "docs").glob("*.md")) <= targets
+    for name in ("LICENSE", "CITATION.cff", "CONTRIBUTING.md", "reports/README.md"):
+        assert ROOT / name in targets
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_make_targets_are_there(short: str) -> None:
+    rules = text("Makefile")
+    for target in re.findall(r"(?:^|`)make ([a-z][\w-]+)", text(short), re.M):
+        assert f"\n{target}:" in rules, target
+
+
+def test_the_readme_has_the_commands_of_a_newcomer() -> None:
+    targets = re.findall(r"(?:^|`)make ([\w-]+)", README, re.M)
+    assert {"study", "smoke", "test", "test-all"} <= set(targets)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_commands_exist(short: str) -> None:
+    scripts = "\n".join(blocks("sh", text(short)))
+    shown = re.findall(r"^samestep (\w+)", scripts, re.M)
+    assert set(shown + re.findall(r"`samestep (\w+)", text(short))) <= set(COMMANDS)
+
+
+def modules() -> list[str]:
+    found = {name for short in SHORT for name in re.findall(r"python -m ([a-z_.]+)", text(short))}
+    return sorted(
+        name for name in found if name.split(".")[0] not in ("pytest", "pip", "snakemake")
+    )
+
+
+@pytest.mark.parametrize("module", modules())
+def test_modules_that_are_run_can_be_run(module: str) -> None:
+    if module.startswith("tests."):
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists()
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "usage" in done.stdout, (module, done.stderr)
+
+
+def test_environment_variables_are_read_by_the_code() -> None:
+    files = [file for name in ("frameworks", "workflows") for file in (ROOT / name).rglob("*.py")]
+    code = "".join(file.read_text() for file in files)
+    named = {name for short in SHORT for name in re.findall(r"SAMESTEP_\w+", text(short))}
+    assert named and all(f'"{name}"' in code for name in named)
+
+
+# The README's own claims.
+
+
+def compared(framework: str, variant: str, workload: str) -> tuple[list[float], str]:
+    """The reference study's ratios to PyTorch on one and two threads, and their verdicts."""
+    rows = pd.read_csv(ROOT / "reports/reference/tables/comparisons.csv")
+    found = rows[
+        (rows["framework"] == framework) & (rows["variant"] == variant)
+        & (rows["workload"] == workload) & (rows["device"] == "cpu")
+    ].sort_values("threads")  # fmt: skip
+    assert found["threads"].tolist() == [1, 2]
+    return found["ratio"].tolist(), " ".join(found["verdict"])
+
+
+def ms(framework: str, variant: str) -> str:
+    """The milliseconds of the MLP's step on one thread, with two digits."""
+    rows = pd.read_csv(ROOT / "reports/reference/tables/contenders.csv")
+    keys = {"workload": "mlp", "framework": framework, "variant": variant, "device": "cpu"}
+    (row,) = rows[(rows[list(keys)] == pd.Series(keys)).all(axis=1) & (rows["threads"] == 1)].index
+    return two(rows.loc[row, "median_ms"])
+
+
+def times(ratios: list[float]) -> str:
+    low, high = sorted(ratios)
+    return spread(low, high)
+
+
+def test_the_findings_are_of_the_reference_study() -> None:
+    """If a new reference study says otherwise, so must these sentences."""
+    readme = " ".join(README.split())
+    mlp, faster = compared("tensorflow", "default", "mlp")
+    cnn, as_well = compared("tensorflow", "default", "mnist-cnn")
+    assert faster == as_well == "faster faster"
+    assert (
+        f"TensorFlow is fastest †. PyTorch takes {times([1 / r for r in mlp])} times as long on "
+        f"the MLP and {times([1 / r for r in cnn])} times on the MNIST CNN."
+    ) in readme
+    mlp, faster = compared("jax", "default", "mlp")
+    cnn, slower = compared("jax", "default", "mnist-cnn")
+    assert (faster, slower) == ("faster faster", "slower slower")
+    assert f"PyTorch {as_long(1 / max(mlp))} than JAX on the MLP" in readme
+    assert f"JAX takes {times(cnn)} times as long as PyTorch on the CNN" in readme
+    mlp, slower = compared("tensorflow", "tuned", "mlp")
+    cnn, both = compared("tensorflow", "tuned", "mnist-cnn")
+    assert (slower, both) == ("slower slower", "faster slower")
+    assert f"PyTorch is fastest on the MLP: TensorFlow takes {times(mlp)} times as long." in readme
+    assert f"On the CNN PyTorch {as_long(1 / cnn[0])} on one thread" in readme
+    assert f"and TensorFlow {as_long(cnn[1])} on two" in readme
+    gains = [(ms(name, "default"), ms(name, "tuned")) for name in ("pytorch", "tensorflow")]
+    (before, after), (other, its) = gains
+    assert (
+        f"cuts PyTorch's MLP step on one thread from {before} to {after} ms, TensorFlow's from "
+        f"{other} to {its} ms"
+    ) in readme
+
+
+def measured(study: str) -> tuple[str, str]:
+    """Processor and day, from the records: `intel xeon`, `23 november 2026`."""
+    (machine,) = load_machines(sorted((ROOT / "reports" / study / "machines").iterdir()))
+    begun = datetime.fromisoformat(min(each.started for each in machine.records.contests))
+    return " ".join(machine.name.split("-")[:2]), f"{begun.day} {begun:%B %Y}".lower()
+
+
+@pytest.mark.parametrize("study", COMMITTED)
+def test_machine_and_day_stand_beside_a_reports_link(study: str) -> None:
+    (line,) = re.findall(rf"^- \[{study}\].*?(?=^- |^$)", text("reports/README.md"), re.S | re.M)
+    assert all(fact in " ".join(line.lower().split()) for fact in measured(study))
+
+
+def test_machine_and_day_stand_beside_the_readmes_link() -> None:
+    (place,) = re.findall(r"^\*\*CPU only.*?(?=\n\n)", README, re.S | re.M)
+    assert all(fact in " ".join(place.lower().split()) for fact in measured("reference"))
+
+
+def test_the_configuration_shown_is_one() -> None:
+    (shown,) = [block for block in blocks("yaml") if "minutes" in block]
+    values = yaml.safe_load(text("config/study.yaml"))
+    merge(values, yaml.safe_load(shown))
+    assert list(parse(values).workloads) == ["mnist-cnn"]
+
+
+def test_keys_explained_are_keys() -> None:
+    (table,) = re.findall(r"^\| key \| meaning \|\n(.*?)\n\n", README, re.S | re.M)
+    keys = [
+        key for row in table.splitlines()[1:] for key in re.findall(r"`(\w+)`", row.split("|")[1])
+    ]
+    assert len(keys) == 8
+    assert set(keys) <= set(yaml.safe_load(text("config/study.yaml")))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/configuration.md"])
+def test_the_workloads_shown_can_be_built(page: str) -> None:
+    (shown,) = [block for block in blocks("yaml", text(page)) if block.startswith("workloads")]
+    for name, entry in yaml.safe_load(shown)["workloads"].items():
+        assert entry is False or load(name, entry).parameters > 0
+
+
+def test_the_vocabulary_is_complete() -> None:
+    (paragraph,) = re.findall(r"^Layers: .*?\n\n", CONFIGURATION, re.S | re.M)
+    for name in [*VOCABULARY, *LOSSES, *OPTIMISERS]:
+        assert f"`{name}`" in paragraph, name
+
+
+def test_numbers_from_other_pages_are_theirs() -> None:
+    (defects,) = re.findall(r"\[(\d+) planted mistakes\]", README)
+    assert f"all {defects} defects" in text("docs/defects.md")
+    (machine,) = re.findall(r"\*\*Your machine\.\*\*.*?(?=^- )", README, re.S | re.M)
+    numbers = re.findall(r"\d+ %", machine)
+    assert numbers and all(number in text("docs/repeatability.md") for number in numbers)
+
+
+def test_the_page_on_noise_quotes_its_notebook() -> None:
+    numbers = re.compile(r"\d+\.\d+")
+    known = {"0.01", "0.02", "6.7"}  # the aim, and a version of Linux
+    source = text("benchmarks/noise/README.md") + text("docs/repeatability.md")
+    quoted = set(numbers.findall(text("docs/noise.md"))) - known
+    assert len(quoted) > 20 and quoted <= set(numbers.findall(source))
+
+
+def test_licence_and_citation_say_what_the_package_says() -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    citation = yaml.safe_load(text("CITATION.cff"))
+    assert citation["cff-version"] == "1.2.0" and citation["authors"]
+    assert str(citation["version"]) == project["version"]
+    assert citation["license"] == project["license"] == "BSD-3-Clause"
+    assert "BSD 3-Clause" in text("LICENSE") and "the samestep authors" in text("LICENSE")
+
+
+# The page on the architecture.
+
+
+def rooms() -> list[Path]:
+    """The paths in the drawing of the architecture."""
+    (drawing,) = re.findall(r"```\n(Snakefile.*?)```", ARCHITECTURE, re.S)
+    found, top = [], ROOT
+    for indent, names in re.findall(r"^(| {2})(\S.*?)(?: {2,}.*)?$", drawing, re.M):
+        paths = [(top if indent else ROOT) / name for name in names.split()]
+        found += paths
+        top = top if indent else paths[0]
+    return found
+
+
+def test_the_drawing_shows_what_is_there() -> None:
+    assert len(rooms()) > 30
+    assert [path for path in rooms() if not path.exists()] == []
+
+
+@pytest.mark.parametrize("package", ["frameworks", "workflows", "analysis"])
+def test_the_drawing_leaves_no_room_out(package: str) -> None:
+    there = {path.parent for path in (ROOT / package).glob("*/__init__.py")}
+    assert there and there <= set(rooms())
+
+
+def test_the_script_is_of_the_default_study() -> None:
+    study = yaml.safe_load(text("config/study.yaml"))
+    script = without_snakemake()
+    assert f"for workload in {' '.join(study['workloads'])}; do" in script
+    assert f"--group {'+'.join(study['workloads'])} " in script
+    frameworks = [entry["framework"] for entry in study["contenders"]]
+    assert f"for framework in {' '.join(frameworks)}; do" in script
+
+
+def without_snakemake() -> str:
+    (script,) = [s for s in blocks("sh", ARCHITECTURE) if "workflows.measure.contest" in s]
+    return script
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the script is for a Unix shell")
+def test_without_snakemake_it_works_too(tmp_path, abacus, small) -> None:
+    """The script of the page, word for word but for a smaller study."""
+    script = without_snakemake()
+    small = {**small, "study": "default", "minutes": 0.01, "replicates": 2}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    for pattern, smaller in [
+        (r"config/study\.yaml", "small.yaml"),
+        (r"for workload in .*;", "for workload in mlp;"),
+        (r"--group \S+", "--group mlp"),
+        (r"for framework in .*;", "for framework in abacus;"),
+    ]:
+        script, count = re.subn(pattern, smaller, script)
+        assert count == (2 if "group" in pattern else 1), pattern
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{abacus}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", "-euc", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    contests = tmp_path.glob("results/*/default/contests/mlp/*.json")
+    assert sorted(path.stem for path in contests) == ["1", "2"]
+    report = (tmp_path / "reports" / "default" / "report.md").read_text()
+    assert "python -m workflows.stages.detect --configfile small.yaml" in report
+    assert "As many replicates as fit in 0.01 minutes (at least 2, at most 2)" in done.stderr
+    assert "2 replicates, which take about 1 minute rather than 0.01 minutes" in done.stderr
