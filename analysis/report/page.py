@@ -1,8 +1,6 @@
 """Writes the report: pages from its sections, tables and figures as files."""
 
-import html
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,22 +13,27 @@ from analysis.format import markdown_cell, titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
-from analysis.report.layout import Chapter, Part, Parts, Rich, StudySection
-from analysis.report.sections.controls import control_summary
-from analysis.report.sections.movement import when_and_where
+from analysis.report.first.screen import screen
+from analysis.report.layout import Chapter, File, Folded, Part, Parts, StudySection
+from analysis.report.markup import anchor, for_html, for_markdown, for_script, numbers, variable
+from analysis.report.numbering import Labels
+from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
+LARGEST = 32_000  # bytes of a table that the page itself holds; a larger one is only beside it
 
 
 class Shown(NamedTuple):
     """A section as the pages show it: its parts below the names of the machines, "" if there
-    is one machine or the section is about the study."""
+    is one machine or the section is about the study. With `inside` it is folded."""
 
     title: str
     anchor: str
     about: str
     boxed: bool
+    inside: str
+    in_markdown: bool
     chapters: list[tuple[str, list[Part]]]
 
 
@@ -64,54 +67,58 @@ def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | 
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found
     ]
     sections = list(show(chapters))
-    files: dict[str, str | bytes] = {}
-    for name, text in tables(found).items():
-        files[f"tables/{name}.csv"] = text
-    for figure in figures(sections):
-        files[f"figures/{figure.name}.svg"] = figure.file
-        files[f"figures/{figure.name}.png"] = figure.png
-    return chapters, files | pages(chapters, sections)
+    data = {f"{name}.csv": text for name, text in tables(found).items()}
+    files: dict[str, str | bytes] = {f"tables/{name}": text for name, text in data.items()}
+    for part in parts(sections):
+        if isinstance(part, Figure):
+            files[f"figures/{part.name}.svg"] = part.file
+            files[f"figures/{part.name}.png"] = part.png
+    return chapters, files | pages(chapters, sections, data)
 
 
 def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
     """The sections that have any part."""
     for section in SECTIONS:
+        inside, in_markdown, about, boxed = "", False, "", False
         if isinstance(section, StudySection):
-            about, boxed = "", section.boxed
             found = [("", present(section.parts(chapters)))]
+            boxed = section.boxed
         else:
-            about, boxed = section.about, False
-            found = [
-                (chapter.name if len(chapters) > 1 else "", present(section.parts(chapter)))
-                for chapter in chapters
-            ]
-        if kept := [(name, parts) for name, parts in found if parts]:
-            anchor = section.title.lower().replace(" ", "-")
-            yield Shown(section.title, anchor, about, boxed, kept)
+            about, in_markdown = section.about, section.in_markdown
+            several = len(chapters) > 1
+            shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
+            found = [(chapter.name * several, own) for chapter, own in shown]
+            if section.inside:
+                lines = [(chapter, section.inside(chapter)) for chapter, own in shown if own]
+                inside = " ".join(f"{one.name}: " * several + line for one, line in lines if line)
+                # A line that is missing means that what is inside must be seen.
+                inside *= all(line for _, line in lines)
+        if kept := [(name, own) for name, own in found if own]:
+            yield Shown(
+                section.title, anchor(section.title), about, boxed, inside, in_markdown, kept
+            )
 
 
 def present(parts: Parts) -> list[Part]:
     return [part for part in parts if part]
 
 
-def figures(sections: Sequence[Shown]) -> list[Figure]:
-    shown = (part for one in sections for _, parts in one.chapters for part in parts)
-    return [part for part in shown if isinstance(part, Figure)]
+def parts(sections: Sequence[Shown]) -> list[Part]:
+    return [part for section in sections for _, own in section.chapters for part in own]
 
 
-def pages(chapters: Sequence[Chapter], sections: Sequence[Shown]) -> dict[str, str | bytes]:
+def pages(
+    chapters: Sequence[Chapter], sections: Sequence[Shown], data: Mapping[str, str]
+) -> dict[str, str | bytes]:
+    several = len(chapters) > 1
     words: dict[str, Any] = {
         "study": chapters[0].findings.machine.study,
-        "first": [
-            (
-                f" ({chapter.name})" * (len(chapters) > 1),
-                chapter.warnings,
-                control_summary(chapter.findings),
-                when_and_where(chapter.findings),
-            )
-            for chapter in chapters
-        ],
+        "screens": [(chapter.name * several, screen(chapter)) for chapter in chapters],
         "sections": sections,
+        "data": embedded(sections, data),
+        "theme": chapters[0].theme,
+        "label": Labels(parts(sections)),
+        "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
     }
     written: dict[str, str | bytes] = {}
     for name, escape in (("report.md", False), ("report.html", True)):
@@ -125,29 +132,24 @@ def pages(chapters: Sequence[Chapter], sections: Sequence[Shown]) -> dict[str, s
             finalize=for_html if escape else for_markdown,
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
-        environment.filters["cell"] = markdown_cell
-        environment.globals["svg"] = lambda figure: Markup(figure.inline)  # our own drawing
-        text = environment.get_template(f"{name}.j2").render(words)
+        environment.filters |= {
+            "cell": markdown_cell, "anchor": anchor, "for_script": for_script,
+            "variable": variable, "numbers": numbers,
+        }  # fmt: skip
+        environment.globals |= words
+        text = environment.get_template(f"{name}.j2").render()
         written[name] = text.strip() + "\n"
     return written
 
 
-def for_html(value: Any) -> Any:
-    """Keep `3 %`, `400 MB` and `1e-12` on one line, and turn the marks of rich text to tags."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    rich = isinstance(value, Rich)
-    value = html.escape(value, quote=False) if rich else value
-    value = re.sub(r"(?<=\d) (?=(%|[kMGT]?B|[kMGT]?FLOP)\b|%)", "\u00a0", value)
-    value = re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value)
-    if not rich:
-        return value
-    value = re.sub(r"`([^`]+)`", r"<code>\1</code>", value)
-    return Markup(re.sub(r"\*([A-Za-z ]+)\*", r"<i>\1</i>", value))
+def embedded(sections: Sequence[Shown], data: Mapping[str, str]) -> dict[str, str]:
+    """The tables' files that the page holds, so that a reader of the page alone can save them."""
+    shown = dict.fromkeys(file for part in parts(sections) if (file := file_of(part)))
+    return {name: data[name] for name in shown if len(data[name].encode()) <= LARGEST}
 
 
-def for_markdown(value: Any) -> Any:
-    """Text on one line, without a tag or a link of its own."""
-    if isinstance(value, Markup):
-        return value
-    return re.sub(r"\s*[\r\n]+\s*", " ", str(value)).replace("](", "]\\(").replace("<", "&lt;")
+def file_of(part: Part) -> str:
+    match part:
+        case Folded(table=Table(file=name)) | Table(file=name) | File(name=name):
+            return name
+    return ""

@@ -1,0 +1,59 @@
+"""Text in pages: its marks, and what keeps text of others (names of hosts, messages of frameworks)
+from becoming markup."""
+
+import html
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from markupsafe import Markup
+
+from analysis.report.layout import Rich
+
+PAGES = r"\.\./\.\./docs/[\w-]+\.md(?:#[\w-]+)?"  # where links in rich text may go
+LINK = rf"\[([^][<>]+)\]\(({PAGES})\)"
+
+
+def for_html(value: Any) -> Any:
+    """Keep `3 %`, `400 MB` and `1e-12` on one line, and turn the marks of rich text to tags."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    rich = isinstance(value, Rich)
+    value = html.escape(value) if rich else value
+    value = re.sub(r"(?<=\d) (?=(%|[kMGT]?B|[kMGT]?FLOP)\b|%)", "\u00a0", value)
+    value = re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value)
+    if not rich:
+        return value
+    value = re.sub(r"`([^`]+)`", r"<code>\1</code>", value)
+    value = re.sub(LINK, r'<a href="\2">\1</a>', value)
+    value = re.sub(r"\*\*([^*<>]+)\*\*", r"<b>\1</b>", value)
+    return Markup(re.sub(r"\*([A-Za-z ]+)\*", r"<i>\1</i>", value))
+
+
+def for_markdown(value: Any) -> Any:
+    """Text on one line, without a tag, a picture or a link that the report did not write."""
+    if isinstance(value, Markup):
+        return value
+    value = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
+    return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", value.replace("<", "&lt;"))
+
+
+def for_script(text: str) -> Markup:
+    """Text between <script> tags that no parser can take for a tag; the page's script undoes
+    it."""
+    return Markup(text.replace("\\", "\\\\").replace("<", "\\u003c"))
+
+
+def anchor(title: str) -> str:
+    """`what-differs-on-purpose`"""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def variable(colour: str) -> str:
+    """A colour of a figure as the style sheet has it, where it suits light and dark pages."""
+    return f"var(--c{colour[1:].lower()},{colour})"
+
+
+def numbers(values: Iterable[float | None]) -> str:
+    """Numbers for the page's script, with an empty place for each that is not there."""
+    return " ".join("-" if value is None else f"{value:.6g}" for value in values)
