@@ -198,5 +198,5 @@ def reading(chapters: Sequence[Chapter]) -> Parts:
     ]
 
 
-ANSWER = Section("The answer", answer)
+ANSWER = Section("The answer", answer, in_markdown=True)
 READING = StudySection("How to read this", reading, boxed=True)

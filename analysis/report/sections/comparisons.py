@@ -70,4 +70,4 @@ def precision(chapter: Chapter) -> Parts:
     ]
 
 
-SECTION = Section("Comparisons", comparisons)
+SECTION = Section("Comparisons", comparisons, in_markdown=True)
