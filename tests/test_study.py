@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -384,3 +385,25 @@ def test_the_smoke_study_with_the_real_frameworks(tmp_path):
     cpu = certificates[certificates.device == "cpu"]
     assert set(cpu.status) == {"agrees", "declared"}
     assert set(cpu[cpu.status == "declared"].variant) == {"default"}
+
+
+@pytest.mark.all
+def test_snakemakes_own_report_has_our_captions_and_needs_no_network(done):
+    """pip's Snakemake brings the JavaScript of its report along."""
+    closed = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    done.environment |= closed | {name.upper(): value for name, value in closed.items()}
+    done.snakemake("--report", "own.html")
+    page = (done.folder / "own.html").read_text()
+    (found,) = re.findall(r"var results = (\{.*\});?$", page, re.M)
+    results = {one["name"]: one for one in json.loads(found).values()}
+    figures = {path.name for path in done.report.glob("figures/*.svg")}
+    tables = {path.name for path in done.report.glob("tables/*.csv")}
+    dark = {name for name in figures if name.endswith("-dark.svg")}
+    assert {*results} == {"report.html"} | figures - dark | tables
+    for name in tables | figures - dark:
+        assert results[name]["labels"]["name"] == Path(name).stem
+    shown = [one["labels"]["shows"] for one in results.values()]
+    assert len(shown) - shown.count("not on the page") > len(figures - dark)
+    assert "of the report" in results[min(figures)]["caption"]
+    for text in ("same training step, timed in several frameworks", "Figures", "Tables"):
+        assert text in page

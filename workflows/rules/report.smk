@@ -1,3 +1,9 @@
+from workflows.stages.captions import caption
+
+
+report: "captions/study.rst"
+
+
 rule collect:
     input:
         machine_records,
@@ -13,17 +19,40 @@ rule collect:
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
         code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
-        "python -m workflows.stages.collect {params.folder} --out {params.out} 2>&1 | tee {log}"
+        "python -m workflows.stages.collect {params.folder:q} --out {params.out:q} 2>&1 | tee {log:q}"
+
+
+def shown(kind, name):
+    """What the written report says of a figure or table; `snakemake --report` asks afterwards."""
+    text = caption(Path(f"{REPORT}/report.html"), kind, name)
+    return {"name": name, "shows": text or "not on the page"}
 
 
 rule report:
     input:
         report_inputs,
     output:
-        f"{REPORT}/report.html",
+        report(
+            f"{REPORT}/report.html",
+            category="Report",
+            labels={"name": "report", "shows": "The whole report on one page"},
+            caption="captions/report.rst",
+        ),
         f"{REPORT}/report.md",
-        directory(f"{REPORT}/figures"),
-        directory(f"{REPORT}/tables"),
+        report(
+            directory(f"{REPORT}/figures"),
+            patterns=["{figure,(?:(?!-dark)[^/])+}.svg"],
+            category="Figures",
+            labels=lambda wildcards: shown("fig", wildcards.figure),
+            caption="captions/figure.rst",
+        ),
+        report(
+            directory(f"{REPORT}/tables"),
+            patterns=["{table,[^/]+}.csv"],
+            category="Tables",
+            labels=lambda wildcards: shown("table", wildcards.table),
+            caption="captions/table.rst",
+        ),
     log:
         f"{HERE}/logs/report.log",
     conda:
@@ -33,7 +62,7 @@ rule report:
         out=lambda wildcards, output: str(Path(output[0]).parent),
         code=files_hash("analysis", *Path(workflow.basedir).glob("analysis/report/templates/*")),
     shell:
-        "python -m analysis {params.folders} --out {params.out} 2>&1 | tee {log}"
+        "python -m analysis {params.folders:q} --out {params.out:q} 2>&1 | tee {log:q}"
 
 
 rule failures:
