@@ -38,15 +38,22 @@ CONFIGURATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+OLDER = pytest.mark.xfail(strict=True, reason="reports/aa is of an older design: measure it anew")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=OLDER if name == "aa" else ()) for name in CONFIGURATIONS]
+)
 def test_a_committed_report_follows_from_its_committed_configuration(name: str) -> None:
     files = [ROOT / "config" / file for file in ("study.yaml", *CONFIGURATIONS[name])]
-    asked = read(files).model_dump(mode="json")
+    study = read(files)
+    asked = study.model_dump(mode="json")
     for folder in (ROOT / "reports" / name / "machines").iterdir():
         records, _ = read_machine(folder)
         measured = parse(records.study.configuration).model_dump(mode="json")
         # A title may be reworded; no result depends on it.
         assert {**measured, "title": ""} == {**asked, "title": ""}, folder
+        assert {contest.group for contest in records.contests} == {*study.groups}
         typed = [f"config/{file}" for file in CONFIGURATIONS[name]]
         assert f"--configfile {' '.join(typed)}" in records.study.command
 
