@@ -98,7 +98,7 @@ def ratio_sheet(found: Two) -> Sheet:
                 {True: "yes", False: "no", None: ""}[row.beyond], turn(row),
             ]
         )  # fmt: skip
-    predicts = "A's series predicts" if found.series > 1 else "A predicts"
+    predicts = "series predicts" if found.series > 1 else "A predicts"
     return Sheet(["ratio of", "A", "B", "moved by", predicts, "beyond?", "direction"], rows)
 
 

@@ -36,7 +36,8 @@ class Captions(HTMLParser):
 
 def caption(report: Path, kind: str, name: str) -> str:
     """What the figure (`fig`) or table of this name shows, "" if the page does not have it."""
-    text = " ".join(captions(report).get(f"{kind}-{name}", "").split())
+    anchor = re.sub(r"[^A-Za-z0-9_-]", "_", f"{kind}-{name}")
+    text = " ".join(captions(report).get(anchor, "").split()).removesuffix(" SVG")
     text = re.sub(r"^(Figure|Table) \d+\.\s*", "", text)
     text = re.sub(r"<(?=[/!])", "< ", text)  # Snakemake writes it into a script as it is
     return textwrap.shorten(text, LONGEST, placeholder=" ...")
