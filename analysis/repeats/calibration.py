@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.data.loading import load
 from analysis.data.processes import by_benchmark, paired, processes, sound
 from analysis.data.results import BenchmarkId, Machine
-from analysis.format import count, crossed, markdown_table, percent
+from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student
 from workflows.records.storage import RecordError, atomic
 
@@ -157,15 +157,33 @@ def coverage(logs: Iterable[Logs]) -> tuple[int, int]:
     return sum(one >= 1 - CONFIDENCE for one in p), len(p)
 
 
+def finding(rows: Sequence[Row]) -> str:
+    """How many pooled intervals contain the truth."""
+    said = []
+    for where, waits in (
+        (" that wait after turns or not at all", False),
+        (" that waited between steps", True),
+    ):
+        own = [
+            row.error.low <= 0 <= row.error.high
+            for row in rows
+            if row.error and row.error.low is not None and row.error.high is not None
+            and not row.only_waits and bool(row.waits) == waits
+        ]  # fmt: skip
+        if own:
+            said.append(f"{sum(own)} of {count(len(own), 'control')}{where}")
+    return f"Pooled intervals contain the truth of {listing(said)}." if said else ""
+
+
 def markdown(tried: Sequence[Trial], command: str) -> str:
     rows = pooled(tried)
     studies = len({one.study for one in tried})
     parts = [
         "# Calibration",
-        "Does samestep measure the right ratio where the truth is known? In "
-        f"{count(studies, 'study', 'studies')} a contender ran a second time in every contest, in "
-        "another process: unchanged (a twin), or slowed by the harness by a known share. The table "
-        "has the measured slowdown over the true slowdown, against the contender, with its "
+        f"{finding(rows)} In {count(studies, 'study', 'studies')} a contender ran a second time in "
+        "every contest, in another process: unchanged (a twin), or slowed by the harness by a "
+        "known share. The table has the measured slowdown over the true slowdown, against the "
+        "contender, with its "
         f"{percent(CONFIDENCE)} interval. A value of 1.01 means that studies measure 1 % too much.",
         "The unit is the contest, and the intervals are Student's. A contest of several contenders "
         "with controls counts once, with their mean.",

@@ -31,10 +31,18 @@ def failures(found: Results) -> list[str]:
 
 
 def introduction(found: Results) -> str:
+    shares = [cell.coverage.share for cell in found.cells]
+    away = "".join(
+        f" It contains that of {row.where} in {percent(row.coverage.share)}."
+        for row in found.moved[-1:]
+    )
     return f"""\
 # How often is the report right?
 
-No real study can tell, because nobody knows the true ratio. So {found.studies:,} studies are
+A 95 % interval contains the true ratio of its own hour in {100 * min(shares):.1f} to \
+{100 * max(shares):.1f} % of simulated studies.{away}
+
+No real study can show this, because nobody knows its true ratio. So {found.studies:,} studies are
 simulated for every figure below. Their noise is drawn from {len(found.folders)} recorded studies,
 their true ratios are known, and the report's own code judges them.
 

@@ -15,6 +15,8 @@ CONFIDENCE = 0.95
 
 ABOUT = """# Do turns change the answer?
 
+{finding}
+
 In a contest all contenders are alive together and take turns of a few mini-batches. Each turn
 begins with the initial weights, and with caches that the other contenders have used. A user's
 training has the cores alone and runs without a break. This page compares the two, with the same
@@ -119,11 +121,27 @@ def shown(mean: Mean) -> str:
     return f"{middle} [{low}, {high}]"
 
 
+def known(solo: Solo) -> list[Row]:
+    return [row for row in ratios(solo) if row.change.low is not None]
+
+
+def unchanged(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row.change.low <= 0 <= row.change.high]  # type: ignore[operator]
+
+
+def finding(solos: Sequence[Solo]) -> str:
+    rows = [row for solo in solos for row in known(solo)]
+    return (
+        f"Of {count(len(rows), 'ratio')} {len(unchanged(rows))} were the same in turns and alone, "
+        "as far as intervals show."
+    )
+
+
 def sentences(solo: Solo) -> str:
-    rows = [row for row in ratios(solo) if row.change.low is not None]
+    rows = known(solo)
     if not rows:
         return "No other framework has a variant of the reference, so there is no ratio."
-    within = [row for row in rows if row.change.low <= 0 <= row.change.high]  # type: ignore[operator]
+    within = unchanged(rows)
     changes = [row.change.mean for row in rows]
     halves = [(row.change.high - row.change.low) / 2 for row in rows]  # type: ignore[operator]
     middle = float(np.exp(np.mean(changes)))
@@ -170,8 +188,9 @@ def section(solo: Solo) -> Iterator[str]:
 
 def page(records: Iterable[Solo], command: str) -> str:
     """The whole page, a section for each record, in the order given."""
-    parts = [ABOUT.format(command=command).strip()]
-    for solo in records:
+    solos = list(records)
+    parts = [ABOUT.format(command=command, finding=finding(solos)).strip()]
+    for solo in solos:
         with titled(solo.titles):
             parts += section(solo)
     return "\n\n".join(parts) + "\n"

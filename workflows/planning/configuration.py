@@ -133,7 +133,7 @@ class ContenderEntry(Section):
 
 
 class MnistEntry(Section):
-    """Where MNIST comes from; see README, "MNIST"."""
+    """Where MNIST comes from; see docs/configuration.md, "MNIST"."""
 
     source: Literal["auto", "mnist", "stand-in"] = "auto"
     folder: str | None = None
