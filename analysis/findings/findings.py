@@ -119,6 +119,10 @@ class Findings:
         return bases(self.measurements, self.loss_check)
 
     @cached_property
+    def turns(self) -> list[TurnLine]:
+        return turn_lines(self.machine)
+
+    @cached_property
     def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:
         """Each comparison that has a ratio, paired with the same one without the flagged turns."""
         calm = without_flagged(self.machine, self.turns)
@@ -155,7 +159,6 @@ class Findings:
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
     )
     settings = Table(SettingLine, lambda f: setting_lines(f.machine, f.availability))
-    turns = Table(TurnLine, lambda f: turn_lines(f.machine), optional=True)
     environment = Table(MachineLine, lambda f: machine_lines(f.machine), file="machine")
     missing = Table(MissingLine, lambda f: missing_lines(f.availability, f.comparisons))
 

@@ -8,7 +8,6 @@ loop overlapped by a tenth or more are flagged. Flagged turns waited for other p
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import pandas as pd
 
@@ -32,12 +31,7 @@ OWN = ["workload", "contender"]
 
 @dataclass(frozen=True)
 class TurnLine:
-    """A row of turns.csv: the recorded turn, and the reasons why it is flagged."""
-
-    COLUMNS: ClassVar = (
-        "machine workload replicate round position contender cores duration_s cpu_s waited_s "
-        "steal_s other_s elsewhere_s pressure_s switches mhz throttles flags"
-    )
+    """A recorded turn, and the reasons why it is flagged."""
 
     workload: str
     replicate: int

@@ -13,7 +13,7 @@ from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
-from analysis.findings.interference import KEYS, flagged
+from analysis.findings.interference import flagged
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
@@ -145,7 +145,6 @@ def test_older_records_have_no_turns(plain: Findings, tmp_path: Path) -> None:
     assert interference_summary(plain) == "The weather of the turns was not recorded."
     assert interference_method(plain) == ""
     write_report([plain.machine], tmp_path)
-    assert not (tmp_path / "tables" / "turns.csv").exists()
     assert not (tmp_path / "tables" / "unflagged.csv").exists()
 
 
@@ -284,13 +283,7 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert interference_summary(findings) in markdown
     assert "[unflagged.csv](tables/unflagged.csv)" in markdown and "unflagged.csv" in page
-    assert "Crosses are turns flagged" in markdown
-    assert interference_method(findings) in markdown
-    with (tmp_path / "tables" / "turns.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert set(KEYS) < set(rows[0])
-    assert len(rows) == len(findings.turns)
-    assert [row["flags"] for row in rows] == [turn.flags for turn in findings.turns]
+    assert "Crosses are turns flagged" in page
     with (tmp_path / "tables" / "unflagged.csv").open() as file:
         assert [row["verdict"] for row in csv.DictReader(file)] == [
             row.estimate.verdict for row in findings.unflagged

@@ -150,6 +150,5 @@ def interference_method(findings: Findings) -> str:
         "is certain of them. Involuntary switches are recorded, and raise a flag (over "
         f"{SWITCHES} a second more than usual, and twice as many) only where the queue cannot be "
         "read: a framework's own threads cause more than a busy neighbour does. Load on other "
-        "cores is recorded and raises none, nor does what the GPU did, which is not read. A row "
-        "per turn: turns.csv."
+        "cores is recorded and raises none, nor does what the GPU did, which is not read."
     )
