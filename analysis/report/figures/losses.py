@@ -1,6 +1,7 @@
 """The float64 certificates: losses of all contenders, and their differences from the
 reference."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,46 +9,62 @@ from matplotlib.axes import Axes
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.format import listing
-from analysis.report.figures.panels import legend
+from analysis.format import count, listing, scientific, short
+from analysis.report.figures.panels import legend, powers
+from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
+from analysis.report.prose import DECLARED, workload
 from workflows.records.schema import CertificateRow
 
-EVERY = 5  # steps per point: more cannot be seen, and make the file several times as large
+EVERY = 10  # steps per point: more cannot be seen, and make the file several times as large
 FLOOR = 1e-17  # a difference of zero is drawn here, because the axis is logarithmic
+FEW = 4  # names in a sentence; more are counted
 
-Rows = list[tuple[BenchmarkId, CertificateRow]]
+Contender = tuple[str, str]  # framework and variant
+Rows = dict[Contender, list[CertificateRow]]  # a row for each device and number of threads
 
 
 def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
     records = findings.machine.records.certificates
-    found: dict[str, Rows] = {workload: [] for workload in findings.machine.workloads}
+    found: dict[str, Rows] = {}
     for record in records:
-        rows = [(BenchmarkId.of(record.workload, row), row) for row in record.rows]
-        found.setdefault(record.workload, []).extend(
-            (benchmark, row)
-            for benchmark, row in rows
-            if row.losses and not findings.machine.pitfall(benchmark)
-        )
-    found = {workload: rows for workload, rows in found.items() if rows}
+        for row in record.rows:
+            one = BenchmarkId.of(record.workload, row)
+            if row.losses and not findings.machine.pitfall(one):
+                rows = found.setdefault(record.workload, {})
+                rows.setdefault((one.framework, one.variant), []).append(row)
+    found = {at: found[at] for at in findings.machine.workloads if at in found}
     if not found:
         return None
     narrowed = {record.workload for record in records if record.narrowed}
     tolerance = max(record.tolerance for record in records)
-    columns = min(len(found), 3)
+    columns = min(len(found), 2)
     pairs = -(-len(found) // columns)
-    contenders = dict.fromkeys((s.framework, s.variant) for r in found.values() for s, _ in r)
-    with canvas(min(0.9 + 3.7 * pairs, max(TALLEST, 3 * pairs))) as drawn:
+    contenders = sorted(
+        dict.fromkeys(one for rows in found.values() for one in rows),
+        key=lambda one: (
+            (theme.place(one[1]), theme.frameworks.index(one[0]))
+            if one[0] in theme.frameworks
+            else (len(theme.variants), 0)
+        ),
+    )
+    with canvas(min(0.8 + 3.2 * pairs, max(TALLEST, 2.8 * pairs))) as drawn:
         grid = drawn.subplots(2 * pairs, columns, squeeze=False)
-        for number, (workload, rows) in enumerate(found.items()):
-            row, column = divmod(number, columns)
-            upper, lower = grid[2 * row, column], grid[2 * row + 1, column]
-            rows.sort(key=lambda item: findings.machine.order(item[0]))
-            draw(upper, lower, rows, theme, tolerance)
-            upper.set_title(workload + (" (narrower copy)" if workload in narrowed else ""))
+        for number, (at, held) in enumerate(found.items()):
+            down, column = divmod(number, columns)
+            upper, lower = grid[2 * down, column], grid[2 * down + 1, column]
+            draw(upper, lower, {one: held[one] for one in contenders if one in held}, theme)
+            upper.set_title(workload(at) + (" (narrower)" if at in narrowed else ""))
             if not column:
                 upper.set_ylabel("loss")
                 lower.set_ylabel("relative difference")
+        lowers = list(grid[1::2, :].flat[: len(found)])
+        ends = [axes.get_ylim() for axes in lowers]
+        for axes in lowers:
+            high = max(3 * tolerance, *(end for _, end in ends))
+            axes.set_ylim(min(low for low, _ in ends), high)
+            axes.axhline(tolerance, color=INK, linestyle=":", linewidth=1.2)
+            powers(axes, "y")
         for number in range(len(found), pairs * columns):
             for half in (0, 1):
                 grid[2 * (number // columns) + half, number % columns].remove()
@@ -56,32 +73,76 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn,
             name,
             "The same losses",
-            "Losses of all contenders in float64, from the same weights on the same mini-batches "
-            f"(above, at every {EVERY}th step, drawn over each other), and their relative "
-            "difference from the reference "
-            f"(below, the largest of {EVERY} steps, logarithmic; no difference at all is drawn at "
-            f"{FLOOR:g}). "
-            f"Dotted: the tolerance of {tolerance:g}.",
-            f"Loss curves for {listing(found)} that lie over each other, and the relative "
-            "difference of each from the reference. The largest are in certificate.csv.",
+            f"Above: float64 losses at every {EVERY}th step, drawn over each other. Below: their "
+            f"relative difference from the reference, the largest of {EVERY} steps; none is drawn "
+            f"at {short(FLOOR)}. Dotted: the tolerance, {short(tolerance)}.",
+            "Loss curves above, and their relative differences from the reference below.",
+            agreement(found, max(record.steps for record in records)),
         )
 
 
-def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme, tolerance: float) -> None:
-    for width, (benchmark, row) in zip(np.linspace(3.4, 1.0, len(rows)), rows, strict=True):
+def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme) -> None:
+    """A line for each contender: the losses of its first device and number of threads, and the
+    largest difference of all."""
+    for width, ((framework, variant), held) in zip(
+        np.linspace(3.4, 1.0, len(rows)), rows.items(), strict=True
+    ):
         style: dict[str, Any] = {
-            "color": theme.colour(benchmark.framework),
-            "linestyle": theme.dashes(benchmark.variant),
+            "color": theme.colour(framework),
+            "linestyle": theme.dashes(variant),
         }
-        steps = np.arange(1, len(row.losses) + 1)[::EVERY]
-        upper.plot(steps, row.losses[::EVERY], linewidth=width, **style)
-        distances = np.asarray(row.long.loss if row.long else [], dtype=float)
-        drawable = np.where(np.isfinite(distances), np.maximum(distances, FLOOR), np.nan)
-        if len(drawable):
-            steps = np.arange(0, len(drawable), EVERY)
-            lower.plot(steps + 1, np.fmax.reduceat(drawable, steps), linewidth=1.2, **style)
+        steps = np.arange(1, len(held[0].losses) + 1)[::EVERY]
+        upper.plot(steps, held[0].losses[::EVERY], linewidth=width, **style)
+        distances = furthest(held)
+        if len(distances):
+            steps = np.arange(0, len(distances), EVERY)
+            lower.plot(steps + 1, np.fmax.reduceat(distances, steps), linewidth=1.2, **style)
     lower.set_yscale("log")
-    lower.axhline(tolerance, color=INK, linestyle=":", linewidth=1.2)
     lower.set_xlabel("step")
     for axes in (upper, lower):
         bare(axes, "y")
+
+
+def furthest(held: list[CertificateRow]) -> Any:
+    """By step, the largest relative difference that can be drawn."""
+    runs = [np.asarray(row.long.loss, dtype=float) for row in held if row.long and row.long.loss]
+    if not runs:
+        return np.array([])
+    stacked = np.stack([run[: min(map(len, runs))] for run in runs])
+    return np.fmax.reduce(np.where(np.isfinite(stacked), np.maximum(stacked, FLOOR), np.nan))
+
+
+def agreement(found: Mapping[str, Rows], steps: int) -> str:
+    """Who agrees to what, and who does not."""
+    statuses: dict[Contender, set[str]] = {}
+    worst = 0.0
+    for rows in found.values():
+        for one, held in rows.items():
+            for row in held:
+                statuses.setdefault(one, set()).add(row.status)
+                if row.status == "agrees" and row.long:
+                    worst = max(worst, row.long.worst_loss)
+    agree = [one for one, said in statuses.items() if said == {"agrees"}]
+    allowed = {"agrees", "declared"}
+    declared = [one for one, said in statuses.items() if "declared" in said and said <= allowed]
+    others = [one for one, said in statuses.items() if said - allowed]
+    parts = []
+    if agree:
+        verb = "agree" if len(agree) > 1 else "agrees"
+        size = f"to {scientific(worst)}" if worst else "to the last digit"
+        over = f"over {count(steps, 'step')}, {names(agree)}"
+        parts.append(f"{over} {verb} with the reference {size}")
+    if declared:
+        verb = "differ" if len(declared) > 1 else "differs"
+        parts.append(f"{names(declared, DECLARED)} {verb} as declared")
+    if others:
+        verb = "do" if len(others) > 1 else "does"
+        parts.append(f"{names(others)} {verb} not agree")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def names(contenders: list[Contender], mark: str = "") -> str:
+    if len(contenders) > FEW:
+        return f"{count(len(contenders), 'contender')}{mark}"
+    return listing(f"{named(*one)}{f' {mark}' * bool(mark)}" for one in contenders)

@@ -1,18 +1,23 @@
 """Small multiples: a panel for each workload, device and number of threads."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from analysis.data.results import BenchmarkId
-from analysis.format import count, device, listing, title
+from analysis.format import count, device, listing, short, title
 from analysis.report.figures.style import INK, TALLEST, Theme
+from analysis.report.prose import NEAR, WORKLOADS, as_long, two, workload
+from frameworks.device import HOST
+
+COLUMNS = 2  # three would be too narrow for a phone
+PLAIN = "default"  # the variant without a word in labels
 
 
 class Panel(NamedTuple):
@@ -21,11 +26,13 @@ class Panel(NamedTuple):
     threads: int
 
     def __str__(self) -> str:
-        return f"{self.workload}, {device(self.device)}, {count(self.threads, 'thread')}"
+        return ", ".join(
+            [workload(self.workload), device(self.device), count(self.threads, "thread")]
+        )
 
 
 class Panels(dict[Panel, list[BenchmarkId]]):
-    """Benchmarks by panel, in their order; two panels side by side, three if there are many."""
+    """Benchmarks by panel, in their order; two panels side by side."""
 
     def __init__(self, benchmarks: Iterable[BenchmarkId]) -> None:
         for benchmark in benchmarks:
@@ -35,7 +42,7 @@ class Panels(dict[Panel, list[BenchmarkId]]):
 
     @property
     def columns(self) -> int:
-        return min(len(self), 2 if len(self) <= 4 else 3)
+        return min(len(self), COLUMNS)
 
     @property
     def rows(self) -> int:
@@ -47,7 +54,7 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         return list(dict.fromkeys((s.framework, s.variant) for s in chain(*self.values())))
 
     def __str__(self) -> str:
-        return listing(self)
+        return listing(f"{workload(p.workload)} ({on_what(p)})" for p in self)
 
     def height(self, each: float, around: float) -> float:
         """In inches: `each` for a row of panels, less if the figure would become too tall."""
@@ -60,32 +67,85 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         for number, (axes, (panel, benchmarks)) in enumerate(
             zip(grid.flat, self.items(), strict=False)
         ):
-            where = f"{device(panel.device)}, {count(panel.threads, 'thread')}"
-            axes.set_title(f"{panel.workload}\n{where}", fontsize=9.5)
+            axes.set_title(f"{workload(panel.workload)}\n{on_what(panel)}")
             yield axes, panel, benchmarks
             if number % self.columns:
                 axes.set_ylabel("")
         for axes in grid.flat[len(self) :]:
             axes.remove()
 
+    def align(self, drawn: Sequence[Axes], which: str) -> None:
+        """The same limits for all panels of a workload on a device, because they are compared."""
+        groups: dict[tuple[str, str], list[Axes]] = {}
+        for axes, panel in zip(drawn, self, strict=True):
+            groups.setdefault(panel[:2], []).append(axes)
+        for group in groups.values():
+            ends = [axes.get_xlim() if which == "x" else axes.get_ylim() for axes in group]
+            low, high = min(min(pair) for pair in ends), max(max(pair) for pair in ends)
+            for axes in group:
+                (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
+
+
+def on_what(one: Panel) -> str:
+    """`CPU, 1 thread`"""
+    return f"{device(one.device)}, {count(one.threads, 'thread')}"
+
 
 def name(framework: str, variant: str) -> str:
-    return f"{title(framework)} {variant}"
+    """`PyTorch tuned`; `PyTorch` for the code of its tutorials."""
+    return title(framework) if variant == PLAIN else f"{title(framework)} {variant}"
+
+
+def who(one: BenchmarkId) -> str:
+    return name(one.framework, one.variant)
+
+
+def where(one: Panel | BenchmarkId) -> str:
+    """`on the MLP with 2 threads`, `on nets-v2 with 1 thread (GPU)`"""
+    article = "the " * (one.workload in WORKLOADS)
+    elsewhere = f" ({device(one.device)})" * (one.device != HOST.name)
+    return f"on {article}{workload(one.workload)} with {count(one.threads, 'thread')}{elsewhere}"
+
+
+def apart(ratio: float) -> str:
+    """How far two times with a ratio of 1 or more are apart: `12 %`, `a factor of 1.6`."""
+    return f"{two(100 * (ratio - 1))} %" if ratio < NEAR else f"a factor of {two(ratio)}"
+
+
+def than(ratio: float) -> str:
+    """`takes 1.9 times as long as`, `takes 6 % longer than`"""
+    return f"{as_long(ratio)} {'than' if ratio < NEAR else 'as'}"
 
 
 def milliseconds(axes: Axes, which: str) -> None:
     """A logarithmic axis with plain numbers, several of them even if the axis is short."""
     axis = axes.xaxis if which == "x" else axes.yaxis
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
     decades = math.log10(high / low)
-    between = [1.0] if decades > 3 else [1, 3] if decades > 1.8 else [1, 2, 5]
-    if decades < 0.9:
+    between = [1.0] if decades > 2.4 else [1, 3] if decades > 1.3 else [1, 2, 5]
+    if decades < 0.7:
         between = [1, 1.5, 2, 3, 4, 5, 7] if decades > 0.4 else [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]
     axis.set_major_locator(LogLocator(subs=between, numticks=9))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
     axis.set_tick_params(which="minor", length=0)
+
+
+def powers(axes: Axes, which: str, most: int = 6) -> None:
+    """A logarithmic axis for tiny numbers, with at most so many labels: `1e-12`."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    low, high = sorted(axes.get_xlim() if which == "x" else axes.get_ylim())
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    every = max(1, -(-(last - first + 1) // most))
+    ticks = [10.0**n for n in range(first, last + 1) if n % every == 0]
+    if last - first < 2:
+        ticks += [3 * 10.0**n for n in range(first - 1, last + 1) if low <= 3 * 10.0**n <= high]
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_minor_locator(NullLocator())
 
 
 def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme) -> None:

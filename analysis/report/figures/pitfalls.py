@@ -10,15 +10,19 @@ from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import SAME, PitfallLine, share
-from analysis.format import alike, count, device, listing, percent, scientific, title
-from analysis.report.figures.ratios import BESIDE, draw_interval, limits
+from analysis.format import count, device, listing, percent, short, title
+from analysis.report.figures.panels import than
+from analysis.report.figures.ratios import ABOVE, BEHIND, draw_interval, fitting, limits
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.prose import workload
 
-WIDTH = 8.4  # inches: two panels and the longest label side by side
-ROW, AROUND = 0.25, 1.25
+WIDTH = 4.4  # inches
+ROW, AROUND = 0.295, 1.3
+LETTERS = 62  # that fit into the width
+BESIDE = 6  # points between the axes and the number, enough for an arrowhead
 FLOOR, TOP = 1e-16, 1e3  # relative differences outside these limits are drawn at the limit
 SIZES = {1: 3.5, 10: 5.5, 100: 7.5}  # size of the dot at that step, in points
-NAMES = {1e-16: "1e-16", 1e-12: "1e-12", 1e-8: "1e-8", 1e-4: "0.01 %", 1: "100 %"}
+NAMES = {1e-16: "1e-16", 1e-8: "1e-8", 1: "100 %"}
 
 
 def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
@@ -26,47 +30,60 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
     if not rows:
         return None
     study = findings.machine.study
-    labels = places(rows)
-    with canvas(AROUND + ROW * len(labels), WIDTH) as drawn:
-        time, loss = drawn.subplots(1, 2, sharey=True, width_ratios=(1, 1.05))
+    lines = places(rows)
+    with canvas(AROUND + ROW * len(lines), WIDTH) as drawn:
+        time, loss = drawn.subplots(1, 2, sharey=True)
         limits(time, rows, study.margin)
         time.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
         time.axvline(1, color=INK, linewidth=1.1)
         differences(loss)
-        for place, row in enumerate(labels):
+        time.set_ylim(len(lines) - 0.4, -0.9)
+        for place, row in enumerate(lines):
             if isinstance(row, PitfallLine):
+                label(time, loss, place - ABOVE, fitting(row.trap, LETTERS), "normal")
                 draw_time(time, row, place, theme.colour(row.id.framework))
                 draw_loss(loss, row, place, theme.colour(row.id.framework))
-        texts = [row.trap if isinstance(row, PitfallLine) else row for row in labels]
-        time.set_yticks(range(len(labels)), texts, fontsize=9)
-        for row, text in zip(labels, time.get_yticklabels(), strict=True):
-            text.set_fontweight("normal" if isinstance(row, PitfallLine) else "bold")
-        time.tick_params(axis="y", pad=BESIDE)
-        time.set_ylim(len(labels) - 0.4, -0.6)
-        for axes, heading in ((time, "What it costs in time"), (loss, "What it does to the loss")):
-            axes.set_title(heading)
+            else:
+                label(time, loss, place, fitting(row, LETTERS), "bold")
+        for axes, words in ((time, "Cost in time"), (loss, "Effect on the loss")):
+            axes.set_title(words)
+            axes.set_yticks([])
             bare(axes, "x")
-        loss.tick_params(axis="y", labelleft=False)
-        time.set_xlabel("time per mini-batch, without the trap = 1")
-        loss.set_xlabel("relative difference in float64")
+        time.set_xlabel("time, without it = 1")
+        loss.set_xlabel("relative difference")
         drawn.legend(handles=dots(), loc="outside lower right", ncols=3)
         return render(
             drawn,
             name,
-            "What a trap costs",
-            "One trap at a time, beside the same framework without it in the same contests. Left: "
-            f"time per mini-batch and its {percent(study.confidence)} interval; the band is "
-            f"{percent(study.margin)} either way. Right: relative difference of the float64 "
-            f"losses at steps 1, 10 and 100; no difference at all is drawn at {FLOOR:g}, more "
-            f"than {TOP:g} at {TOP:g}; beside it the largest of the three, or that all are within "
-            f"{SAME:g}. {narrow(findings)}Logarithmic axes.",
-            "Dot plots of traps. " + " ".join(map(describe, rows)),
+            "What each pitfall costs",
+            "Left: time over that of the same framework without the pitfall, with its "
+            f"{percent(study.confidence)} interval. Right: relative difference of the float64 "
+            f"losses; {short(FLOOR)} stands for none. {narrow(findings)}Logarithmic axes.",
+            "Dot plots of the ratio of times, and of the difference in the loss at steps 1, 10 "
+            f"and 100, for {count(len(rows), 'pitfall')}.",
+            extremes(rows),
         )
+
+
+def extremes(rows: Sequence[PitfallLine]) -> str:
+    """The pitfall that costs most time, and the one that changes the loss most."""
+    decided = [row for row in rows if row.estimate.verdict in ("faster", "slower")]
+    slowest = max(decided, key=lambda row: row.estimate.ratio or 0.0, default=None)
+    furthest = max(rows, key=lambda row: row.worst_loss)
+    parts = []
+    if slowest and (ratio := slowest.estimate.ratio or 0.0) > 1:
+        parts.append(f"“{slowest.trap}” {than(ratio)} {title(slowest.id.framework)} without it")
+    if furthest.worst_loss > SAME:
+        size = share(furthest.worst_loss)
+        parts.append(f"“{furthest.trap}” changes the loss most, by {size} within 100 steps")
+    if not parts:
+        return "No pitfall costs time or changes the loss."
+    return f"{listing(parts)}."
 
 
 def narrow(findings: Findings) -> str:
     records = findings.machine.records.certificates
-    names = sorted({record.workload for record in records if record.narrowed})
+    names = sorted({workload(record.workload) for record in records if record.narrowed})
     return f"Losses of {listing(names)} are of a narrower copy. " if names else ""
 
 
@@ -76,7 +93,7 @@ def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
     found: list[PitfallLine | str] = []
     last = ""
     for row in rows:
-        heading = f"{title(row.id.framework)}, {row.id.workload}"
+        heading = f"{title(row.id.framework)}, {workload(row.id.workload)}"
         if len(where) > 1:
             heading += f", {device(row.id.device)}, {count(row.id.threads, 'thread')}"
         if heading != last:
@@ -84,6 +101,14 @@ def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
             last = heading
         found.append(row)
     return found
+
+
+def label(time: Axes, loss: Axes, place: float, text: str, weight: str) -> None:
+    """Words above a row, over both panels, and therefore written by the one drawn last."""
+    across = blended_transform_factory(time.transAxes, time.transData)
+    written = loss.text(0, place, text, transform=across, va="center", fontsize=8.5,
+                        fontweight=weight, bbox=BEHIND)  # fmt: skip
+    written.set_in_layout(False)
 
 
 def draw_time(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
@@ -127,12 +152,3 @@ def dots() -> list[Line2D]:
         Line2D([], [], marker="o", linestyle="", color=INK, markersize=size, label=f"step {step}")
         for step, size in SIZES.items()
     ]
-
-
-def describe(row: PitfallLine) -> str:
-    losses = ", ".join(f"{scientific(loss)} at step {step}" for step, loss in row.losses)
-    return (
-        f"{title(row.id.framework)}, {row.id.workload}, {row.trap}: "
-        f"time {alike(row.estimate.ratio)[0]}"
-        f"{losses and ', loss off by ' + losses}."
-    )

@@ -1,87 +1,122 @@
-"""The ratios with their intervals, beside equality and the margin."""
+"""The ratios of all pairs of frameworks with their intervals, beside equality and the margin."""
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from analysis.findings.comparisons import Comparison
+from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
-from analysis.format import alike, count, device, listing, percent, title
-from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
+from analysis.format import alike, count, device, percent, title
+from analysis.report.figures.panels import than, where
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.prose import DECLARED, variant, workload
+from frameworks.device import HOST
 
 TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
-ROW = 0.31  # inches
-BESIDE = 8  # points between the axes and the text, enough for an arrowhead
-ELSE = ", its default where no other framework has the variant"
+WIDTH = 3.8  # inches at 96 pixels: a phone of 390 pixels shows it in full size
+ROW, AROUND = 0.295, 1.05  # inches for each row, and around them all
+ABOVE = 0.46  # of a row, by which its words stand above its interval
+LETTERS = 50  # that fit into the width
+BEHIND = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}  # words, instead of lines
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
 def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
+    rows = [
+        row for row in findings.pairs if row.axis == "framework" and row.estimate.ratio is not None
+    ]
     if not rows:
         return None
     study = findings.machine.study
-    references = listing(title(r) for r in dict.fromkeys(row.reference for row in rows))
-    lines = len(rows) + len({row.id.workload for row in rows})
-    height = min(max(0.6 + ROW * lines, 2.2), max(5.4, 0.3 * lines))
-    with canvas(height) as drawn:
+    lines = places(rows)
+    with canvas(AROUND + ROW * len(lines), WIDTH) as drawn:
         axes = drawn.add_subplot()
         limits(axes, rows, study.margin)
         axes.axvline(1, color=INK, linewidth=1.1)
         axes.axvspan(1 / (1 + study.margin), 1 + study.margin, color=INK, alpha=0.1, linewidth=0)
-        places = draw_rows(axes, rows, theme)
-        axes.set_ylim(places + 0.6, -0.5)
-        axes.set_xlabel(f"time per mini-batch, {references} = 1 (left of it: faster)")
+        axes.set_ylim(len(lines) - 0.4, -0.9)
+        draw_rows(axes, lines, theme)
+        axes.set_yticks([])
         bare(axes, "x")
+        directions(axes)
+        marks(drawn, rows)
         return render(
             drawn,
             name,
             "Ratios",
-            f"Time per mini-batch over that of {references} under the same conditions"
-            + ELSE * any(row.id.variant != row.reference_variant for row in rows)
-            + f", with its {percent(study.confidence)} interval. The line is equal speed, the band "
-            f"{percent(study.margin)} either way, an arrowhead an interval that goes on. "
-            "Logarithmic axis.",
-            "Forest plot of ratios. " + " ".join(map(describe, rows)),
+            "Each line: the first framework's time per mini-batch over the second's, with its "
+            f"{percent(study.confidence)} interval; the dark line is equal speed, the band "
+            f"{percent(study.margin)} either way. Logarithmic axis."
+            + f" Hollow marks and {DECLARED}: the pair differs in a declared way."
+            * any(map(hollow, rows)),
+            "Forest plot of the ratios, which the table of comparisons has, too.",
+            finding(rows),
         )
 
 
-def draw_rows(axes: Axes, rows: Sequence[Comparison], theme: Theme) -> int:
-    """Draw rows from the top, with a heading above each workload and words on both sides of the
-    axes, outside the drawing; return the last place."""
-    place, workload = -1, None
-    labels: dict[int, str] = {}
-    headings: list[int] = []
-    across = blended_transform_factory(axes.transAxes, axes.transData)
-    several = len({row.id.framework for row in rows}) > 1
-    devices = len({row.id.device for row in rows}) > 1
-    for row in rows:
-        place += 1
-        if row.id.workload != workload:
-            workload = row.id.workload
-            labels[place] = workload
-            headings.append(place)
-            place += 1
-        parts = [title(row.id.framework)] * several + [device(row.id.device)] * devices
-        labels[place] = ", ".join([*parts, count(row.id.threads, "thread"), row.id.variant])
+def places(rows: Sequence[PairLine]) -> list[PairLine | str]:
+    """Rows from the top, with a heading above each workload, variant and device; below it pair by
+    pair."""
+
+    def heading(row: PairLine) -> str:
+        parts = [workload(row.id.workload), variant(row.id.variant)]
+        return ", ".join(parts + [device(row.id.device)] * (row.id.device != HOST.name))
+
+    found: list[PairLine | str] = []
+    order = list(dict.fromkeys(map(heading, rows)))
+    for name, group in groupby(sorted(rows, key=lambda r: order.index(heading(r))), heading):
+        held = list(group)
+        pairs = list(dict.fromkeys(map(sides, held)))
+        found += [name, *sorted(held, key=lambda row: pairs.index(sides(row)))]
+    return found
+
+
+def sides(row: PairLine) -> tuple[str, str]:
+    return row.id.framework, row.base.framework
+
+
+def hollow(row: PairLine) -> bool:
+    """Whether the pair computes the same but for what is declared."""
+    return "declared" in row.certificate
+
+
+def draw_rows(axes: Axes, lines: Sequence[PairLine | str], theme: Theme) -> None:
+    """Each row's words above its interval, over the whole width: the pair on the left, ratio and
+    verdict on the right."""
+    for place, row in enumerate(lines):
+        if isinstance(row, str):
+            above(axes, place + ABOVE, row, "left", weight="bold")
+            continue
         ratio, low, high = row.estimate.ends
         result = f"{alike(ratio, low)[0]} {row.estimate.verdict}"
-        axes.annotate(result, (1, place), xycoords=across, xytext=(BESIDE, 0),
-                      textcoords="offset points", va="center_baseline", fontsize=9)  # fmt: skip
-        colour, marker = theme.colour(row.id.framework), theme.marker(row.id.variant)
+        pair = f"{title(row.id.framework)} : {title(row.base.framework)}"
+        rest = f", {count(row.id.threads, 'thread')}{f' {DECLARED}' * hollow(row)}"
+        above(axes, place, fitting(pair, LETTERS - len(rest) - len(result)) + rest, "left")
+        above(axes, place, result, "right")
+        colour = theme.colour(row.id.framework)
         if low is not None and high is not None:
             draw_interval(axes, low, high, place, colour)
-        axes.plot([ratio or math.nan], [place], marker, color=colour, markersize=6)
-    axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
-    axes.tick_params(axis="y", pad=BESIDE)
-    for number, text in zip(labels, axes.get_yticklabels(), strict=True):
-        text.set_fontweight("bold" if number in headings else "normal")
-    return place
+        inside = PAPER if hollow(row) else colour
+        axes.plot([ratio or math.nan], [place], theme.marker(row.id.variant), color=colour,
+                  markersize=5.5, markerfacecolor=inside, markeredgewidth=1.3)  # fmt: skip
+
+
+def above(axes: Axes, place: float, text: str, side: str, weight: str = "normal") -> None:
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.text(float(side == "right"), place - ABOVE, text, transform=across, ha=side, va="center",
+              fontsize=8.5, fontweight=weight, bbox=BEHIND)  # fmt: skip
+
+
+def fitting(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: max(letters - 1, 1)]}…"
 
 
 def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
@@ -94,7 +129,28 @@ def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str
             axes.plot([end], [place], head, color=colour, markersize=6, clip_on=False)
 
 
-def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) -> None:
+def directions(axes: Axes) -> None:
+    """What left and right mean, below the axis. Filled triangles for play buttons would become
+    pictures on some phones."""
+    for side, text in (("left", "◂ first is faster"), ("right", "first is slower ▸")):
+        axes.annotate(text, (float(side == "right"), 0), xycoords="axes fraction", fontsize=8.5,
+                      xytext=(0, -17), textcoords="offset points", ha=side, va="top")  # fmt: skip
+
+
+def marks(drawn: Canvas, rows: Sequence[PairLine]) -> None:
+    """A legend of filled and hollow marks, if there are hollow ones."""
+    if not any(map(hollow, rows)):
+        return
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=INK, markersize=5.5,
+               markerfacecolor=inside, label=label)
+        for inside, label in ((INK, "the same computation"), (PAPER, f"{DECLARED} declared"))
+    ]  # fmt: skip
+    drawn.legend(handles=handles, loc="outside upper left", ncols=2, labelcolor=INK,
+                 handletextpad=0.1, columnspacing=1, borderaxespad=0.2)  # fmt: skip
+
+
+def limits(axes: Axes, rows: Sequence[Comparison | PairLine | PitfallLine], margin: float) -> None:
     """A logarithmic axis with plain numbers, around all ratios and reasonable intervals."""
     ratios = [row.estimate.ratio for row in rows if row.estimate.ratio]
     ratios += [1 / (1 + 2 * margin), 1 + 2 * margin]
@@ -115,11 +171,20 @@ def limits(axes: Axes, rows: Sequence[Comparison | PitfallLine], margin: float) 
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def describe(row: Comparison) -> str:
-    ratio, low, high = alike(*row.estimate.ends)
-    between = f" ({low} to {high})" if low else ""
-    other = f" of {row.against}" * (row.id.variant != row.reference_variant)
-    return (
-        f"{row.id.workload}, {row.id.on}, {row.id.variant}: "
-        f"{title(row.id.framework)} {ratio}{between}{other}, {row.estimate.verdict}."
+def finding(rows: Sequence[PairLine]) -> str:
+    """In how many pairs the times differ, and where they differ most."""
+    decided = [row for row in rows if row.estimate.verdict in ("faster", "slower")]
+    if not decided:
+        return f"No time differs significantly, in {count(len(rows), 'pair')} of frameworks."
+    most = max(decided, key=lambda row: abs(math.log(row.estimate.ratio or 1.0)))
+    ratio = most.estimate.ratio or 1.0
+    slow, fast = (most.id, most.base) if ratio > 1 else (most.base, most.id)
+    mark = DECLARED * hollow(most)
+    style = f", {variant(most.id.variant)}" * (len({row.id.variant for row in rows}) > 1)
+    text = (
+        f"{title(slow.framework)} {than(max(ratio, 1 / ratio))} {title(fast.framework)}{mark} "
+        f"{where(most.id)}{style}"
     )
+    if len(rows) == 1:
+        return f"{text}."
+    return f"Times differ in {len(decided)} of {len(rows)} pairs, most here: {text}."

@@ -1,14 +1,18 @@
 """How exact each contender's float32 gradients are, tensor by tensor."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
-from analysis.format import listing, short
+from analysis.format import listing, scientific, short
 from analysis.report.figures.panels import name as contender
+from analysis.report.figures.panels import powers, where, who
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
+from analysis.report.prose import two, workload
 
-ROW = 0.2  # inches for each tensor
+ROW = 0.19  # inches for each tensor
 FLOOR = 1e-10  # exact agreement is drawn here
 
 
@@ -19,30 +23,46 @@ def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
     if not panels:
         return None
     tensors = [len({line.tensor for line in lines}) for lines in panels.values()]
-    contenders = dict.fromkeys(
-        (line.id.framework, line.id.variant) for lines in panels.values() for line in lines
+    contenders = list(
+        dict.fromkeys(
+            (line.id.framework, line.id.variant) for lines in panels.values() for line in lines
+        )
     )
     allowed = max(line.allowed for line in findings.gradients)
     height = min(1.6 + ROW * sum(tensors) + 0.5 * len(panels), max(TALLEST, 0.14 * sum(tensors)))
     with canvas(height) as drawn:
         grid = drawn.subplots(len(panels), squeeze=False, sharex=True, height_ratios=tensors)
-        for axes, (workload, lines) in zip(grid[:, 0], panels.items(), strict=True):
-            draw(axes, lines, list(contenders), theme, allowed)
-            axes.set_title(workload)
+        for axes, (at, lines) in zip(grid[:, 0], panels.items(), strict=True):
+            draw(axes, lines, contenders, theme, allowed)
+            axes.set_title(workload(at))
         grid[-1, 0].set_xlabel("relative difference from the float64 gradient")
+        powers(grid[-1, 0], "x")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside upper center", ncols=2, labelcolor=INK)
         return render(
             drawn,
             name,
             "Exactness of float32",
-            "Each tensor's gradient in the first step, in float32 as it is timed, against the "
-            "reference's in float64: relative difference (L2), one mark for each device and "
-            f"number of threads. Dotted: {short(allowed)}, beyond which a reduced precision must "
-            "explain it. A contender that is faster because it is less exact would stand out.",
-            f"Relative rounding errors of float32 gradients by tensor for {listing(panels)}; the "
-            "numbers are in gradients.csv.",
+            "Each tensor's gradient in the first step, in float32 as timed, against the "
+            "reference's in float64: relative difference (L2), a mark for each device and number "
+            f"of threads. Dotted: {short(allowed)}, the most without a reduced precision.",
+            f"Dot plots of relative differences by tensor: {listing(map(workload, panels))}.",
+            furthest([line for lines in panels.values() for line in lines]),
         )
+
+
+def furthest(lines: Sequence[GradientLine]) -> str:
+    """The least exact gradient, and how much room it leaves."""
+    worst = max(lines, key=lambda line: line.float32 or 0.0)
+    size = worst.float32 or 0.0
+    text = f"The least exact gradient, of {worst.tensor} {where(worst.id)} in {who(worst.id)}"
+    if size > worst.allowed:
+        why = f": {worst.reduced}" if worst.reduced else ""
+        return f"{text}, is off by {scientific(size)}, more than {short(worst.allowed)}{why}."
+    if not size:
+        return "All gradients equal the reference's."
+    room = two(worst.allowed / size)
+    return f"{text}, is off by {scientific(size)}: {room} times less than allowed."
 
 
 def draw(
@@ -68,6 +88,6 @@ def draw(
         )
     axes.set_xscale("log")
     axes.axvline(allowed, color=INK, linestyle=":", linewidth=1.2)
-    axes.set_yticks(range(len(tensors)), tensors, fontsize=8.5)
+    axes.set_yticks(range(len(tensors)), tensors, fontsize=8)
     axes.set_ylim(len(tensors) - 0.4, -0.6)
     bare(axes, "x")

@@ -1,7 +1,10 @@
 """Every mini-batch of one replicate's processes, with warm-up marked."""
 
+from matplotlib.axes import Axes
+
+from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.report.figures.panels import Panels, legend, milliseconds
+from analysis.report.figures.panels import Panels, legend, milliseconds, than, where, who
 from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
 
 
@@ -16,7 +19,9 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
         if turn.reasons and turn.replicate == replicate:
             key = (turn.workload, turn.turn.contender)
             flagged.setdefault(key, set()).add(turn.turn.round)
-    with canvas(panels.height(2.45, 0.9)) as drawn:
+    firsts: list[tuple[float, BenchmarkId]] = []
+    drawn_axes: list[Axes] = []
+    with canvas(panels.height(2.2, 0.8)) as drawn:
         for axes, panel, benchmarks in panels.draw(drawn, labels=False):
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")
             for benchmark in benchmarks:
@@ -25,7 +30,7 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
                 axes.plot(rows["step"], rows["ms"], color=colour, linewidth=1.1,
                           linestyle=theme.dashes(benchmark.variant))  # fmt: skip
                 warm = rows[rows["warmup"]]
-                axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.4,
+                axes.plot(warm["step"], warm["ms"], "o", color=colour, markersize=3.2,
                           markerfacecolor=PAPER, markeredgewidth=0.9)  # fmt: skip
                 hit = rows[
                     rows["round"].isin(flagged.get((panel.workload, benchmark.contender), ()))
@@ -33,23 +38,40 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
                 if len(hit):
                     axes.plot(hit["step"], hit["ms"], "x", color=colour, markersize=4.2,
                               markeredgewidth=0.9)  # fmt: skip
-            milliseconds(axes, "y")
+                if len(rows) > len(warm) > 0:
+                    median = float(rows["ms"][~rows["warmup"]].median())
+                    firsts.append((float(rows["ms"].iloc[0]) / median, benchmark))
+            axes.set_yscale("log")
             bare(axes, "y")
             axes.set_xlabel("mini-batch of the process")
             axes.set_ylabel("ms")
+            drawn_axes.append(axes)
+        panels.align(drawn_axes, "y")
+        for axes in drawn_axes:
+            milliseconds(axes, "y")
         legend(drawn, panels.contenders, theme)
         return render(
             drawn,
             name,
             "Mini-batch by mini-batch",
-            f"Every mini-batch of replicate {replicate}, transfer and step, in the order they "
-            "ran. Open circles are not part of steady state (before the rounds, and the first of "
-            "each turn). "
-            + "Crosses are turns flagged for their weather. " * bool(flagged)
+            f"Every mini-batch of replicate {replicate}, transfer and step, in the order they ran. "
+            "Open circles do not count: before the rounds, and the first of each turn. "
+            + "Crosses: turns flagged for interference. " * bool(flagged)
             + "Logarithmic axes.",
-            "Line plots of milliseconds per mini-batch against its number in the process, for "
-            f"{panels}.",
+            f"Line plots of milliseconds per mini-batch against its number: {panels}.",
+            first_step(firsts),
         )
+
+
+def first_step(firsts: list[tuple[float, BenchmarkId]]) -> str:
+    """Whose first mini-batch is slowest beside its steady ones."""
+    if not firsts:
+        return ""
+    ratio, one = max(firsts, key=lambda pair: pair[0])
+    if ratio <= 1:
+        return "No process's first mini-batch is slower than its steady ones."
+    many = ", the most of all" * (len(firsts) > 1)
+    return f"The first mini-batch of {who(one)} {where(one)} {than(ratio)} a steady one{many}."
 
 
 def fullest(findings: Findings) -> int:

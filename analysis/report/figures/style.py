@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import matplotlib
@@ -15,16 +14,29 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from analysis.data.results import BenchmarkId
+from analysis.report.figures.inline import embedded
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
 COLOURS = 64  # colours of a PNG: drawings use few, plus shades at smooth edges
-WIDTH = 6.2  # inches at 96 pixels: 595 pixels, so that a phone shrinks text by less than half
+WIDTH = 4.9  # inches at 96 pixels: a phone of 390 pixels shows text at three quarters of its size
 TALLEST = 6.1  # inches, unless there are more panels than fit
 
-# Okabe and Ito's (2008) palette: distinct with any colour vision, on black and on white.
-PALETTE = {"pytorch": "#D55E00", "tensorflow": "#0072B2", "jax": "#009E73", "keras": "#CC79A7"}
-SPARE = ["#E69F00", "#56B4E9", "#999999", "#F0E442"]
+# After Okabe and Ito (2008): distinct with any colour vision. Each has 3:1 against a white page,
+# and its shade for a dark page, which the page's style sheet has, too, against that.
+PALETTE = {"pytorch": "#d55e00", "tensorflow": "#0072b2", "jax": "#009e73", "keras": "#b8578a"}
+SPARE = ["#8a6a00", "#6a51a3", "#6b6b6b", "#b2182b"]
+SHADES = {
+    "#d55e00": "#ff9048", "#0072b2": "#4fb0ee", "#009e73": "#2fcf9f", "#b8578a": "#e5a3c8",
+    "#8a6a00": "#e6c229", "#6a51a3": "#b3a2e8", "#6b6b6b": "#adadad", "#b2182b": "#ff8a8a",
+}  # fmt: skip
+ON_WHITE = {INK: "#1b1f24", PAPER: "#ffffff"}
+ON_BLACK = {INK: "#e6edf3", PAPER: "#0d1117", **SHADES}  # a code host's dark page
+ON_PAGE = {
+    INK: "currentColor",
+    PAPER: "var(--paper)",
+    **{colour: f"var(--c{colour[1:]})" for colour in SHADES},
+}
 MARKERS = ["o", "D", "s", "^", "v", "P", "X", "*"]
 DASHES: list[Any] = ["-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 3))]
 
@@ -33,30 +45,40 @@ THEME: Any = {
     "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": INK,
+    "axes.labelsize": 8.5,
     "axes.linewidth": 0.8,
     "axes.titlelocation": "left",
-    "axes.titlesize": 10,
+    "axes.titlesize": 9,
     "axes.titleweight": "bold",
     "axes.unicode_minus": True,
     "figure.facecolor": PAPER,
     "font.family": ["DejaVu Sans"],
-    "font.size": 9.5,
+    "font.size": 9,
     "grid.alpha": 0.16,
     "grid.color": INK,
+    "hatch.linewidth": 0.9,
+    "legend.fontsize": 8.5,
     "legend.frameon": False,
     "savefig.facecolor": PAPER,
-    "svg.fonttype": "path",
     "svg.hashsalt": "samestep",
     "text.color": INK,
+    "text.parse_math": False,  # a name may hold a $
     "xtick.color": INK,
+    "xtick.labelsize": 8.5,
     "ytick.color": INK,
+    "ytick.labelsize": 8.5,
 }
 
 
 @dataclass(frozen=True)
 class Figure:
     """A drawing with its title, what it shows in a sentence (`finding`), and how to read it
-    (`caption`). `svg` still holds INK and PAPER."""
+    (`caption`); `alt` describes it to those who do not see it.
+
+    In `svg`, for files, letters are outlines; in `text`, for the page, they are text. Both still
+    hold INK and PAPER. A figure without `text` is only a file, light and dark: the page itself
+    has the same without a drawing.
+    """
 
     name: str
     title: str
@@ -66,26 +88,33 @@ class Figure:
     png: bytes
     width: float
     finding: str = ""
+    text: str = ""
 
     @property
     def file(self) -> str:
         """The SVG as a file of its own: dark on white."""
-        return self.svg.replace(INK, "#1b1f24").replace(PAPER, "#ffffff")
+        return painted(self.svg, ON_WHITE)
+
+    @property
+    def files(self) -> dict[str, str | bytes]:
+        """By their names in the folder of figures."""
+        found: dict[str, str | bytes] = {
+            f"{self.name}.svg": self.file,
+            f"{self.name}.png": self.png,
+        }
+        if not self.text:
+            found[f"{self.name}-dark.svg"] = painted(self.svg, ON_BLACK)
+        return found
 
     @property
     def inline(self) -> str:
-        """The SVG to embed: in the page's colours, with ids that no other figure has."""
-        body = re.sub(r"<metadata>.*?</metadata>\s*", "", self.svg, flags=re.DOTALL)
-        opening = re.search(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', body)
-        assert opening is not None
-        body = body[opening.end() :].replace(INK, "currentColor").replace(PAPER, "var(--paper)")
-        body = body.replace("xlink:href", "href")
-        for colour in PALETTE.values():  # the page may lighten it in dark mode
-            body = body.replace(colour.lower(), f"var(--c{colour[1:].lower()})")
-        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
-        size = f"max-width:{7.1 * self.width:.1f}rem;min-width:{4.35 * self.width:.1f}rem"
-        label = escape(self.alt)
-        return f'<svg role="img" aria-label="{label}" style="{size}" {opening[1]}>{body}'
+        """The SVG as an element of the page."""
+        label = " ".join(filter(None, (self.finding, self.alt)))
+        return embedded(self.text, self.name, label, 7.1 * self.width, ON_PAGE)
+
+
+def painted(svg: str, colours: dict[str, str]) -> str:
+    return re.sub("#[0-9a-f]{6}", lambda found: colours.get(found[0], found[0]), svg)
 
 
 @contextmanager
@@ -96,22 +125,33 @@ def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
 
 
 def render(
-    drawn: Canvas, name: str, title: str, caption: str, alt: str, finding: str = ""
+    drawn: Canvas,
+    name: str,
+    title: str,
+    caption: str,
+    alt: str,
+    finding: str = "",
+    inlined: bool = True,
 ) -> Figure:
     """The drawing as SVG and PNG; the same figure gives the same bytes."""
     settle(drawn)
-    svg, png = io.StringIO(), io.BytesIO()
-    drawn.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    png = io.BytesIO()
     drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
+    svg, text = vector(drawn, "path", PAPER), vector(drawn, "none", "none") if inlined else ""
     width = float(drawn.get_figwidth())
-    text = hundredths(svg.getvalue())
-    return Figure(name, title, caption, alt, text, paletted(png), width, finding)
+    return Figure(name, title, caption, alt, svg, paletted(png), width, finding, text)
 
 
-def hundredths(svg: str) -> str:
-    """The same drawing with coordinates to 0.01 points, which is finer than any screen."""
+def vector(drawn: Canvas, letters: str, background: str) -> str:
+    """An SVG with coordinates to 0.01 points, which is finer than any screen."""
+    svg = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": letters}):
+        drawn.savefig(
+            svg, format="svg", facecolor=background, metadata={"Date": None, "Creator": None}
+        )
     coordinates = r'\b(?:d|x|y)="[^"]*"'
-    return re.sub(coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    text = svg.getvalue()
+    return re.sub(coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
 
 
 def paletted(png: io.BytesIO) -> bytes:
@@ -158,11 +198,15 @@ class Theme:
             return PALETTE[framework]
         return SPARE[strangers.index(framework) % len(SPARE)]
 
+    def place(self, variant: str) -> int:
+        """A variant that is not compared, like one with a pitfall, comes after all others."""
+        return self.variants.index(variant) if variant in self.variants else len(self.variants)
+
     def marker(self, variant: str) -> str:
-        return MARKERS[self.variants.index(variant) % len(MARKERS)]
+        return MARKERS[self.place(variant) % len(MARKERS)]
 
     def dashes(self, variant: str) -> Any:
-        return DASHES[self.variants.index(variant) % len(DASHES)]
+        return DASHES[self.place(variant) % len(DASHES)]
 
 
 def bare(axes: Axes, grid: str = "both") -> None:

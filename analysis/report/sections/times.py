@@ -4,8 +4,8 @@ from analysis.findings.findings import Findings
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import alike, percent, sentence, three
 from analysis.report.figures.distributions import distributions
-from analysis.report.figures.parts import parts
 from analysis.report.figures.series import series
+from analysis.report.figures.start import start
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.sections.start import start_summary, start_table
 from analysis.report.tables import Table, absent, estimate
@@ -92,7 +92,7 @@ def times(chapter: Chapter) -> Parts:
         steady_table(findings),
         start_table(findings),
         Paragraph(start_summary(findings)),
-        chapter.figure(parts),
+        chapter.figure(start),
     ]
 
 

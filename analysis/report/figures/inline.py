@@ -1,0 +1,110 @@
+"""A drawing to embed in the page: in the page's colours, with ids of its own, in few bytes."""
+
+import re
+from collections.abc import Mapping
+from xml.etree.ElementTree import Element, fromstring, tostring
+
+TEXT = {"font-family": "'DejaVu Sans'", "font-size": "8.5px", "fill": "currentColor"}
+LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+# DejaVu Sans, with which it was drawn, has the widest letters: another one's need no more room.
+ROOT = TEXT | LINES | {"font-family": "'DejaVu Sans',Verdana,sans-serif"}
+LEFT_OUT = {"metadata", "style"}
+
+
+def embedded(svg: str, name: str, label: str, rem: float, colours: Mapping[str, str]) -> str:
+    """The SVG as an element of an HTML page, at most `rem` wide, with `label` for those who do not
+    see it. `colours` replace those of the drawing."""
+    source = fromstring(svg)
+    used = re.findall(r'(?:href="|url\()#([\w-]+)', svg)
+    own = re.sub("[^A-Za-z0-9-]", "_", name)
+    ids = {old: f"{own}-{n}" for n, old in enumerate(dict.fromkeys(used))}
+    style = {"max-width": f"{rem:.1f}rem"} | ROOT
+    root = Element("svg", {"role": "img", "aria-label": label, "style": css(style)})
+    root.set("viewBox", source.attrib["viewBox"])
+    for child in source:
+        root.extend(simplified(child, ids, colours))
+    for element in root.iter():
+        element.tail = "\n"
+    root.tail = ""
+    return tostring(root, encoding="unicode")
+
+
+def simplified(
+    element: Element, ids: Mapping[str, str], colours: Mapping[str, str]
+) -> list[Element]:
+    """The element without what nothing shows or refers to: nothing, or its children alone."""
+    tag = element.tag.rpartition("}")[2]
+    if tag in LEFT_OUT:
+        return []
+    children = [one for child in element for one in simplified(child, ids, colours)]
+    attributes = {}
+    for key, value in element.attrib.items():
+        key = key.rpartition("}")[2]
+        if shown := attribute(key, value, ids, colours):
+            attributes[key] = shown
+    if tag == "g" and not attributes:
+        return children
+    if (tag in ("g", "defs") and not children) or attributes.get("style") == "fill:none":
+        return []
+    styles = {child.get("style", "") for child in children}
+    if tag == "g" and len(styles) == 1 and {child.tag for child in children} == {"use"}:
+        attributes["style"] = styles.pop()
+        for child in children:
+            child.attrib.pop("style", None)
+    made = Element(tag, attributes)
+    made.text = element.text if tag == "text" else None
+    made.extend(children)
+    return [made]
+
+
+def attribute(key: str, value: str, ids: Mapping[str, str], colours: Mapping[str, str]) -> str:
+    """The value in short; "" if the attribute changes nothing."""
+    if key == "id":
+        return ids.get(value, "")
+    if key == "style":
+        return stylish(value, ids, colours)
+    if key == "d":
+        return path(value)
+    if key in ("x", "y"):
+        return f"{float(value):.1f}".removesuffix(".0")
+    if key == "transform" and value.startswith("rotate(-0 "):
+        return ""
+    return re.sub("#([\\w-]+)", lambda found: "#" + ids.get(found[1], found[1]), value)
+
+
+def stylish(value: str, ids: Mapping[str, str], colours: Mapping[str, str]) -> str:
+    """A style without what the whole drawing has."""
+    value = re.sub("#([\\w-]+)", lambda f: colours.get(f[0], "#" + ids.get(f[1], f[1])), value)
+    items = dict(item.strip().split(": ", 1) for item in value.split(";") if item.strip())
+    return css({key: held for key, held in items.items() if (TEXT | LINES).get(key) != held})
+
+
+def css(items: Mapping[str, str]) -> str:
+    return ";".join(f"{key}:{value}" for key, value in items.items())
+
+
+def path(value: str) -> str:
+    """A path of straight lines from point to point, to 0.1 points. A path with curves is that of a
+    small marker: without blanks."""
+    parts = re.findall(r"([A-Za-z])([^A-Za-z]*)", value)
+    if {letter for letter, _ in parts} - set("MLz"):
+        return "".join(letter + " ".join(numbers.split()) for letter, numbers in parts)
+    x = y = 0
+    text = ""
+    for letter, numbers in parts:
+        if letter == "z":
+            text += "z"
+            continue
+        here = [round(10 * float(number)) for number in numbers.split()]
+        text += "M" + pair(*here) if letter == "M" else "l" + pair(here[0] - x, here[1] - y)
+        x, y = here
+    return text
+
+
+def pair(x: int, y: int) -> str:
+    first, second = tenths(x), tenths(y)
+    return first + (second if second.startswith("-") else f" {second}")
+
+
+def tenths(value: int) -> str:
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value / 10:g}")
