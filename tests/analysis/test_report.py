@@ -145,7 +145,7 @@ def hashes(folder: Path) -> dict[str, str]:
 def test_files(report: Path) -> None:
     figures = [
         f"figures/{name}.{kind}"
-        for name in ("distributions", "losses", "parts", "ratios", "rounding", "series")
+        for name in ("distributions", "losses", "ratios", "rounding", "series", "start")
         for kind in ("png", "svg")
     ]
     names = (

@@ -1,13 +1,14 @@
 """The distribution of steady-state mini-batches, with the median of each replicate."""
 
 from statistics import median
+from typing import Any
 
 import seaborn as sns
 from matplotlib.axes import Axes
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.report.figures.panels import Panels, apart, milliseconds, where, who
+from analysis.report.figures.panels import Panels, apart, fitting, milliseconds, where, who
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
@@ -32,12 +33,14 @@ def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
                 legend=False, saturation=1,
             )  # fmt: skip
             for shape in axes.collections:  # the fill alone is too pale beside the page
-                shape.set_edgecolor(shape.get_facecolor()[:, :3])
+                fill: Any = shape.get_facecolor()
+                shape.set_edgecolor(fill[:, :3])
                 shape.set_linewidth(0.9)
             sns.stripplot(
                 medians, orient="y", order=list(labels), ax=axes, color=INK, size=3.6,
                 jitter=False, edgecolor=PAPER, linewidth=0.5,
             )  # fmt: skip
+            axes.set_yticks(range(len(labels)), [fitting(one) for one in labels])
             axes.set_xlabel("ms per mini-batch")
             bare(axes, "x")
             drawn_axes.append(axes)

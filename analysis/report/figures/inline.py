@@ -69,14 +69,21 @@ def attribute(key: str, value: str, ids: Mapping[str, str], colours: Mapping[str
         return f"{float(value):.1f}".removesuffix(".0")
     if key == "transform" and value.startswith("rotate(-0 "):
         return ""
-    return re.sub("#([\\w-]+)", lambda found: "#" + ids.get(found[1], found[1]), value)
+    return ours(value, ids, colours)
 
 
 def stylish(value: str, ids: Mapping[str, str], colours: Mapping[str, str]) -> str:
     """A style without what the whole drawing has."""
-    value = re.sub("#([\\w-]+)", lambda f: colours.get(f[0], "#" + ids.get(f[1], f[1])), value)
-    items = dict(item.strip().split(": ", 1) for item in value.split(";") if item.strip())
+    parts = (item.strip().split(": ", 1) for item in value.split(";") if item.strip())
+    items = {key: ours(held, ids, colours) for key, held in parts}
     return css({key: held for key, held in items.items() if (TEXT | LINES).get(key) != held})
+
+
+def ours(value: str, ids: Mapping[str, str], colours: Mapping[str, str]) -> str:
+    """The value with the page's colours and the drawing's new ids."""
+    return re.sub(
+        r"#([\w-]+)", lambda found: colours.get(found[0], f"#{ids.get(found[1], found[1])}"), value
+    )
 
 
 def css(items: Mapping[str, str]) -> str:

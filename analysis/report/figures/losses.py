@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, scientific, short
-from analysis.report.figures.panels import legend, powers
+from analysis.report.figures.panels import fitting, legend, powers
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from analysis.report.prose import DECLARED, workload
@@ -54,7 +54,7 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
             down, column = divmod(number, columns)
             upper, lower = grid[2 * down, column], grid[2 * down + 1, column]
             draw(upper, lower, {one: held[one] for one in contenders if one in held}, theme)
-            upper.set_title(workload(at) + (" (narrower)" if at in narrowed else ""))
+            upper.set_title(fitting(workload(at)) + (" (narrower)" if at in narrowed else ""))
             if not column:
                 upper.set_ylabel("loss")
                 lower.set_ylabel("relative difference")

@@ -17,6 +17,7 @@ from analysis.report.prose import NEAR, WORKLOADS, as_long, two, workload
 from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
+LABEL = 26  # letters of a name, so that panels keep some room beside it
 PLAIN = "default"  # the variant without a word in labels
 
 
@@ -67,7 +68,7 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         for number, (axes, (panel, benchmarks)) in enumerate(
             zip(grid.flat, self.items(), strict=False)
         ):
-            axes.set_title(f"{workload(panel.workload)}\n{on_what(panel)}")
+            axes.set_title(f"{fitting(workload(panel.workload))}\n{on_what(panel)}")
             yield axes, panel, benchmarks
             if number % self.columns:
                 axes.set_ylabel("")
@@ -94,6 +95,10 @@ def on_what(one: Panel) -> str:
 def name(framework: str, variant: str) -> str:
     """`PyTorch tuned`; `PyTorch` for the code of its tutorials."""
     return title(framework) if variant == PLAIN else f"{title(framework)} {variant}"
+
+
+def fitting(text: str, letters: int = LABEL) -> str:
+    return text if len(text) <= letters else f"{text[: max(letters - 1, 1)]}…"
 
 
 def who(one: BenchmarkId) -> str:
@@ -152,7 +157,7 @@ def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme)
     """A legend above the panels: an entry for each framework and variant, a column for each
     variant."""
     handles = [
-        Line2D([], [], color=theme.colour(framework), label=name(framework, variant),
+        Line2D([], [], color=theme.colour(framework), label=fitting(name(framework, variant)),
                linestyle=theme.dashes(variant), linewidth=1.8)
         for framework, variant in contenders
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
 from analysis.format import alike, count, device, percent, title
-from analysis.report.figures.panels import than, where
+from analysis.report.figures.panels import fitting, than, where
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 from analysis.report.prose import DECLARED, variant, workload
 from frameworks.device import HOST
@@ -52,8 +52,8 @@ def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn,
             name,
             "Ratios",
-            "Each line: the first framework's time per mini-batch over the second's, with its "
-            f"{percent(study.confidence)} interval; the dark line is equal speed, the band "
+            "The first framework's time per mini-batch over the second's, with its "
+            f"{percent(study.confidence)} interval. Dark line: equal speed; band: "
             f"{percent(study.margin)} either way. Logarithmic axis."
             + f" Hollow marks and {DECLARED}: the pair differs in a declared way."
             * any(map(hollow, rows)),
@@ -113,10 +113,6 @@ def above(axes: Axes, place: float, text: str, side: str, weight: str = "normal"
     across = blended_transform_factory(axes.transAxes, axes.transData)
     axes.text(float(side == "right"), place - ABOVE, text, transform=across, ha=side, va="center",
               fontsize=8.5, fontweight=weight, bbox=BEHIND)  # fmt: skip
-
-
-def fitting(text: str, letters: int) -> str:
-    return text if len(text) <= letters else f"{text[: max(letters - 1, 1)]}…"
 
 
 def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
 from analysis.format import listing, scientific, short
+from analysis.report.figures.panels import fitting, powers, where, who
 from analysis.report.figures.panels import name as contender
-from analysis.report.figures.panels import powers, where, who
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from analysis.report.prose import two, workload
 
@@ -34,7 +34,7 @@ def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
         grid = drawn.subplots(len(panels), squeeze=False, sharex=True, height_ratios=tensors)
         for axes, (at, lines) in zip(grid[:, 0], panels.items(), strict=True):
             draw(axes, lines, contenders, theme, allowed)
-            axes.set_title(workload(at))
+            axes.set_title(fitting(workload(at)))
         grid[-1, 0].set_xlabel("relative difference from the float64 gradient")
         powers(grid[-1, 0], "x")
         handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -58,7 +58,8 @@ def furthest(lines: Sequence[GradientLine]) -> str:
     text = f"The least exact gradient, of {worst.tensor} {where(worst.id)} in {who(worst.id)}"
     if size > worst.allowed:
         why = f": {worst.reduced}" if worst.reduced else ""
-        return f"{text}, is off by {scientific(size)}, more than {short(worst.allowed)}{why}."
+        most = f"more than the {short(worst.allowed)} allowed{why}"
+        return f"{text}, is off by {scientific(size)}, {most}."
     if not size:
         return "All gradients equal the reference's."
     room = two(worst.allowed / size)
@@ -84,10 +85,10 @@ def draw(
             theme.marker(variant),
             color=theme.colour(framework),
             markersize=4,
-            label=contender(framework, variant),
+            label=fitting(contender(framework, variant)),
         )
     axes.set_xscale("log")
     axes.axvline(allowed, color=INK, linestyle=":", linewidth=1.2)
-    axes.set_yticks(range(len(tensors)), tensors, fontsize=8)
+    axes.set_yticks(range(len(tensors)), [fitting(one) for one in tensors], fontsize=8)
     axes.set_ylim(len(tensors) - 0.4, -0.6)
     bare(axes, "x")

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
 from analysis.format import listing, title
-from analysis.report.figures.panels import Panels, who
+from analysis.report.figures.panels import Panels, fitting, who
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 from analysis.report.prose import spread, two
@@ -34,7 +34,7 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
         for axes, _, benchmarks in panels.draw(drawn, labels=True):
             for one in benchmarks:
                 stack(axes, labels.index(who(one)), lines[one], theme.colour(one.framework))
-            axes.set_yticks(range(len(labels)), labels)
+            axes.set_yticks(range(len(labels)), [fitting(one) for one in labels])
             axes.set_ylim(len(labels) - 0.4, -0.6)
             axes.set_xlim(0, 1.2 * most)
             axes.set_xlabel("seconds")

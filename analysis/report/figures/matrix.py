@@ -1,0 +1,72 @@
+"""The matrix of the first screen as a picture, for README and Markdown, light and dark."""
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from analysis.report.figures.style import INK, Figure, Theme, canvas, render
+from analysis.report.first import Cell, Matrix, Row
+
+NAMES, COLUMN = 1.45, 1.4  # inches, the names' column and each other one
+HEADING, GROUP, ROW = 0.45, 0.33, 0.4  # inches, from top to top
+BAR, FULL = 0.09, 0.88  # a bar's height in inches, and the longest's length in columns
+BESIDE = 0.36  # of a column, from a time to how many times the fastest it is
+NOTHING = "-"
+
+
+def matrix(found: Matrix, theme: Theme, name: str, finding: str = "") -> Figure | None:
+    if not found:
+        return None
+    rows = sum(len(rows) for _, rows in found.groups)
+    height = HEADING + GROUP * len(found.groups) + ROW * rows + 0.1
+    width = NAMES + COLUMN * len(found.columns)
+    with canvas(height, width) as drawn:
+        drawn.set_layout_engine("none")
+        axes = drawn.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_xlim(-NAMES / COLUMN, len(found.columns))
+        axes.set_ylim(height, 0)
+        axes.set_axis_off()
+        for number, lines in enumerate(found.columns):
+            axes.text(number, 0.08, "\n".join(lines), va="top", fontsize=8.5)
+        top = HEADING
+        for title, held in found.groups:
+            written = axes.text(0.06 - NAMES / COLUMN, top + GROUP - 0.06, title, va="bottom")
+            written.set(fontsize=8.5, fontstyle="normal", fontweight="bold")
+            top += GROUP
+            for row in held:
+                draw(axes, row, top, theme.colour(row.framework))
+                top += ROW
+        return render(drawn, name, "The matrix", found.caption, alt(found), finding, inlined=False)
+
+
+def draw(axes: Axes, row: Row, top: float, colour: str) -> None:
+    bottom = top + ROW - 0.07
+    axes.plot([-NAMES / COLUMN, axes.get_xlim()[1]], [bottom + 0.035] * 2, color=INK, alpha=0.16,
+              linewidth=0.8)  # fmt: skip
+    axes.text(0.06 - NAMES / COLUMN, bottom, row.title, va="baseline", fontsize=9)
+    for number, cell in enumerate(row.cells):
+        if cell.share:
+            bar = Rectangle((number, top + 0.04), FULL * cell.share, BAR, color=colour, linewidth=0)
+            axes.add_patch(bar)
+        weight = "bold" if cell.fastest else "normal"
+        axes.text(number, bottom, cell.time or NOTHING, va="baseline", fontweight=weight)
+        axes.text(number + BESIDE, bottom, cell.relative, va="baseline", fontsize=8.5)
+
+
+def alt(found: Matrix) -> str:
+    """All cells in words, because a picture on a code host has no table beside it."""
+    return " ".join(
+        f"{' '.join(column)}: {contenders(found, number)}."
+        for number, column in enumerate(found.columns)
+    )
+
+
+def contenders(found: Matrix, number: int) -> str:
+    return ", ".join(
+        f"{row.title} ({title}) {words(row.cells[number])}"
+        for title, rows in found.groups
+        for row in rows
+    )
+
+
+def words(cell: Cell) -> str:
+    return f"{cell.time} ms {cell.relative}".strip() if cell.time else "not measured"
