@@ -36,7 +36,7 @@ from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-CSS = ROOT / "analysis/report/templates/report.css.j2"
+CSS = ROOT / "analysis/report/templates/report.css"
 MODULES: list[Any] = [ratios, distributions, series, start, losses, rounding]
 PHONE = 390 - 2 * 13  # pixels of a phone's page within its margins
 Make = Callable[[Recipe], Findings]
