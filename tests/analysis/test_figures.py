@@ -20,7 +20,6 @@ from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import PitfallLine
 from analysis.format import titled
 from analysis.report.figures import distributions, losses, pitfalls, ratios, rounding, series, start
-from analysis.report.figures.matrix import matrix
 from analysis.report.figures.style import (
     ON_BLACK,
     PALETTE,
@@ -32,6 +31,7 @@ from analysis.report.figures.style import (
     render,
 )
 from analysis.report.first import Cell, Matrix, Row
+from analysis.report.first.picture import matrix
 from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe
 
