@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.conftest import PACKAGES, ROOT, SMALL, built_once
+from workflows.stages.captions import caption
 
 COPIED = (
     "Snakefile",
@@ -385,6 +386,19 @@ def test_the_smoke_study_with_the_real_frameworks(tmp_path):
     cpu = certificates[certificates.device == "cpu"]
     assert set(cpu.status) == {"agrees", "declared"}
     assert set(cpu[cpu.status == "declared"].variant) == {"default"}
+
+
+def test_a_caption_is_the_first_sentences_and_cannot_end_a_script(tmp_path):
+    page = tmp_path / "report.html"
+    long = f"Read it so: {'word ' * 60}."
+    page.write_text(
+        '<figure id="fig-ratios_a"><svg><text>no</text></svg><figcaption><b>Figure 3.</b> JAX is '
+        f"1.9&lt;/script> ahead. Bars are intervals. {long} <a>SVG</a></figcaption></figure>"
+        f'<table id="table-pairs"><caption><b>Table 1.</b> {long}</caption></table>'
+    )
+    assert caption(page, "fig", "ratios.a") == "JAX is 1.9< /script> ahead. Bars are intervals."
+    assert caption(page, "table", "pairs").startswith("Read it so: word")
+    assert caption(page, "table", "missing") == ""
 
 
 @pytest.mark.all

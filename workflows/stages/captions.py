@@ -35,12 +35,18 @@ class Captions(HTMLParser):
 
 
 def caption(report: Path, kind: str, name: str) -> str:
-    """What the figure (`fig`) or table of this name shows, "" if the page does not have it."""
+    """What the figure (`fig`) or table of this name shows, in its first sentences; "" if the page
+    does not have it."""
     anchor = re.sub(r"[^A-Za-z0-9_-]", "_", f"{kind}-{name}")
     text = " ".join(captions(report).get(anchor, "").split()).removesuffix(" SVG")
     text = re.sub(r"^(Figure|Table) \d+\.\s*", "", text)
     text = re.sub(r"<(?=[/!])", "< ", text)  # Snakemake writes it into a script as it is
-    return textwrap.shorten(text, LONGEST, placeholder=" ...")
+    first, *more = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
+    for sentence in more:
+        if len(first) + len(sentence) >= LONGEST:
+            break
+        first += f" {sentence}"
+    return textwrap.shorten(first, 2 * LONGEST, placeholder=" ...")
 
 
 @cache
