@@ -12,13 +12,14 @@ export PATH := $(abspath $(BIN)):$(PATH)
 
 .PHONY: study smoke test test-all check schema gallery environment
 
+# The profile's one setting is given here, because Snakemake announces a profile on the screen.
+RUN := snakemake --cores 1 --workflow-profile none --rerun-incomplete
+
 study: environment
-	snakemake --cores 1
-	@echo "The report: reports/default/report.html"
+	@SAMESTEP_AGAIN="make study" $(RUN)
 
 smoke: environment
-	snakemake --cores 1 --configfile config/smoke.yaml
-	@echo "The report: reports/smoke/report.html"
+	@SAMESTEP_AGAIN="make smoke" $(RUN) --configfile config/smoke.yaml
 
 # First two side by side, then alone those that watch this machine's clock and cores. The marks
 # are explained in pyproject.toml.
@@ -56,7 +57,7 @@ environment: $(BIN)/.complete
 
 $(BIN)/.complete: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"samestep needs Python 3.11 to 3.13, and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12")'
-	$(PYTHON) -m venv $(VENV)
-	@echo "Installing what constraints.txt pins into $(VENV): 3 to 4 GB, a minute or more"
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[frameworks,test]'
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing PyTorch, TensorFlow, JAX and the rest into $(VENV): 3 to 4 GB, a minute or more"
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[frameworks,test]' > $(VENV)/install.log 2>&1 || { tail -n 15 $(VENV)/install.log; echo "pip could not install it; the whole of its output: $(VENV)/install.log"; echo "When the cause is mended, go on with: make environment"; exit 1; }
 	@touch $@

@@ -8,6 +8,9 @@ from snakemake.utils import min_version
 min_version("9.10")
 
 
+include: "workflows/rules/screen.smk"
+
+
 configfile: f"{workflow.basedir}/config/study.yaml"
 
 

@@ -1,9 +1,10 @@
-"""How far a long job has come: one live line on a terminal, a few plain lines in a log.
+"""How far a long job has come: one live line on a terminal, a few plain lines in a file.
 
 Drawing happens within a call and never between calls, so that it takes no processor time from
 what is being measured.
 """
 
+import errno
 import math
 import re
 import sys
@@ -17,11 +18,20 @@ from typing import Self, TextIO, cast
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
 from rich.text import Text
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 LIVE_INTERVAL_S = 0.5
+LOG_INTERVAL_S = 10.0
+WIDTH = 100  # of a line on the screen or in a file instead of it
 UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+REMEDIES = {
+    errno.ENOSPC: "make room, then run the same command again",
+    errno.EDQUOT: "make room, then run the same command again",
+    errno.EACCES: "make this place writable, or work in a clone of your own",
+    errno.EROFS: "this file system is read-only: work in a clone elsewhere",
+}
 
 
 def duration(seconds: float) -> str:
@@ -36,15 +46,26 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def about(seconds: float) -> str:
+    """An estimate, with no more digits than it deserves: `40 s`, `7 min`, `1 h 5 min`."""
+    step = 10 if seconds <= 90 else 60
+    return duration(step * math.ceil(seconds / step)) if math.isfinite(seconds) else "unknown"
+
+
 class Progress:
     """Shows how far a job is; use it in a `with` block.
+
+    The live line of a terminal goes when the block ends; a file that replaces the terminal gets
+    the time of day on each line. Both get every note.
 
     Args:
         total: how much there is to do, in the unit of `update`'s `done`.
         title: what is being done; it begins every line.
         stream: the stream to write to; standard error by default.
-        log: a file that gets plain lines as well; it is begun anew.
-        interval_s: least seconds between two plain lines, except for the first and the last.
+        log: a file that gets plain, whole lines as well; it is begun anew.
+        interval_s: least seconds between two lines of progress in a file.
+        left_s: from the seconds since the first update, those left; for updates without them.
+        left_for: what that time is for, if not for everything.
     """
 
     def __init__(
@@ -53,86 +74,103 @@ class Progress:
         title: str,
         stream: TextIO | None = None,
         log: Path | None = None,
-        interval_s: float = 10.0,
+        interval_s: float = 60.0,
+        left_s: Callable[[float], float | None] = lambda elapsed_s: None,
+        left_for: str = "",
     ) -> None:
+        self.left_s, self.begun = left_s, math.nan
+        self.left_for = f" for {left_for}" if left_for else ""
         self.title = plain(title)
         self.bar: Bar | None = None
-        self.log: TextIO | None = None
-        self.lines: list[Forgiving] = []
-        out = Forgiving(sys.stderr if stream is None else stream)
-        console = Console(file=cast(TextIO, out), force_terminal=True)
-        if out.isatty() and not console.is_dumb_terminal:
+        self.out: Forgiving | None = Forgiving(sys.stderr if stream is None else stream)
+        self.log: Forgiving | None = None
+        console = Console(file=cast(TextIO, self.out), force_terminal=True)
+        if self.out.isatty() and not console.is_dumb_terminal:
             self.bar = Bar(
                 TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=20),
-                TextColumn("{task.fields[text]}", markup=False),
+                BarColumn(bar_width=12),
+                TextColumn(
+                    "{task.fields[text]}",
+                    markup=False,
+                    table_column=Column(no_wrap=True, overflow="ellipsis"),
+                ),
                 console=console,
                 auto_refresh=False,  # it would draw from a thread, in the middle of a measurement
+                transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
             self.task = self.bar.add_task(self.title, total=total, text="")
-        else:
-            self.lines.append(out)
+            self.out = None
         if log:
             with suppress(OSError):
                 log.parent.mkdir(parents=True, exist_ok=True)
-                self.log = log.open("w", encoding="utf-8")
-                self.lines.append(Forgiving(self.log))
-        self.displays = [Seldom(self.write, interval_s), Seldom(self.draw, LIVE_INTERVAL_S)]
+                self.log = Forgiving(log.open("w", encoding="utf-8"))
+        self.displays = [
+            Seldom(lambda done, text: self.write(text), interval_s),
+            Seldom(lambda done, text: self.detail(text), min(interval_s, LOG_INTERVAL_S)),
+            Seldom(self.draw, LIVE_INTERVAL_S),
+        ]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for display in self.displays:
-            display.flush()
         if self.bar:
             self.bar.stop()
         if self.log:
             with suppress(OSError):
-                self.log.close()
+                self.log.stream.close()
 
     def update(self, done: float, text: str, left_s: float | None = None) -> None:
         """How much is done, what is being done, and the seconds left if known."""
-        left = "" if left_s is None else f"{duration(left_s)} left"
+        if math.isnan(self.begun):
+            self.begun = time.monotonic()
+        if left_s is None:
+            left_s = self.left_s(time.monotonic() - self.begun)
+        left = "" if left_s is None else f"{about(left_s)} left{self.left_for}"
         for display in self.displays:
-            display.show(done, " | ".join(filter(None, (plain(text), left))))
+            display.show(done, " · ".join(filter(None, (left, plain(text)))))
 
     def note(self, text: str) -> None:
         """Write a line that stays readable, for example a warning, at once."""
-        self.write(0, plain(text))
+        self.detail(text)
+        self.write(text)
         if self.bar:
-            self.bar.console.print(Text(f"{self.title} | {plain(text)}"))
+            self.bar.console.print(Text(cut(self.line(text))), no_wrap=True, crop=False)
 
-    def write(self, done: float, text: str) -> None:
-        for stream in self.lines:
-            stream.write(f"{self.title} | {text}\n")
-            stream.flush()
+    def detail(self, text: str) -> None:
+        """Write a line to the log file only."""
+        if self.log:
+            self.log.write(f"{now()} {self.line(text)}\n")
+            self.log.flush()
+
+    def write(self, text: str) -> None:
+        if self.out:
+            self.out.write(cut(f"{now()} {self.line(text)}") + "\n")
+            self.out.flush()
 
     def draw(self, done: float, text: str) -> None:
+        """Show on a terminal only what is being done."""
         if self.bar:
             self.bar.start()
             self.bar.update(self.task, completed=done, text=text, refresh=True)
 
+    def line(self, text: str) -> str:
+        return " · ".join(filter(None, (self.title, plain(text))))
+
 
 class Seldom:
-    """Passes on the first of many updates, one every `interval_s`, and the last."""
+    """Passes on the first of many updates, and then one every `interval_s`."""
 
     def __init__(self, draw: Callable[[float, str], None], interval_s: float) -> None:
         self.draw, self.interval_s = draw, interval_s
         self.drawn = -math.inf
-        self.withheld: tuple[float, str] | None = None
 
     def show(self, done: float, text: str) -> None:
-        self.withheld = done, text
         if time.monotonic() - self.drawn >= self.interval_s:
-            self.flush()
-
-    def flush(self) -> None:
-        if self.withheld:
-            self.draw(*self.withheld)
-            self.drawn, self.withheld = time.monotonic(), None
+            self.draw(done, text)
+            self.drawn = time.monotonic()
 
 
 class Forgiving:
@@ -160,3 +198,28 @@ class Forgiving:
 def plain(text: str) -> str:
     """A text on one line and without control characters."""
     return CONTROL.sub(" ", text).strip()
+
+
+def cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3].rstrip()}..."
+
+
+def now() -> str:
+    return time.strftime("[%H:%M:%S]")
+
+
+def explained(error: Exception) -> str:
+    """An error for people. One of the file system says what to do."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    where = f"{error.filename}: " if error.filename else ""
+    remedy = REMEDIES.get(error.errno or 0, "")
+    return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")
+
+
+def interruptible(main: Callable[[], int]) -> int:
+    """Run a stage. Ctrl-C ends it without a traceback, as a shell expects."""
+    try:
+        return main()
+    except KeyboardInterrupt:
+        return 130

@@ -65,6 +65,7 @@ def mnist_cnn(
 
 
 CATALOGUE: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
+TITLES = {"mlp": "MLP", "mnist-cnn": "MNIST CNN"}  # for people
 
 
 def load(name: str, entry: Mapping[str, Any] | None) -> Workload:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.workloads.datasets import DataError, MnistSettings, load, mirrors
+from frameworks.workloads.datasets.mnist import expected
 from tests.datasets.conftest import CLOSED, filled
 
 Serve = Callable[[Path], str]
@@ -92,13 +93,12 @@ def test_an_altered_cached_file_is_mended_or_refused_by_name(
     cache: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     filled(cache, tiny | altered({IMAGES: tiny[IMAGES]}))
     with pytest.raises(DataError, match=f"{IMAGES} is truncated or altered"):
         load(MnistSettings("mnist"))
     assert load(MnistSettings()).kind == "stand-in"
-    assert f"{IMAGES} is truncated or altered" in capsys.readouterr().err
+    assert f"{IMAGES} is truncated or altered" in expected(MnistSettings())
 
     use(monkeypatch, serve(filled(tmp_path / "mirror", tiny)))
     assert load(MnistSettings("mnist")).kind == "mnist"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frameworks.workloads.datasets import DataError, MnistSettings, load, mirrors
-from frameworks.workloads.datasets.mnist import FOLDER, SPLITS, read
+from frameworks.workloads.datasets.mnist import FOLDER, SPLITS, expected, read
 from tests.datasets.conftest import filled
 
 
@@ -48,6 +48,24 @@ def test_a_folder_without_a_file_is_refused_by_its_name(tiny_folder: Path, sourc
         load(MnistSettings(source, str(tiny_folder)))  # type: ignore[arg-type]
     assert "`split: test`" in str(error.value)
     assert len(load(MnistSettings(source, str(tiny_folder), "test")).images) == 20  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["auto", "mnist"])
+def test_a_missing_split_is_refused_before_any_work_with_the_ways_to_mend_it(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    for file in tiny_folder.glob("train-*"):
+        file.unlink()
+    monkeypatch.setenv(FOLDER, str(tiny_folder))
+    with pytest.raises(DataError) as error:
+        expected(MnistSettings(source))  # type: ignore[arg-type]
+    said = str(error.value)
+    assert said.startswith(f"{FOLDER}: {tiny_folder}: train-images-idx3-ubyte is missing")
+    assert "config/mnist-test.yaml" in said and f"unset {FOLDER}" in said
+    assert ("stand-in" in said) == (source == "auto")
+    with pytest.raises(DataError, match=r"mnist\.folder: null"):
+        expected(MnistSettings(source, str(tiny_folder)))  # type: ignore[arg-type]
+    assert "test split" in expected(MnistSettings(source, split="test"))  # type: ignore[arg-type]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -105,17 +123,13 @@ def test_content_decides_what_is_gzipped(tiny: dict[str, bytes], tmp_path: Path)
     assert one.labels.tobytes() == other.labels.tobytes()
 
 
-def test_offline_auto_takes_the_stand_in_and_says_so(
-    tiny: dict[str, bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_offline_auto_takes_the_stand_in_and_says_so_beforehand(tiny: dict[str, bytes]) -> None:
     found = load(MnistSettings())
     assert found.kind == "stand-in"
     assert found.images.shape == (50, 28, 28)
     assert "stand-in for MNIST" in found.source
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert "no mirror answered" in lines[0]
-    assert "using the built-in stand-in" in lines[0]
+    said = expected(MnistSettings())
+    assert "the built-in stand-in" in said and "no mirror answered" in said and FOLDER in said
 
 
 def test_offline_mnist_names_the_ways_to_mend_it(tmp_path: Path) -> None:
@@ -165,5 +179,5 @@ def test_the_real_test_split_and_a_byte_of_it_altered(real_folder: str, tmp_path
 def test_the_real_folder_lacks_the_train_split(real_folder: str) -> None:
     if any(Path(real_folder).glob("train-images*")):
         pytest.skip("this folder has it")
-    with pytest.raises(DataError, match="or set `split: test`, which is there"):
+    with pytest.raises(DataError, match="- set `split: test`, which is there"):
         load(MnistSettings(folder=real_folder))

@@ -3,12 +3,20 @@ import sys
 import pytest
 
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import PlanError, contenders, load_plan, surface, write_request
+from workflows.planning.plan import (
+    Detected,
+    Detection,
+    PlanError,
+    contenders,
+    load_plan,
+    surface,
+    write_request,
+)
 from workflows.records.folders import Folders
 from workflows.records.schema import Entrant
 from workflows.records.storage import RecordError, write_json
 from workflows.stages.collect import collect
-from workflows.stages.detect import detect
+from workflows.stages.detect import detect, devices_here
 from workflows.worker.process import surroundings
 
 
@@ -40,13 +48,22 @@ def test_an_entry_may_differ_from_the_study(small, abacus):
     assert names == ["abacus/default/cpu/1", "abacus/default/cpu/2", "abacus/slow/cpu/1"]
 
 
-def test_a_missing_device_is_a_reason(plan):
+def test_a_missing_device_is_a_reason(plan, tmp_path):
     made, notes = plan(devices=["cpu", "gpu"])
     assert {c.name: c.missing for c in made.contenders} == {
         "abacus/default/cpu/1": "",
         "abacus/default/gpu/1": "an abacus has no GPU",
     }
-    assert "without abacus/default/gpu/1: an abacus has no GPU" in notes
+    assert notes == ["found Abacus 0.1"]  # the GPU is mentioned once, for all frameworks
+    assert devices_here(Folders(tmp_path), made.study) == "no GPU here: its rows are left out"
+
+
+def test_a_device_that_only_some_frameworks_miss_names_them(tmp_path, abacus, small):
+    folders, study = Folders(tmp_path), parse({**small, "devices": ["cpu", "gpu"]})
+    assert devices_here(folders, study) == ""  # not all have been looked for
+    found = {"cpu": Detected(), "gpu": Detected()}
+    write_json(folders.probe("abacus"), Detection(framework="abacus", devices=found))
+    assert devices_here(folders, study) == ""
 
 
 def test_more_threads_than_cores_is_a_reason(plan):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import SMALL
-from workflows.measure.time_left import TimeLeft
+from workflows.measure.time_left import REPORT_S, TimeLeft
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan
 from workflows.planning.replicates import AROUND_S, choose, contests_key
@@ -20,7 +20,7 @@ def outlook(abacus, tmp_path):
     """`outlook(group, replicate)` in a study of two groups and three replicates; `done` maps
     contests that were held to the seconds of each of their workloads."""
     workloads = {name: {"from": "mlp", **TINY} for name in "abc"}
-    contest = {"together": [["a", "b"], ["c"]]}
+    contest = {"together": [["a", "b"], ["c"]], "rounds": 4}
     base = {**SMALL, "workloads": workloads, "contest": contest, "replicates": 3}
 
     def make(group, replicate, done=(), **changes):
@@ -43,35 +43,39 @@ def held(workload, replicate, seconds):
     )  # fmt: skip
 
 
-def test_the_first_contest_is_judged_by_its_pace_once_its_processes_have_started(outlook):
+def test_the_first_contest_is_judged_by_the_pace_of_its_rounds(outlook):
     first = outlook("a+b", 1)
-    assert first.title == "contest 1/6: a+b, replicate 1"
-    assert first.left_s(0, 20) is None and first.left_s(0, 60) is None
-    assert first.left_s(0.05, 65) is None
-    # 60 s to start and 100 s of turns each; nothing is known of the other group.
-    assert first.left_s(0.1, 70) == pytest.approx(90 + 5 * 160)
-    assert first.left_s(0.5, 110) == pytest.approx(50 + 5 * 160)
+    assert first.title == "contest 1 of 6"
+    assert first.left_s(0, 20) is None and first.left_s(0.2, 60) is None  # one round of five
+    assert first.left_s(0.25, 65) is None
+    # 60 s to start and warm up and 100 s of rounds each; nothing is known of the other group.
+    assert first.left_s(0.4, 85) == pytest.approx(75 + 5 * 160 + REPORT_S)
+    assert first.left_s(0.6, 110) == pytest.approx(50 + 5 * 160 + REPORT_S)
 
 
 def test_contests_that_are_done_say_what_the_others_take(outlook):
     done = {("a+b", 1): 50.0, ("c", 1): 30.0, ("a+b", 2): 60.0}
     later = outlook("c", 2, done)
-    assert later.title == "contest 4/6: c, replicate 2"
+    assert later.title == "contest 4 of 6"
     others = 110 + 30  # a+b and c once more each; both workloads of a+b count
-    assert later.left_s(0, 10) == pytest.approx(20 + others)
-    assert later.left_s(0.5, 20) == pytest.approx(10 + others)
-    assert later.left_s(0.5, 40) == pytest.approx(10 + others)  # late, but half is to come
+    assert later.left_s(0, 10) == pytest.approx(20 + others + REPORT_S)
+    assert later.left_s(0.6, 20) == pytest.approx(10 + others + REPORT_S)
+    assert later.left_s(0.6, 40) == pytest.approx(
+        10 + others + REPORT_S
+    )  # late, but half is to come
 
 
 def test_before_the_number_is_fixed_as_many_as_would_fit_are_expected(outlook):
-    limit = {"minutes": (560 + AROUND_S) / 60}
+    limit = {"minutes": (565 + AROUND_S) / 60}
     first = outlook("a+b", 1, replicates=9, **limit)
-    assert first.title == "contest 1 of 10 to 18: a+b, replicate 1"
-    assert first.left_s(0.5, 20) == pytest.approx(20 + 13 * 40)  # seven of each group in 560 s
+    assert first.title == "contest 1 of 10 to 18"
+    assert first.left_s(0.6, 20) == pytest.approx(
+        20 + 13 * 40 + REPORT_S
+    )  # seven of each group in 560 s
     second = outlook("c", 1, {("a+b", 1): 20.0}, replicates=None, **limit)
-    assert second.title == "contest 2 of 10 or more: c, replicate 1"
+    assert second.title == "contest 2 of 10 or more"
     # 40 s, as both workloads of a+b took, and 100 s: four would fit, so that there are five.
-    assert second.left_s(0.5, 50) == pytest.approx(50 + 4 * 140)
+    assert second.left_s(0.6, 50) == pytest.approx(50 + 4 * 140 + REPORT_S)
 
 
 def test_once_the_number_is_fixed_it_counts(outlook, tmp_path):
@@ -82,11 +86,11 @@ def test_once_the_number_is_fixed_it_counts(outlook, tmp_path):
     assert record.replicates == 6
     write_json(Folders(tmp_path).replicates, record)
     later = outlook("a+b", 2, done, **limit)
-    assert later.title == "contest 3/12: a+b, replicate 2"
-    assert later.left_s(0.5, 10) == pytest.approx(10 + 4 * 20 + 5 * 20)
+    assert later.title == "contest 3 of 12"
+    assert later.left_s(0.6, 10) == pytest.approx(10 + 4 * 20 + 5 * 20 + REPORT_S)
 
 
 def test_a_damaged_record_does_not_count(outlook, tmp_path):
     outlook("a+b", 1, {("a+b", 2): 50.0})
     Folders(tmp_path).contest("a+b", 2).write_text("{")
-    assert outlook("a+b", 1).title.startswith("contest 1/6")
+    assert outlook("a+b", 1).title.startswith("contest 1 of 6")

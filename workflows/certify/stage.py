@@ -20,10 +20,14 @@ from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
 from workflows.certify.runs import FAILED, Reference, Runner
+from workflows.certify.summary import summary
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
+from workflows.planning import names
 from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
-from workflows.progress import Progress
+from workflows.planning.replicates import certifying
+from workflows.planning.todo import CertificatesLeft
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow
 from workflows.records.spent import timed
@@ -99,7 +103,7 @@ def say_part(
     progress: Progress, number: int, lock: Lock, contender: PlannedContender, text: str
 ) -> None:
     with lock:
-        progress.update(number, f"{contender.name}, {text}", None)
+        progress.update(number, f"{contender.variant}{names.place(contender)} · {text}")
 
 
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
@@ -114,7 +118,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     try:
         with Runner(plan, workload, folders) as runner:
             for number, (name, run) in enumerate(runner.runs.items()):
-                progress.update(number, f"{contender.name}, {name} run", None)
+                progress.update(number, f"{names.contender(contender)} · {name} run")
                 try:
                     with runner.process(contender) as worker:
                         answer = runner.train(worker, contender, run, reference.file(name))
@@ -130,7 +134,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
             raise WorkerDied(found.text)
     except (WorkerDied, Unavailable) as failure:
-        progress.note(f"{contender.name} failed: {failure}")
+        progress.note(f"{names.contender(contender)} failed: {failure}")
         (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
 
 
@@ -149,8 +153,11 @@ def main() -> int:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
         count = sum(c.framework == name for c in plan.contenders) if name else 8
-        progress = Progress(count, where, log=arguments.log)
-        spent = folders.spent(f"{workload}-certificate-{name}" if name else f"{workload}-reference")
+        left = CertificatesLeft(plan, folders, workload, name)
+        progress = Progress(
+            count, left.title, log=arguments.log, left_s=left.left_s, left_for="certificates"
+        )
+        spent = folders.spent(certifying(workload, name))
         # The lock, so that it never runs beside a contest.
         with progress, machine_lock(progress.note), timed(spent):
             if not name:
@@ -158,15 +165,15 @@ def main() -> int:
                 return 0
             record = certify(plan, workload, name, folders, progress)
             for row in record.rows:
-                progress.note(": ".join(filter(None, [f"{row.name} {row.status}", row.reason])))
-                if row.cause:
-                    progress.note(f"{row.name}: {row.cause}")
+                progress.detail(f"{row.name} {row.status}: {row.reason} {row.cause}")
+            for line in summary(record.rows, {c.missing for c in plan.contenders}):
+                progress.note(line)
         write_json(folders.certificate(workload, name), record)
     except (RecordError, PlanError, OSError) as error:
-        print(f"{where}: {error}", file=sys.stderr)
+        print(f"{where}: {explained(error)}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

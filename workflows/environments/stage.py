@@ -18,7 +18,7 @@ from workflows.machine.lock import machine_lock
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import Environment, environment, isolated, without_leaks
 from workflows.planning.plan import PlanError, load_study
-from workflows.progress import Progress
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.folders import Folders
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json
@@ -167,10 +167,10 @@ def main() -> int:
             )
         make(environment(name), folders, arguments.attempt or attempt(folders, name))
     except (RecordError, PlanError, OSError) as error:
-        print(f"environment of {name}: {error}", file=sys.stderr)
+        print(f"environment of {name}: {explained(error)}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

@@ -21,9 +21,10 @@ from workflows.measure.interference import between, look
 from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.schedule import orders
 from workflows.measure.time_left import TimeLeft
+from workflows.planning import names
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
-from workflows.progress import Progress
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
@@ -98,7 +99,8 @@ class Contest(WorkerPool):
             record = self.records[workload][index]
             if record.status != "ok":  # its position stays empty to keep the order balanced
                 continue
-            report(self.passed - 1, f"{self.stage(number)} | {workload} | {record.name}")
+            where = f"{names.workload(workload)} · {self.labels[index]}"
+            report(self.passed - 1, f"{self.stage(number)} · {where}")
             begin = time.monotonic()
             with self.failing(index, workload):
                 rebuild = framework(record.framework).variants[record.built].rebuilds
@@ -178,7 +180,8 @@ class Contest(WorkerPool):
             record = self.records[workload][index]
             if record.runs or record.framework in UNCOMPARED:
                 continue
-            report(self.turns, f"probing | {workload} | {record.name}")
+            where = f"{names.workload(workload)} · {self.labels[index]}"
+            report(self.turns, f"probing · {where}")
             with self.charged(workload):
                 try:
                     answer = self.ask(index, "behaviour", on=workload, variant=record.variant)
@@ -187,7 +190,7 @@ class Contest(WorkerPool):
             record.settings |= answer["settings"]
 
     def stage(self, number: int) -> str:
-        return f"round {number}/{self.deal.rounds}" if number else "warm-up"
+        return f"round {number} of {self.deal.rounds}" if number else "warm-up"
 
     def result(self, started: datetime, duration_s: float, around: dict[str, Any]) -> ContestFile:
         """A record of each workload. Time that is no workload's own is shared equally."""
@@ -246,9 +249,8 @@ def hold(
         for record in result.contests:
             for contender in record.contenders:
                 if contender.status == "failed":
-                    progress.note(
-                        f"{record.workload} | {contender.name} failed: {contender.reason}"
-                    )
+                    who = f"{names.workload(record.workload)} · {names.contender(contender)}"
+                    progress.note(f"{who} failed: {contender.reason}")
     write_batches(folders.batches(group, replicate), contest.columns.values)
     write_json(folders.contest(group, replicate), result)
     return result.contests
@@ -268,10 +270,11 @@ def main() -> int:
         plan = load_plan(folders)
         hold(plan, arguments.group, arguments.replicate, folders, arguments.log)
     except (RecordError, PlanError, OSError) as error:
-        print(f"contest {arguments.group} {arguments.replicate}: {error}", file=sys.stderr)
+        where = f"contest {arguments.group} {arguments.replicate}"
+        print(f"{where}: {explained(error)}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

@@ -11,6 +11,7 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
+from workflows.planning import names
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, Contender, ContenderRecord, Entrant, Status
@@ -33,6 +34,7 @@ class WorkerPool:
         self.random = np.random.default_rng(self.seed)
         self.cores = available_cores()
         self.entrants = plan.entrants
+        self.labels = [names.contender(one) for one in self.entrants]
         self.records = {name: [unmeasured(one) for one in self.entrants] for name in self.workloads}
         self.running = [i for i, contender in enumerate(self.entrants) if not contender.missing]
         self.hosts = hosts(self.entrants)
@@ -85,7 +87,7 @@ class WorkerPool:
                 self.workers[index] = stack.enter_context(worker)
                 worker.send_open(precision="float32", tf32=self.plan.study.tf32)
         for index in self.still(started):
-            report(0, f"starting {self.entrants[index].name}")
+            report(0, f"starting {self.labels[index]}")
             with self.failing(index):
                 answer = self.workers[index].receive(self.plan.study.contest.timeout_s)
                 if "missing" in answer:

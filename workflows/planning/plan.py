@@ -41,6 +41,7 @@ class StudyRequest(Record):
     cores: int  # what `all` threads means there
     command: str  # how the study was started, for the report to repeat
     configuration: dict[str, Any]
+    todo: list[str] = []  # the results that this run makes, if Snakemake has listed them
 
 
 class Detected(Record):
@@ -237,11 +238,13 @@ def load_study(folders: Folders) -> Configuration:
     return configuration_of(read_json(folders.study, StudyRequest))
 
 
-def write_request(folders: Folders, study: Configuration, machine: str, command: str) -> None:
+def write_request(
+    folders: Folders, study: Configuration, machine: str, command: str, todo: Iterable[str] = ()
+) -> None:
     """Write `study.json`."""
     configuration = study.model_dump(mode="json")
     cores = len(available_cores())
-    write_json(
-        folders.study,
-        StudyRequest(machine=machine, cores=cores, command=command, configuration=configuration),
+    request = StudyRequest(
+        machine=machine, cores=cores, command=command, configuration=configuration, todo=list(todo)
     )
+    write_json(folders.study, request)

@@ -137,8 +137,13 @@ def commands(study: Configuration) -> Iterator[str]:
     frameworks = list(dict.fromkeys(entry.framework for entry in study.contenders))
     yield from (f"detect-{name}" for name in frameworks)
     for workload in study.workloads:
-        yield from (f"{workload}-prepare", f"{workload}-reference")
-        yield from (f"{workload}-certificate-{name}" for name in frameworks)
+        yield from (f"{workload}-prepare", certifying(workload, None))
+        yield from (certifying(workload, name) for name in frameworks)
+
+
+def certifying(workload: str, name: str | None) -> str:
+    """The command that certifies a framework, or that trains the reference for `None`."""
+    return f"{workload}-certificate-{name}" if name else f"{workload}-reference"
 
 
 def spent_s(folders: Folders, study: Configuration) -> float:

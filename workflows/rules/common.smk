@@ -6,14 +6,6 @@ import shlex
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
-sys.path.insert(0, str(workflow.basedir))
-# Jobs run this clone, under the interpreter that Snakemake runs under, activated or not.
-for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", workflow.basedir)]:
-    rest = os.environ.get(variable)
-    os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
-
 from workflows.planning import configfiles
 from workflows.planning import provenance as keys
 from workflows.planning.code import content_hash, files_hash
@@ -22,14 +14,16 @@ from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES, machine_files
 from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
+from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import write_request
-from workflows.planning.replicates import announcement, contests_key, counting
+from workflows.planning.replicates import contests_key, counting
+from workflows.progress import explained
 
 try:
     STUDY = configfiles.parse(config)
     MACHINE = fingerprint()
 except (configfiles.ConfigurationError, ValueError) as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(str(error))
 
 HERE = f"results/{MACHINE}/{STUDY.study}"
 REPORT = f"reports/{STUDY.study}"
@@ -56,13 +50,30 @@ def command():
     return shlex.join([*words, *(["--config", *pairs] if pairs else [])])
 
 
+# Given by `make`, whose users need not know Snakemake.
+AGAIN = os.environ.get("SAMESTEP_AGAIN") or command()
+SCREEN.report, SCREEN.again = f"{REPORT}/report.html", AGAIN
+MEASURED = ("environments/", "probes/", "data/", "certificates/", "contests/")
+
+
 onstart:
     files = ", ".join(os.path.relpath(path) for path in workflow.overwrite_configfiles)
     for line in configfiles.former_names(config, files or "the configuration"):
         print(line, file=sys.stderr)
-    write_request(Folders(Path(HERE)), STUDY, MACHINE, command())
-    if text := announcement(Folders(Path(HERE)), STUDY):
-        print(text, file=sys.stderr)
+    made = [str(file) for job in workflow.dag.needrun_jobs() for file in job.output]
+    todo = [file.removeprefix(f"{HERE}/") for file in made if file.startswith(f"{HERE}/")]
+    folders = Folders(Path(HERE))
+    try:
+        if any(file.startswith(MEASURED) for file in todo):
+            require_ready(STUDY)
+            print(*opening(STUDY, folders, SCREEN.report, AGAIN), sep="\n", file=sys.stderr)
+        write_request(folders, STUDY, MACHINE, command(), todo)
+    except (NotReady, OSError) as error:
+        sys.exit(explained(error))
+
+
+onerror:
+    print(SCREEN.farewell(), end="", file=sys.stderr)
 
 
 def environments(names):

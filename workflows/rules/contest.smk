@@ -40,4 +40,4 @@ checkpoint replicates:
         key=lambda wildcards: content_hash([STUDY.minutes, STUDY.replicates, contests_key(STUDY)]),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.replicates --study {params.study} 2>&1 >/dev/null | tee {log}"
+        "python -m workflows.stages.replicates --study {params.study} --log {log} >/dev/null"

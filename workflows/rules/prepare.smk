@@ -12,4 +12,4 @@ rule prepare:
         study=lambda wildcards: HERE,
     shell:
         "python -m workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
-        "2>&1 | tee {log}"
+        "--log {log}"

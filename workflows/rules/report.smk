@@ -19,7 +19,7 @@ rule collect:
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
         code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
-        "python -m workflows.stages.collect {params.folder:q} --out {params.out:q} 2>&1 | tee {log:q}"
+        "python -m workflows.stages.collect {params.folder:q} --out {params.out:q} --log {log:q}"
 
 
 def shown(kind, name):
@@ -78,4 +78,4 @@ rule failures:
     params:
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.failures --study {params.study} --report {input.report} 2>&1 | tee {log}"
+        "python -m workflows.stages.failures --study {params.study} 2>&1 | tee {log}"

@@ -18,6 +18,7 @@ from frameworks.workloads import to_dict
 from workflows.planning.configuration import FASTEST, Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
@@ -128,6 +129,7 @@ def main() -> int:
         "folder", type=Path, help="results/<machine>/<study>, or a folder written before"
     )
     parser.add_argument("--out", type=Path, help="default: the folder itself, if written before")
+    parser.add_argument("--log", type=Path, help="also write the progress there")
     arguments = parser.parse_args()
     folder, out = arguments.folder, arguments.out
     try:
@@ -136,12 +138,14 @@ def main() -> int:
         elif out is None:
             parser.error(f"{folder} is no folder written before, so --out is needed")
         else:
+            with Progress(1, "report", log=arguments.log) as progress:
+                progress.note("gathering the records and rendering them takes about 10 s")
             write_machine(out, *collect(Folders(folder)))
     except (RecordError, PlanError, OSError) as error:
-        print(f"collect: {error}", file=sys.stderr)
+        print(f"collect: {explained(error)}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

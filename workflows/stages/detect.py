@@ -7,15 +7,18 @@ it writes `study.json`, detects every framework and prints the study's folder.
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework
 from workflows.environments.stage import without_environment
 from workflows.machine.fingerprint import fingerprint
+from workflows.planning import names
 from workflows.planning.configfiles import ConfigurationError, read
 from workflows.planning.configuration import Configuration
+from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import (
     Detected,
     Detection,
@@ -26,10 +29,11 @@ from workflows.planning.plan import (
     surface,
     write_request,
 )
-from workflows.planning.replicates import announcement
+from workflows.planning.todo import Todo
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.folders import Folders
 from workflows.records.spent import timed
-from workflows.records.storage import RecordError, write_json
+from workflows.records.storage import RecordError, read_json, write_json
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 
@@ -51,15 +55,14 @@ def detect(
     if unbuilt:
         devices = dict.fromkeys(places, Detected(missing=unbuilt))
     else:
-        note(f"looking for {name} on {', '.join(places)} ...")
         with ThreadPoolExecutor(2) as pool:
             devices = dict(zip(places, pool.map(open_once, places.values()), strict=True))
     for contender in own:
         contender.missing = contender.missing or devices[surface(contender)].missing
         if contender.missing and contender.required:
             raise PlanError(f"{contender.name} is required, but: {contender.missing}")
-    for reason in dict.fromkeys(c.missing for c in own if c.missing):
-        note(f"without {', '.join(c.name for c in own if c.missing == reason)}: {reason}")
+    for line in found(own, devices):
+        note(line)
     return Detection(framework=name, devices=devices)
 
 
@@ -76,39 +79,85 @@ def open_once(contender: PlannedContender) -> Detected:
         return Detected(missing=death.reason)
 
 
+def found(own: Sequence[PlannedContender], devices: Mapping[str, Detected]) -> Iterator[str]:
+    """Which version can run, and what cannot for another reason than that a device is absent."""
+    description = framework(own[0].framework)
+    versions = {v for one in devices.values() for name, v in one.versions.items()
+                if name in description.distributions and not one.missing}  # fmt: skip
+    if any(not one.missing for one in own):
+        yield f"found {' '.join([description.title, *sorted(versions)])}"
+    absent = {one.device for one in own} - {one.device for one in own if not one.missing}
+    whole = all(one.missing for one in own)
+    for reason in dict.fromkeys(one.missing for one in own if one.missing):
+        without = [one for one in own if one.missing == reason]
+        if whole:
+            yield f"without {description.title}: {reason}"
+        elif not {one.device for one in without} <= absent - {HOST.name}:
+            yield f"without {description.title} {names.several(without)}: {reason}"
+
+
+def devices_here(folders: Folders, study: Configuration) -> str:
+    """What is said once of all frameworks, when the last has been looked for: on which other
+    devices than the processor they cannot run."""
+    todo, frameworks = Todo(folders), list(dict.fromkeys(c.framework for c in study.contenders))
+    if not all(todo.done(folders.probe(name)) for name in frameworks):
+        return ""
+    said = []
+    for device in study.devices:
+        if DEVICES[device].is_host:
+            continue
+        able, missing = [], {}
+        for name in frameworks:
+            surfaces = read_json(folders.probe(name), Detection).devices
+            if all(one.missing for one in surfaces.values()):
+                continue
+            on = [one for surface, one in surfaces.items() if surface.split()[0] == device]
+            if on and all(one.missing for one in on):
+                missing[name] = on[0].missing
+            else:
+                able.append(name)
+        title = DEVICES[device].title
+        if missing and not able:
+            said.append(f"no {title} here: its rows are left out")
+        elif missing:
+            left_out = names.listing(framework(name).title for name in missing)
+            said.append(f"without {left_out} on {title}: {next(iter(missing.values()))}")
+    return "; ".join(said)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.stages.detect", description=__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--configfile", type=Path, nargs="+", help="later files go over earlier")
     source.add_argument("--study", type=Path, help="results/<machine>/<study>, with study.json")
     parser.add_argument("--framework", help="with --study: detect this one")
+    parser.add_argument("--log", type=Path, help="also write there what was found")
     arguments = parser.parse_args()
-
-    def note(text: str) -> None:
-        if text:
-            print(text, file=sys.stderr)
-
     try:
         if arguments.configfile:
             study, machine = read(arguments.configfile), fingerprint()
             folders = Folders(Path("results") / machine / study.study)
             files = " ".join(map(str, arguments.configfile))
-            write_request(
-                folders, study, machine, f"python -m workflows.stages.detect --configfile {files}"
-            )
-            names = list(dict.fromkeys(entry.framework for entry in study.contenders))
+            command = f"python -m workflows.stages.detect --configfile {files}"
+            require_ready(study)
+            report = f"reports/{study.study}/report.html"
+            print(*opening(study, folders, report), sep="\n", file=sys.stderr)
+            write_request(folders, study, machine, command)
+            frameworks = list(dict.fromkeys(entry.framework for entry in study.contenders))
         else:
             folders = Folders(arguments.study)
             study = load_study(folders)
-            names = [arguments.framework]
-        for name in names:
+            frameworks = [arguments.framework]
+        for name in frameworks:
             unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
-            with timed(folders.spent(f"detect-{name}")):
-                write_json(folders.probe(name), detect(study, name, note, unbuilt))
-        if arguments.configfile:
-            note(announcement(folders, study))
-    except (ConfigurationError, PlanError, RecordError, ValueError, OSError) as error:
-        note(str(error))
+            spent = timed(folders.spent(f"detect-{name}"))
+            with Progress(1, "", log=arguments.log) as progress, spent:
+                progress.draw(0, f"looking for {framework(name).title}")
+                write_json(folders.probe(name), detect(study, name, progress.note, unbuilt))
+                if text := devices_here(folders, study):
+                    progress.note(text)
+    except (ConfigurationError, NotReady, PlanError, RecordError, ValueError, OSError) as error:
+        print(explained(error), file=sys.stderr)
         return 1
     if arguments.configfile:
         print(folders.root)
@@ -116,4 +165,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

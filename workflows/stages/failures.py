@@ -5,6 +5,7 @@ failed.
 """
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from workflows.certify.runs import FAILED
 from workflows.environments.stage import UNBUILT, Built
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import PlanError, load_study
+from workflows.planning.plan import PlanError, StudyRequest, load_study
 from workflows.planning.replicates import counting
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
@@ -115,7 +116,6 @@ def main() -> int:
         prog="python -m workflows.stages.failures", description=__doc__
     )
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
-    parser.add_argument("--report", type=Path, required=True)
     arguments = parser.parse_args()
     try:
         folders = Folders(arguments.study)
@@ -126,35 +126,37 @@ def main() -> int:
     except (RecordError, PlanError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"\nThe report of study {study.study!r}: {arguments.report}", file=sys.stderr)
+    again = os.environ.get("SAMESTEP_AGAIN") or read_json(folders.study, StudyRequest).command
     for name, reason in absent.items():
-        print(f"Without {name}: {reason}\nThe next run tries again.", file=sys.stderr)
+        print(f"\nWithout {name}: {reason}", file=sys.stderr)
+        print(f"The next run tries again: {again}", file=sys.stderr)
     for path in late:
         move(path, "overtaken")
         if path.parts[-3] == "certificates" and path.stem == study.reference_framework:
             shutil.rmtree(folders.traces(path.parent.name), ignore_errors=True)
     if late:
         print(
-            "An environment could be built that was not there before: run snakemake again to "
-            "measure what it was missing from.",
+            "\nAn environment could be built that was not there before. Measure what it was "
+            f"missing from:\n  {again}",
             file=sys.stderr,
         )
     if not failed:
         return 1 if late else 0
     print("\nSome contenders failed; the report has the others:", file=sys.stderr)
-    again = 0
+    repeated = 0
     for path, lines in failed:
         for line in lines:
             print(f"  {line}", file=sys.stderr)
-        again += path in late or set_aside(path)
-    if again:
+        repeated += path in late or set_aside(path)
+    print(f"Their logs: {folders.logs}", file=sys.stderr)
+    if repeated:
         # Without its folder the reference is traced again.
         for broken in folders.root.glob(f"certificates/*/*/{FAILED}"):
             shutil.rmtree(broken.parent)
-        text = "They are set aside (*.failed): run snakemake again to repeat only those."
+        text = f"They are set aside (*.failed). Repeat only those:\n  {again}"
     else:
-        text = "They failed as before, so they are kept: delete *.failed to have them repeated."
-    print(f"{text}\nTheir logs: {folders.logs}", file=sys.stderr)
+        text = "They failed as before, so they are kept. To have them repeated, delete *.failed."
+    print(text, file=sys.stderr)
     return 1
 
 

@@ -18,7 +18,9 @@ from frameworks.workloads.datasets import digits, normal
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from workflows.machine.lock import machine_lock
+from workflows.planning import names
 from workflows.planning.plan import PlanError, load_study
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
 from workflows.records.spent import timed
@@ -134,20 +136,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.stages.prepare", description=__doc__)
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     parser.add_argument("--workload", required=True)
+    parser.add_argument("--log", type=Path, help="also write there what was prepared")
     arguments = parser.parse_args()
     try:
         folders = Folders(arguments.study)
         study, folder = load_study(folders), folders.data / arguments.workload
         mnist = MnistSettings(**study.mnist.model_dump())
         spent = folders.spent(f"{arguments.workload}-prepare")
-        with machine_lock(lambda text: print(text, file=sys.stderr)), timed(spent):
+        title = f"data · {names.workload(arguments.workload)}"
+        progress = Progress(1, title, log=arguments.log)
+        with progress, machine_lock(progress.note), timed(spent):
             record = prepare(study.workload(arguments.workload), folder, study.seed, mnist)
-    except (RecordError, PlanError, DataError) as error:
-        print(error, file=sys.stderr)
+            progress.note(f"{record.batches} mini-batches of {record.source}")
+    except (RecordError, PlanError, DataError, OSError) as error:
+        print(explained(error), file=sys.stderr)
         return 1
-    print(f"{arguments.workload}: {record.batches} mini-batches of {record.source}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

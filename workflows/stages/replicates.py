@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workflows.planning.plan import PlanError, load_study
 from workflows.planning.replicates import choose, contests_key, fixed, reckoning, spent_s
+from workflows.progress import Progress, explained, interruptible
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.replicates import ReplicatesRecord
@@ -44,19 +45,22 @@ def main() -> int:
         prog="python -m workflows.stages.replicates", description=__doc__
     )
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
+    parser.add_argument("--log", type=Path, help="also write there how the number came about")
     arguments = parser.parse_args()
     try:
         folders = Folders(arguments.study)
         record = fix(folders)
         number = record.replicates if record else load_study(folders).replicates
     except (RecordError, PlanError, OSError) as error:
-        print(f"replicates: {error}", file=sys.stderr)
+        print(f"replicates: {explained(error)}", file=sys.stderr)
         return 1
     if record:
-        print(f"{record.sentence[:-1]}: {reckoning(record)}.", file=sys.stderr)
+        with Progress(1, "", log=arguments.log) as progress:
+            progress.note(record.sentence)
+            progress.detail(reckoning(record))
     print(number)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

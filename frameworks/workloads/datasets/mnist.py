@@ -19,6 +19,7 @@ from frameworks.workloads.datasets import mirrors, standin
 from frameworks.workloads.datasets.errors import DataError
 
 FOLDER = "SAMESTEP_MNIST"  # environment variable
+TEST_SPLIT = "config/mnist-test.yaml"
 Source = Literal["auto", "mnist", "stand-in"]
 Split = Literal["train", "test"]
 
@@ -105,9 +106,8 @@ def load(settings: MnistSettings, samples: int | None = None) -> Images:
     if settings.source == "stand-in":
         return stand_in(settings, samples, "asked for")
     files = SPLITS[settings.split]
-    given = settings.folder or os.environ.get(FOLDER)
-    if given:
-        folder = Path(given).expanduser()
+    folder = given(settings)
+    if folder:
         place = "the configuration" if settings.folder else FOLDER
         where = f"from the folder given in {place}"
     else:
@@ -116,11 +116,38 @@ def load(settings: MnistSettings, samples: int | None = None) -> Images:
         except DataError as error:
             if settings.source == "mnist":
                 raise DataError(how_to_mend(settings, str(error))) from None
-            mirrors.say(f"{error}: using the built-in stand-in for MNIST")
             return stand_in(settings, samples, "MNIST was neither in the cache nor on a mirror")
     images, labels = (read(locate(folder, file.name, settings), file) for file in files)
     sentence = f"MNIST, {settings.split} split, {where}, SHA-256 as published"
     return Images(images[:samples], labels[:samples], sentence, "mnist")
+
+
+def given(settings: MnistSettings) -> Path | None:
+    """The folder that the configuration or the environment names."""
+    named = settings.folder or os.environ.get(FOLDER)
+    return Path(named).expanduser() if named else None
+
+
+def expected(settings: MnistSettings) -> str:
+    """Where the images will come from, for people. A download fills the cache.
+
+    Raises:
+        DataError: as `load`, but for damaged files in a folder.
+    """
+    if settings.source == "stand-in":
+        return "the built-in stand-in for MNIST (`source: stand-in`)"
+    files = SPLITS[settings.split]
+    named = f"MNIST's {settings.split} split"
+    if folder := given(settings):
+        for file in files:
+            locate(folder, file.name, settings)
+        return f"{named} in {folder} ({'mnist.folder' if settings.folder else FOLDER})"
+    try:
+        return f"{named}, {mirrors.fetch({f'{file.name}.gz': file.sha256_gz for file in files})[1]}"
+    except DataError as error:
+        if settings.source == "mnist":
+            raise DataError(how_to_mend(settings, str(error))) from None
+        return f"the built-in stand-in ({error}); to use MNIST, set {FOLDER} to its folder"
 
 
 def read(path: Path, file: File) -> np.ndarray:
@@ -147,14 +174,25 @@ def locate(folder: Path, name: str, settings: MnistSettings) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
+    key = "mnist.folder" if settings.folder else FOLDER
+    without = f"`{key}: null`" if settings.folder else f"unset {key}"
+    elsewhere = "MNIST then comes from the cache or a mirror" + (
+        ", else from the built-in stand-in" if settings.source == "auto" else ""
+    )
     if not folder.is_dir():
-        raise DataError(f"{folder}: this folder should hold MNIST, but it does not exist")
+        raise DataError(
+            f"{key}: {folder}: this folder should hold MNIST, but it does not exist. Do one of "
+            f"these:\n- name the folder that holds it;\n- {without}: {elsewhere}."
+        )
+    ways = [f"put {name} there"]
     other: Split = "test" if settings.split == "train" else "train"
-    there = any(folder.glob(f"{SPLITS[other][0].name}*"))
-    hint = f", or set `split: {other}`, which is there" if there else ""
+    if any(folder.glob(f"{SPLITS[other][0].name}*")):
+        add = f": add {TEST_SPLIT} to --configfile" if other == "test" else ""
+        ways.append(f"set `split: {other}`, which is there{add}")
+    ways.append(f"{without}: {elsewhere}")
     raise DataError(
-        f"{folder}: {name} is missing, gzipped or not (MNIST's {settings.split} split): "
-        f"put it there{hint}"
+        f"{key}: {folder}: {name} is missing, gzipped or not (MNIST's {settings.split} split). "
+        "Do one of these:" + "".join(f"\n- {way};" for way in ways[:-1]) + f"\n- {ways[-1]}."
     )
 
 

@@ -1,0 +1,65 @@
+"""One framework's certificates on one workload, in a few lines for the terminal."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from frameworks.registry import framework, is_pitfall
+from workflows.planning import names
+from workflows.records.schema import CertificateRow
+
+
+def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iterator[str]:
+    """A line for each verdict and one for all pitfalls. Reasons in `known` have been said before,
+    so what is missing for one of them is not mentioned again."""
+    said: dict[str, list[CertificateRow]] = {}
+    for row in rows:
+        if not is_pitfall(row) and not (row.status == "missing" and row.reason in known):
+            said.setdefault(verdict(row), []).append(row)
+    for text, group in said.items():
+        if text == SAME:
+            text += precision(group)
+        yield text if len(said) == 1 else f"{who(group, said.values())}: {text}"
+    pitfalls = [row for row in rows if is_pitfall(row) and row.status not in ("missing", "failed")]
+    if pitfalls:
+        differ = sum(row.status != "agrees" for row in pitfalls)
+        yield f"{differ} of {names.counted(len(pitfalls), 'pitfall')} compute something else"
+    for row in rows:
+        if is_pitfall(row) and row.status == "failed":
+            yield f"{row.variant} {verdict(row)}"
+
+
+SAME = "same as the reference"
+
+
+def verdict(row: CertificateRow) -> str:
+    match row.status:
+        case "agrees":
+            return SAME
+        case "declared":
+            return f"same but for {names.listing(deviating(row))}, as declared"
+        case "missing":
+            return f"left out: {row.reason}"
+        case status:
+            return f"{status}: {row.reason}"
+
+
+def precision(rows: Sequence[CertificateRow]) -> str:
+    """` to 1.2e-14`: the largest distance from the reference of any loss or tensor."""
+    if any(row.precision != "float64" for row in rows):
+        return " in float32 only"
+    runs = [run for row in rows for run in (row.long, row.full) if run]
+    losses = [max(run.loss) for run in runs if run.loss]
+    tensors = [max(each.values()) for run in runs for each in run.weights.values() if each]
+    farthest = max([*losses, *tensors], default=0.0)
+    return f" to {farthest:.1e}" if farthest else " to the last digit"
+
+
+def deviating(row: CertificateRow) -> list[str]:
+    declared = framework(row.framework).variants[row.variant].deviations
+    return [d.component for d in declared if f"{d.component}: {d.reason}" in row.reason]
+
+
+def who(own: Sequence[CertificateRow], groups: Collection[Sequence[CertificateRow]]) -> str:
+    """The variants, with threads and devices if another group has one of them too."""
+    variants = {row.variant for row in own}
+    others = {row.variant for group in groups if group is not own for row in group}
+    return names.several(own) if variants & others else names.listing(row.variant for row in own)

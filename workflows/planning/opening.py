@@ -1,0 +1,179 @@
+"""Before anything is measured: what can be checked, and what is going to happen."""
+
+import math
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from frameworks.device import DEVICES
+from frameworks.registry import framework, is_pitfall
+from frameworks.workloads import narrowed
+from frameworks.workloads.datasets import DataError, MnistSettings
+from frameworks.workloads.datasets.mnist import expected
+from workflows.planning import names
+from workflows.planning.configuration import Configuration
+from workflows.planning.isolated import isolated
+from workflows.planning.plan import PlannedContender, contenders_here
+from workflows.planning.provenance import installed
+from workflows.planning.replicates import AROUND_S, announcement
+from workflows.progress import WIDTH, about
+from workflows.records.folders import Folders
+from workflows.records.schema import DatasetRecord
+from workflows.records.storage import RecordError, read_json
+
+# For the estimate of a study that is given by its replicates. Measured on two cores of a Xeon;
+# the first contest replaces it.
+START_S = 4.5  # of a contender in a contest: import, build, first steps
+CERTIFICATE_S, CERTIFICATE_STEP_S = 2.5, 0.012  # of a contender on a workload
+HOST_FLOPS, DEVICE_FLOPS = 15e9, 2e12  # a second, of a thread and of a GPU
+
+
+class NotReady(Exception):
+    """A study that cannot begin; the message says what is wrong and how to mend it."""
+
+
+def require_ready(study: Configuration) -> None:
+    """Check what the configuration refers to, without importing a framework.
+
+    Raises:
+        NotReady: an interpreter does not start, or a required framework is not installed.
+    """
+    for name, path in study.interpreters.items():
+        try:
+            subprocess.run([path, "-c", ""], check=True, capture_output=True, timeout=60)
+        except (OSError, subprocess.SubprocessError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it does not run `-c ''`"
+            raise NotReady(
+                f"interpreters.{name}: {path}: {why}. Name a Python that has "
+                f"{framework(name).title}, or remove the key."
+            ) from None
+    for entry in study.contenders:
+        description = framework(entry.framework)
+        if not entry.required or isolated(study, entry.framework) or not description.distributions:
+            continue
+        own = study.interpreters.get(entry.framework, sys.executable)
+        if not installed(entry.framework, own):
+            raise NotReady(
+                f"contenders: {description.title} is required and is not installed under "
+                f"{own}. Install it ({description.install}), or remove "
+                "`required`."
+            )
+
+
+def opening(study: Configuration, folders: Folders, report: str, again: str = "") -> list[str]:
+    """What will be measured, for how long, on which data, and where the report will be.
+
+    Raises:
+        NotReady: the configured data are not there.
+    """
+    own = contenders_here(study)
+    workloads = names.listing(map(names.workload, study.workloads))
+    frameworks = names.listing(framework(one.framework).title for one in own)
+    rows = {
+        "contenders": variants(own),
+        "on": f"{names.threads({one.threads for one in own})}, {devices(own)}",
+        "time": lasting(study, folders),
+        "data": data(study, folders),
+        "report": report,
+    }
+    return [
+        f"Study {study.study}: {frameworks} on {workloads}",
+        *(line for name, text in rows.items() if text for line in wrapped(name, text)),
+        *([f"Ctrl-C stops it; `{again}` goes on from there."] if again else []),
+        "",
+    ]
+
+
+def wrapped(name: str, text: str) -> list[str]:
+    start = f"  {name:10}  "
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_on_hyphens=False,
+    )
+
+
+def variants(own: Sequence[PlannedContender]) -> str:
+    """`PyTorch (default, tuned), JAX (default)`; pitfalls are counted."""
+    parts = []
+    for name in dict.fromkeys(one.framework for one in own):
+        mine = [one for one in own if one.framework == name]
+        words = list(dict.fromkeys(one.variant for one in mine if not is_pitfall(one)))
+        pitfalls = {one.variant for one in mine if is_pitfall(one)}
+        words += [names.counted(len(pitfalls), "pitfall")] * bool(pitfalls)
+        parts.append(f"{framework(name).title} ({', '.join(words)})")
+    return ", ".join(parts)
+
+
+def devices(own: Sequence[PlannedContender]) -> str:
+    return names.listing(DEVICES[one.device].title for one in own)
+
+
+def data(study: Configuration, folders: Folders) -> str:
+    """Where MNIST comes from; "" if no workload needs it."""
+    for name in study.workloads:
+        if study.workload(name).dataset.kind != "mnist":
+            continue
+        try:
+            return read_json(folders.dataset(name), DatasetRecord).source
+        except RecordError:
+            pass
+        try:
+            return expected(MnistSettings(**study.mnist.model_dump()))
+        except DataError as error:
+            raise NotReady(str(error)) from None
+    return ""
+
+
+def lasting(study: Configuration, folders: Folders) -> str:
+    """How long the study takes, and how many replicates it has."""
+    if said := announcement(folders, study):
+        return said
+    number = study.replicates or 1
+    seconds = number * contest_s(study) + certificates_s(study) + AROUND_S
+    return f"about {about(seconds)} for {names.counted(number, 'replicate')}, roughly estimated"
+
+
+def contest_s(study: Configuration) -> float:
+    """A rough estimate of one contest of each group."""
+    deal = study.contest
+    steps = deal.warmup + deal.rounds * deal.turn
+    own = list(running(study))
+    total = 0.0
+    for names_of_group in study.groups.values():
+        flops = [study.workload(name).flops_per_step for name in names_of_group]
+        total += START_S * len(own) + steps * sum(sum(flops) / speed(one) for one in own)
+    return total * (1 + copies(study, len(own)))
+
+
+def copies(study: Configuration, number: int) -> float:
+    """The share by which controls lengthen a contest of so many contenders."""
+    if not study.controls or not number:
+        return 0.0
+    kinds = len(study.controls.kinds)
+    return float(kinds) if study.controls.of == "all" else kinds / number
+
+
+def certificates_s(study: Configuration) -> float:
+    settings = study.certificate
+    each = CERTIFICATE_S + settings.steps * CERTIFICATE_STEP_S
+    own = list(running(study))
+    slow = [
+        settings.steps * narrowed(study.workload(name)).flops_per_step / HOST_FLOPS
+        for name in study.workloads
+    ]
+    return sum(each + seconds for seconds in slow) * len(own) / 2
+
+
+def running(study: Configuration) -> Iterator[PlannedContender]:
+    """The contenders that most machines can run: those on the processor."""
+    own = contenders_here(study)
+    hosts = [one for one in own if DEVICES[one.device].is_host]
+    yield from hosts or own
+
+
+def speed(one: PlannedContender) -> float:
+    return HOST_FLOPS * math.sqrt(one.threads) if DEVICES[one.device].is_host else DEVICE_FLOPS

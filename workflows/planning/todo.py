@@ -1,0 +1,95 @@
+"""What one run of a study makes, and how far it is with that."""
+
+from pathlib import Path
+
+from frameworks.registry import framework, is_pitfall
+from workflows.planning import names
+from workflows.planning.plan import Plan, StudyRequest
+from workflows.planning.replicates import COMMAND_S, certifying
+from workflows.records.folders import Folders
+from workflows.records.spent import Spent
+from workflows.records.storage import RecordError, read_json
+
+PITFALL = 0.5  # of the time of another contender's certificate: it has fewer runs
+
+
+class Todo:
+    """The results that this run makes, as Snakemake has listed them in `study.json`.
+
+    Among them may be results of earlier code, which are there and will be replaced. Without a list,
+    a run makes what is missing.
+    """
+
+    def __init__(self, folders: Folders) -> None:
+        self.root = folders.root
+        self.listed: set[str] = set()
+        self.began = 0.0
+        if folders.study.exists():
+            self.listed = set(read_json(folders.study, StudyRequest).todo)
+            self.began = folders.study.stat().st_mtime
+
+    def holds(self, path: Path) -> bool:
+        """Whether this run makes a result."""
+        return not self.listed or self.name(path) in self.listed
+
+    def done(self, path: Path) -> bool:
+        """Whether a result is there to stay."""
+        if not path.exists():
+            return False
+        return self.name(path) not in self.listed or path.stat().st_mtime >= self.began
+
+    def name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+
+class CertificatesLeft:
+    """The place of one command among those that certify, and the time to the end of the last.
+
+    `name` is the framework to certify, None for the reference.
+    """
+
+    def __init__(self, plan: Plan, folders: Folders, workload: str, name: str | None) -> None:
+        todo, number, total = Todo(folders), 1, 0
+        frameworks = list(dict.fromkeys(contender.framework for contender in plan.contenders))
+        self.own, self.left = work(plan, name), 0.0
+        self.seconds, self.work = 0.0, 0.0  # of what this run has done
+        for other in plan.study.workloads:
+            for one in (None, *frameworks):
+                result = folders.certificate(other, one) if one else folders.traces(other)
+                if not todo.holds(result):
+                    continue
+                total += 1
+                if (other, one) == (workload, name):
+                    continue
+                if not todo.done(result):
+                    self.left += work(plan, one)
+                    continue
+                number += 1
+                self.count(folders.spent(certifying(other, one)), work(plan, one))
+        who = framework(name).title if name else "the reference"
+        place = f"certificate {number} of {max(total, number)}"
+        self.title = f"{place} · {names.workload(workload)}, {who}"
+
+    def count(self, spent: Path, done: float) -> None:
+        try:
+            self.seconds += read_json(spent, Spent).seconds + COMMAND_S
+        except RecordError:
+            return
+        self.work += done
+
+    def left_s(self, elapsed_s: float) -> float | None:
+        """Seconds to the end of the last certificate, None before the first is done."""
+        if not self.work:
+            return None
+        pace = self.seconds / self.work
+        expected = pace * self.own
+        # A command that takes longer than expected is taken to be near its end.
+        return max(expected - elapsed_s, 0.2 * min(elapsed_s, expected)) + pace * self.left
+
+
+def work(plan: Plan, name: str | None) -> float:
+    """How much there is to do: 1 for a contender's certificate and for the reference."""
+    if name is None:
+        return 1.0
+    own = [contender for contender in plan.runnable if contender.framework == name]
+    return sum(PITFALL if is_pitfall(contender) else 1.0 for contender in own)
