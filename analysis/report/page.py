@@ -1,6 +1,7 @@
 """Writes the report: pages from its sections, tables and figures as files."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from analysis.format import markdown_cell, titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
+from analysis.report.first import FirstScreen
+from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Folded, Part, Parts, StudySection
 from analysis.report.markup import anchor, for_html, for_markdown, for_script, numbers, variable
@@ -69,11 +72,18 @@ def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | 
     sections = list(show(chapters))
     data = {f"{name}.csv": text for name, text in tables(found).items()}
     files: dict[str, str | bytes] = {f"tables/{name}": text for name, text in data.items()}
-    for part in parts(sections):
-        if isinstance(part, Figure):
-            files[f"figures/{part.name}.svg"] = part.file
-            files[f"figures/{part.name}.png"] = part.png
-    return chapters, files | pages(chapters, sections, data)
+    screens = [screen(chapter) for chapter in chapters]
+    figures = [part for part in parts(sections) if isinstance(part, Figure)]
+    for figure in [*figures, *pictures(chapters, screens)]:
+        files |= {f"figures/{name}": content for name, content in figure.files.items()}
+    return chapters, files | pages(chapters, screens, sections, data)
+
+
+def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Iterator[Figure]:
+    """The matrix of each first screen, which the page itself has as a table."""
+    for chapter, shown in zip(chapters, screens, strict=True):
+        if figure := chapter.figure(partial(picture, shown), "matrix"):
+            yield figure
 
 
 def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
@@ -108,12 +118,18 @@ def parts(sections: Sequence[Shown]) -> list[Part]:
 
 
 def pages(
-    chapters: Sequence[Chapter], sections: Sequence[Shown], data: Mapping[str, str]
+    chapters: Sequence[Chapter],
+    screens: Sequence[FirstScreen],
+    sections: Sequence[Shown],
+    data: Mapping[str, str],
 ) -> dict[str, str | bytes]:
     several = len(chapters) > 1
     words: dict[str, Any] = {
         "study": chapters[0].findings.machine.study,
-        "screens": [(chapter.name * several, screen(chapter)) for chapter in chapters],
+        "screens": [
+            (chapter.name * several, shown)
+            for chapter, shown in zip(chapters, screens, strict=True)
+        ],
         "sections": sections,
         "data": embedded(sections, data),
         "theme": chapters[0].theme,

@@ -30,8 +30,8 @@ from analysis.report.figures.style import (
     canvas,
     render,
 )
-from analysis.report.first import Cell, Matrix, Row
-from analysis.report.first.picture import matrix
+from analysis.report.first import Cell, FirstScreen, Matrix, Row
+from analysis.report.first.picture import picture
 from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe
 
@@ -322,15 +322,20 @@ def cells() -> Iterator[Cell]:
     yield from (Cell("56.6", "1.3\u00d7", 1.0), Cell("12.0", "fastest", 1.0, True))
 
 
-def test_the_matrix_is_a_file_for_light_and_for_dark_pages() -> None:
+def screen(shown: Matrix) -> FirstScreen:
+    return FirstScreen("", "", [], "One wins.", [], shown, [])
+
+
+def test_the_matrix_is_a_file_for_light_and_for_dark_pages(findings: Findings) -> None:
     found = iter(cells())
     rows = [
         Row(key, name, [next(found), next(found)])
         for key, name in (("pytorch", "PyTorch"), ("tensorflow", "TensorFlow † <b>"))
     ]
     shown = Matrix("Milliseconds", [("MLP", "1 thread"), ("MLP", "2 threads")], [("tuned", rows)])
-    figure = matrix(shown, Theme(("pytorch", "tensorflow"), ("tuned",)), "matrix", "One wins.")
-    assert figure is not None and not figure.text
+    theme = Theme(("pytorch", "tensorflow"), ("tuned",))
+    figure = picture(screen(shown), findings, theme, "matrix")
+    assert figure is not None and not figure.text and figure.finding == "One wins."
     assert {*figure.files} == {"matrix.svg", "matrix.png", "matrix-dark.svg"}
     light, dark = (str(figure.files[name]) for name in ("matrix.svg", "matrix-dark.svg"))
     for text in (light, dark):
@@ -343,4 +348,4 @@ def test_the_matrix_is_a_file_for_light_and_for_dark_pages() -> None:
         "TensorFlow † <b> (tuned) 56.6 ms 1.3\u00d7. "
         "MLP 2 threads: PyTorch (tuned) not measured, TensorFlow † <b> (tuned) 12.0 ms fastest."
     )
-    assert matrix(Matrix("", [], []), Theme((), ()), "matrix") is None
+    assert picture(screen(Matrix("", [], [])), findings, theme, "matrix") is None

@@ -3,8 +3,10 @@
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from analysis.report.figures.style import INK, Figure, Theme, canvas, render
-from analysis.report.first import Cell, Matrix, Row
+from analysis.findings.findings import Findings
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas, render
+from analysis.report.first import Cell, FirstScreen, Matrix, Row
+from analysis.report.prose import DECLARED
 
 NAMES, COLUMN = 1.45, 1.4  # inches, the names' column and each other one
 HEADING, GROUP, ROW = 0.45, 0.33, 0.4  # inches, from top to top
@@ -13,7 +15,9 @@ BESIDE = 0.36  # of a column, from a time to how many times the fastest it is
 NOTHING = "-"
 
 
-def matrix(found: Matrix, theme: Theme, name: str, finding: str = "") -> Figure | None:
+def picture(shown: FirstScreen, _: Findings, theme: Theme, name: str) -> Figure | None:
+    """The matrix as a file only, light and dark."""
+    found = shown.matrix
     if not found:
         return None
     rows = sum(len(rows) for _, rows in found.groups)
@@ -25,17 +29,21 @@ def matrix(found: Matrix, theme: Theme, name: str, finding: str = "") -> Figure 
         axes.set_xlim(-NAMES / COLUMN, len(found.columns))
         axes.set_ylim(height, 0)
         axes.set_axis_off()
+        units = "ms per mini-batch,\ntimes the fastest"
+        axes.text(0.06 - NAMES / COLUMN, 0.08, units, va="top", fontsize=8.5)
         for number, lines in enumerate(found.columns):
             axes.text(number, 0.08, "\n".join(lines), va="top", fontsize=8.5)
         top = HEADING
         for title, held in found.groups:
             written = axes.text(0.06 - NAMES / COLUMN, top + GROUP - 0.06, title, va="bottom")
-            written.set(fontsize=8.5, fontstyle="normal", fontweight="bold")
+            written.set(fontsize=8.5, fontweight="bold")
             top += GROUP
             for row in held:
                 draw(axes, row, top, theme.colour(row.framework))
                 top += ROW
-        return render(drawn, name, "The matrix", found.caption, alt(found), finding, inlined=False)
+        return render(
+            drawn, name, "The matrix", found.caption, alt(found), shown.headline, inlined=False
+        )
 
 
 def draw(axes: Axes, row: Row, top: float, colour: str) -> None:
@@ -45,8 +53,11 @@ def draw(axes: Axes, row: Row, top: float, colour: str) -> None:
     axes.text(0.06 - NAMES / COLUMN, bottom, row.title, va="baseline", fontsize=9)
     for number, cell in enumerate(row.cells):
         if cell.share:
-            bar = Rectangle((number, top + 0.04), FULL * cell.share, BAR, color=colour, linewidth=0)
-            axes.add_patch(bar)
+            inside = PAPER if row.title.endswith(DECLARED) else colour
+            axes.add_patch(
+                Rectangle((number, top + 0.04), FULL * cell.share, BAR, facecolor=inside,
+                          edgecolor=colour, linewidth=1)
+            )  # fmt: skip
         weight = "bold" if cell.fastest else "normal"
         axes.text(number, bottom, cell.time or NOTHING, va="baseline", fontweight=weight)
         axes.text(number + BESIDE, bottom, cell.relative, va="baseline", fontsize=8.5)
