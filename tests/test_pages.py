@@ -8,6 +8,7 @@ import tomllib
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -98,11 +99,15 @@ def test_commands_exist(short: str) -> None:
     assert set(shown + re.findall(r"`samestep (\w+)", text(short))) <= set(COMMANDS)
 
 
-def modules() -> list[str]:
+def modules() -> list[Any]:
+    """Those of a study, and for `make test-all` those behind the pages on the method."""
     found = {name for short in SHORT for name in re.findall(r"python -m ([a-z_.]+)", text(short))}
-    return sorted(
-        name for name in found if name.split(".")[0] not in ("pytest", "pip", "snakemake")
-    )
+    found = {name for name in found if name.split(".")[0] not in ("pytest", "pip", "snakemake")}
+    slow = pytest.mark.all
+    return [
+        pytest.param(name, marks=[slow] if name.startswith("benchmarks") else [])
+        for name in sorted(found)
+    ]
 
 
 @pytest.mark.parametrize("module", modules())
@@ -317,7 +322,7 @@ def test_without_snakemake_it_works_too(tmp_path, abacus, small) -> None:
     assert done.returncode == 0, done.stderr
     contests = tmp_path.glob("results/*/default/contests/mlp/*.json")
     assert sorted(path.stem for path in contests) == ["1", "2"]
-    report = (tmp_path / "reports" / "default" / "report.md").read_text()
+    report = (tmp_path / "reports" / "default" / "report.html").read_text()
     assert "python -m workflows.stages.detect --configfile small.yaml" in report
     assert "As many replicates as fit in 0.01 minutes (at least 2, at most 2)" in done.stderr
     assert "2 replicates, which take about 1 minute rather than 0.01 minutes" in done.stderr
