@@ -4,6 +4,7 @@ column, a formula, or a file elsewhere."""
 import csv
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -253,3 +254,34 @@ def test_records_are_read_without_control_characters(tmp_path: Path) -> None:
     records = read_json(folder / "records.json", MachineRecords)
     (reason,) = {c.reason for x in records.contests for c in x.contenders if "Error" in c.reason}
     assert reason.startswith("Error: | a | b |\n<img") and reason.endswith(" txt.exe")
+
+
+@pytest.mark.all
+def test_nothing_of_theirs_runs_in_a_browser(reports: tuple[Path, Path]) -> None:
+    """Pages and drawings are opened, sections unfolded, columns sorted, and files saved."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if not chromium:
+        pytest.skip("no Chromium here (Debian: apt-get install chromium)")
+    out, events = reports[0], []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.on("dialog", lambda dialog: (events.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.on("request", lambda asked: asked.url.startswith(("file:", "data:", "blob:"))
+                or events.append(asked.url))  # fmt: skip
+        for path in [*sorted(out.glob("figures/*.svg")), out / "report.html"]:
+            page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        for button in page.locator("thead button").all():
+            button.click()
+        saved = page.locator("a[data-from^=csv-]").all()[:6]  # a browser stops a page at ten
+        for link in saved:
+            with page.expect_download() as download:
+                link.click()
+            name = download.value.suggested_filename
+            text = Path(download.value.path()).read_bytes()
+            assert text == (out / "tables" / name).read_bytes()
+        browser.close()
+    assert saved and events == []
