@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.data.occasions import Occasion, processor, span, when
+from analysis.findings.comparisons import ToReference
 from analysis.findings.series.movement import OCCASIONS, Movement
 from analysis.format import (
     alike,
     count,
+    crossed,
     listing,
     markdown_table,
     percent,
@@ -29,8 +31,9 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
-from analysis.report.sections.movement import ends, named, turn
+from analysis.report.sections.movement import turn
 from analysis.stats.inference import of_equivalence
+from frameworks.device import DEVICES
 
 
 @dataclass(frozen=True)
@@ -366,3 +369,16 @@ def table(sheet: Sheet, numbers: int = 0) -> Table:
     for cells in sheet.rows:
         found.add_row(*cells)
     return found
+
+
+def named(row: ToReference) -> str:
+    """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
+    one = row.id
+    other = f" to {row.against}" * (row.reference_variant != one.variant)
+    device = [one.device] * (not DEVICES[one.device].is_host)
+    where = crossed([(one.workload, *device, one.threads, one.variant)])
+    return f"{where}, {title(one.framework)}{other}"
+
+
+def ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{three(low)} to {three(high)}"

@@ -15,7 +15,7 @@ from analysis.report.tables import Table
 
 
 class Severity(IntEnum):
-    """A warning stands on the first screen, a note under "What weakens it"."""
+    """A warning stands on the first screen, a note under "Threats to validity"."""
 
     NOTE = 1
     WARNING = 2
@@ -23,20 +23,26 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True)
 class Caveat:
-    """A fact that the reader should know before trusting the answer. The `heading` of a warning is
-    one or two words that also stand without colour; a note has none."""
+    """A fact that the reader should know before trusting the answer: what was `seen`, and what to
+    `do` about it. The `heading` of a warning is one or two words that also stand without colour; a
+    note has none."""
 
     severity: Severity
     heading: str
-    text: str
+    seen: str
+    do: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.seen} {self.do}"
 
 
-def warning(heading: str, text: str) -> Caveat:
-    return Caveat(Severity.WARNING, heading, text)
+def warning(heading: str, seen: str, do: str) -> Caveat:
+    return Caveat(Severity.WARNING, heading, seen, do)
 
 
-def note(text: str) -> Caveat:
-    return Caveat(Severity.NOTE, "", text)
+def note(seen: str, do: str) -> Caveat:
+    return Caveat(Severity.NOTE, "", seen, do)
 
 
 class Rich(str):

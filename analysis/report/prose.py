@@ -1,8 +1,12 @@
 """Names and numbers as sentences have them: two digits, speed first, no configuration keys."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
-from analysis.format import alike, percent
+from analysis.data.pairing import DEFAULT
+from analysis.data.results import BenchmarkId
+from analysis.format import alike, count, crossed, device, percent, title
+from frameworks.device import HOST
 from frameworks.workloads import Workload
 
 WORKLOADS = MappingProxyType({"mlp": "MLP", "mnist-cnn": "MNIST CNN"})
@@ -58,3 +62,48 @@ def spread(low: float, high: float) -> str:
 def milliseconds(value: float) -> str:
     """`153 ms`, `43.7 ms`: three digits, as in tables."""
     return f"{alike(value)[0]} ms"
+
+
+def share(value: float) -> str:
+    """`3.6 %`, `28 %`: two digits of a share."""
+    return f"{two(100 * value)} %"
+
+
+def contender(one: BenchmarkId) -> str:
+    """`PyTorch, tuned`; as in the tutorials, the framework's name alone."""
+    return title(one.framework) + f", {variant(one.variant)}" * (one.variant != DEFAULT)
+
+
+def subject(one: BenchmarkId) -> str:
+    """`PyTorch, tuned,` before a verb; `PyTorch`."""
+    return contender(one) + "," * (one.variant != DEFAULT)
+
+
+def place(one: BenchmarkId) -> str:
+    """`MLP, 1 thread`, with the device if it is not the processor."""
+    return ", ".join([workload(one.workload), *elsewhere(one), count(one.threads, "thread")])
+
+
+def places(found: Iterable[BenchmarkId]) -> str:
+    """Many contenders in few words: `MLP and MNIST CNN, TensorFlow, tuned, 1 and 2 threads`."""
+    found = list(found)
+    devices = any(elsewhere(one) for one in found)
+    return crossed(
+        [
+            (workload(one.workload), title(one.framework), variant(one.variant),
+             *[device(one.device)] * devices, one.threads)
+            for one in found
+        ]
+    )  # fmt: skip
+
+
+def elsewhere(one: BenchmarkId) -> list[str]:
+    """The device, if it is not the processor."""
+    return [] if one.device == HOST.name else [device(one.device)]
+
+
+def pair(one: BenchmarkId, base: BenchmarkId) -> str:
+    """`JAX to PyTorch, tuned`; each side with its variant if they differ."""
+    if one.variant == base.variant:
+        return f"{title(one.framework)} to {contender(base)}"
+    return f"{subject(one)} to {contender(base)}"

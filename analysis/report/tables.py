@@ -1,11 +1,12 @@
 """Tables of the report: fewer columns than the files, rounded, with readable names."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.data.results import BenchmarkId
-from analysis.format import alike, crossed
+from analysis.format import alike, crossed, scientific
 
 Ends = Sequence[float | None]  # ratio, low, high
 
@@ -37,3 +38,35 @@ def absent(rows: Iterable[Any], reason: Callable[[Any], str]) -> list[tuple[str,
     for row in rows:
         groups.setdefault(reason(row), []).append(row.id)
     return [(crossed(benchmarks), text) for text, benchmarks in groups.items()]
+
+
+def column(values: Sequence[float | None], decimals: int | None = None) -> list[str]:
+    """The numbers of a column with the same number of decimals: by default, as many as give the
+    smallest number two digits and the middle one three."""
+    known = sorted(abs(value) for value in values if value and math.isfinite(value))
+    if decimals is None and known:
+        decimals = max(needed(known[0], 2), needed(known[len(known) // 2], 3))
+    return [fixed(value, decimals or 0) for value in values]
+
+
+def intervals(rows: Iterable[Sequence[float | None]]) -> list[list[str]]:
+    """Two cells a row for a ratio and its interval, all with the same decimals: three, or as
+    many as give the smallest ratio two digits."""
+    rows = list(rows)
+    known = [row[0] for row in rows if row[0]]
+    decimals = max(3, needed(min(known), 2)) if known else 3
+    cells = [[fixed(value, decimals) for value in row] for row in rows]
+    return [[middle, f"{low} to {high}" if low else ""] for middle, low, high in cells]
+
+
+def needed(value: float, digits: int) -> int:
+    """The number of decimals that show so many digits of a number."""
+    return min(max(digits - 1 - math.floor(math.log10(value)), 0), 9)
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    if value is None:
+        return ""
+    if not math.isfinite(value) or abs(value) >= 1e7:
+        return scientific(value)
+    return f"{round(value, decimals) or 0:,.{decimals}f}"

@@ -1,14 +1,15 @@
 """The settings audit: for each item of the checklist, what each framework did and its status."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from analysis.findings.fairness.checklist import CHECKLIST, Item
+from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import NONE, STATUSES, UNRECORDED, SettingLine
 from analysis.format import crossed, short, title
 
 Where = tuple[object, ...]  # workload, variant, device, threads
+Naming = Callable[[Where], Where]
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,15 @@ class Entry:
     matters: str
 
 
-def entries(lines: Sequence[SettingLine]) -> list[Entry]:
-    """Entries by severity; items that no framework recorded come last."""
+def entries(lines: Sequence[SettingLine], named: Naming = tuple) -> list[Entry]:
+    """Entries by severity; items that no framework recorded come last. `named` gives the places
+    the names that answers show."""
     said = [line for line in lines if line.setting]
     frameworks = list(dict.fromkeys(line.id.framework for line in said))
     found = [
-        entry(topic, matters, [line for line in said if line.setting in settings], frameworks)
+        entry(
+            topic, matters, [line for line in said if line.setting in settings], frameworks, named
+        )
         for topic, matters, settings in topics(said)
     ]
     order = (*STATUSES, UNRECORDED)
@@ -38,18 +42,13 @@ def entries(lines: Sequence[SettingLine]) -> list[Entry]:
 def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Every item of the checklist, and every other setting that an adapter reported."""
     for item in CHECKLIST:
-        yield item.title, matters(item), item.settings
+        yield item.title, item.question, item.settings
     for setting in dict.fromkeys(line.setting for line in said if not line.trap):
         yield setting, "", (setting,)
 
 
-def matters(item: Item) -> str:
-    reason = f" {item.reason[0].upper()}{item.reason[1:]}." if item.reason else ""
-    return f"{item.question}{reason}"
-
-
 def entry(
-    topic: str, matters: str, lines: list[SettingLine], frameworks: list[str]
+    topic: str, matters: str, lines: list[SettingLine], frameworks: list[str], named: Naming
 ) -> Entry | None:
     recorded = [line for line in lines if line.value != UNRECORDED]
     if not recorded:
@@ -62,34 +61,34 @@ def entry(
             for setting in settings
             if (
                 answer := placed(
-                    [x for x in lines if x.setting == setting and x.id.framework == name]
+                    [x for x in lines if x.setting == setting and x.id.framework == name], named
                 )
             )
         )
         for name in frameworks
     }
     status = min((line.status for line in lines), key=STATUSES.index)
-    within = {place(line) for line in lines}
-    there = {place(line) for line in lines if line.status == status}
-    return Entry(topic, values, status, "" if there == within else told(there, within), matters)
+    within = {named(place(line)) for line in lines}
+    there = {named(place(line)) for line in lines if line.status == status}
+    return Entry(topic, values, status, "" if there == within else shown(there, within), matters)
 
 
-def placed(lines: Sequence[SettingLine]) -> str:
+def placed(lines: Sequence[SettingLine], named: Naming) -> str:
     """The value, or each value with the places that have it."""
     found: dict[str, set[Where]] = {}
     for line in lines:
-        found.setdefault(brief(line.value), set()).add(place(line))
+        found.setdefault(brief(line.value), set()).add(named(place(line)))
     if len(found) < 2:
         return "".join(found)
-    everywhere = {place(line) for line in lines}
-    return ", ".join(f"{value} ({told(there, everywhere)})" for value, there in found.items())
+    everywhere = {named(place(line)) for line in lines}
+    return ", ".join(f"{value} ({shown(there, everywhere)})" for value, there in found.items())
 
 
 def place(line: SettingLine) -> Where:
     return (line.id.workload, line.id.variant, line.id.device, line.id.threads)
 
 
-def told(some: set[Where], every: set[Where]) -> str:
+def shown(some: set[Where], every: set[Where]) -> str:
     """The shortest description that separates some places from the rest: `default`."""
     rest = every - some
     for count in range(1, 5):

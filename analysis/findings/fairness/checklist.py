@@ -40,28 +40,25 @@ CHECKLIST = (
     Item(
         "first update",
         ("effective_rate",),
-        "The update of a weight whose gradient is 1: the learning rate as it arrives.",
+        "The update of a weight whose gradient is 1 shows the learning rate in effect.",
         tolerance=PROBED,
     ),
     Item(
         "second update",
         ("second_update",),
-        "In units of the first: momentum, decay and bias correction, whatever they are called.",
+        "In units of the first, it shows momentum, decay and bias correction.",
         tolerance=PROBED,
     ),
     Item(
         "optimiser's epsilon",
         ("effective_epsilon", "epsilon_place"),
-        "The same number is not the same epsilon: added at another place it decides about "
+        "The same number in another place is another epsilon: it then matters for "
         "gradients up to 10,000 times larger.",
         tolerance=PROBED,
         component="optimiser",
     ),
     Item(
-        "weight decay",
-        ("weight_decay",),
-        "Shrinks the weights in every step, where nobody asked for it.",
-        tolerance=PROBED,
+        "weight decay", ("weight_decay",), "It shrinks the weights in every step.", tolerance=PROBED
     ),
     Item(
         "restart",
@@ -71,7 +68,7 @@ CHECKLIST = (
     Item(
         "implementation of the optimiser",
         ("optimiser",),
-        "Loop, foreach or fused kernel: up to twice the time of a memory-bound step.",
+        "A loop takes up to twice as long as a fused kernel if memory limits the step.",
         rule="own",
         reason="part of what is compared; the formula is a row of its own",
     ),
@@ -96,95 +93,90 @@ CHECKLIST = (
     Item(
         "gradient of the input",
         ("input_gradient",),
-        "Nobody needs it, and in the first layer it costs as much as the forward pass.",
+        "Training does not need it; in the first layer it costs as much as the forward pass.",
     ),
     Item(
         "mode",
         ("mode",),
-        "One published comparison timed training against inference. No layer of the vocabulary "
-        "acts on the mode, and n/a is a network that keeps none.",
+        "Training must not be timed against inference. No layer here depends on the mode.",
     ),
-    Item(
-        "ReLU and pooling",
-        ("relu_and_pool",),
-        "In either order the values are the same, the cost is not.",
-    ),
+    Item("ReLU and pooling", ("relu_and_pool",), "The order changes the cost, not the values."),
     Item(
         "SAME padding with stride 2",
         ("same_padding",),
-        "Zeros at the bottom and right or on both sides: other outputs. By an impulse.",
+        "Zeros on both sides give other outputs than at two sides. Checked with a unit impulse.",
     ),
     Item(
         "precision of weights",
         ("precision", "weights_kept"),
-        "The type in which weights are stored and updates add up.",
+        "The type in which weights are stored and updated.",
     ),
     Item(
         "reduced products",
         ("tf32_matmul", "tf32_convolution", "dense_products", "convolution_products"),
         "TF32 keeps 10 bits of a product's factors, on for convolutions in one framework and for "
-        "all in another. As switched, and by a product that needs the lost bits.",
+        "all in another. Checked by flag and by a product that TF32 would round.",
     ),
     Item(
         "denormals on the processor",
         ("denormals",),
-        "Numbers below 1e-38 kept or flushed to zero: kept ones can slow a step down.",
+        "Numbers below 1e-38, if kept, can slow a step down.",
         rule="own",
-        reason="as each framework has it, by probe",
+        reason="part of what is compared",
     ),
     Item("threads", ("intra_threads", "inter_threads"), "As configured in the framework."),
     Item(
         "threads at work",
         ("computing_threads",),
-        "As many as did at least half of the busiest one's work in a large product.",
+        "Counted: threads that did at least half the work of the busiest one.",
         tolerance=0.3,  # frameworks divide work differently among many threads
     ),
     Item("device", ("device",), "Where the weights are."),
     Item(
         "arrays of the caller",
         ("put",),
-        "A mini-batch that is not copied changes when the harness fills the array again, and "
-        "saves the copy's time.",
+        "Not copying a mini-batch saves time, but it changes when the harness fills the array "
+        "again.",
     ),
     Item(
         "layout of images",
         ("layout",),
-        "NCHW or NHWC inside the network.",
+        "Channels first (NCHW) or last (NHWC) decides which kernels run.",
         rule="own",
         reason="part of what is compared; a conversion in put counts as transfer",
     ),
     Item(
         "compilation",
         ("compilation",),
-        "Eager, traced or compiled.",
+        "Eager steps run one operation at a time; traced and compiled steps are optimised first.",
         rule="own",
         reason="part of what is compared",
     ),
     Item(
         "cuDNN autotune",
         ("cudnn_autotune",),
-        "Trying algorithms out makes the first step slow and the others fast.",
+        "Trying out algorithms makes the first step slow and the others fast.",
         rule="own",
-        reason="part of what is compared; first steps are reported apart",
+        reason="part of what is compared; first steps are reported separately",
     ),
     Item(
         "libraries on the processor",
         ("onednn", "blas"),
-        "Another library rounds otherwise, and takes another time.",
+        "The library that multiplies and convolves decides most of the time.",
         rule="own",
         reason="part of what is compared; what rounding amounts to is in the certificate",
     ),
     Item(
         "freed memory",
         ("freed_memory",),
-        "Given back to the system, every step pays for the same pages again.",
+        "Memory returned to the system costs page faults in every step.",
         rule="own",
         reason="part of what is compared",
     ),
     Item(
         "GPU memory",
         ("gpu_memory",),
-        "Taken as needed or nearly all at once.",
+        "A framework takes it as needed, or nearly all at once.",
         rule="own",
         reason="part of what is compared",
     ),
@@ -195,8 +187,8 @@ HANDLED = {
     "asynchrony": "each part of a mini-batch ends with the device's own synchronise",
     "what fetching the loss waits for": "the clock stops after synchronise, and the loss is "
     "fetched after that",
-    "first step vs steady": "the first mini-batches of a process and of each turn are kept as "
-    "warm-up, out of the times compared; the very first has a column of its own",
+    "first step vs steady": "the first mini-batches of a process and of each turn are kept "
+    "as warm-up, out of the times compared",
     "last short batch": "dropped when the mini-batches are drawn, for everybody",
     "shuffling": "one order, drawn once, stored, and given to all",
 }

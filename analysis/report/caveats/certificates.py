@@ -4,55 +4,30 @@ from collections.abc import Iterator
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries, mismatches
-from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import UNRECORDED
 from analysis.findings.findings import Findings
-from analysis.format import count, crossed, listing, sentence
+from analysis.format import count, listing, sentence
 from analysis.report.layout import Caveat, note, warning
-from workflows.records.schema import CertificateRow
+from analysis.report.prose import contender, place, places
 
 
 def refused(findings: Findings) -> Iterator[Caveat]:
-    pairs = [row for row in findings.comparisons if row.estimate.verdict == "refused"]
+    pairs = [row.id for row in findings.comparisons if row.estimate.verdict == "refused"]
     if pairs:
-        keys = [r.id for r in pairs]
         yield warning(
             "Refused",
-            f"{count(len(pairs), 'pair')} not shown to compute the same, so their times are "
-            f"given but not compared: {crossed(keys)}.",
+            f"{count(len(pairs), 'pair')} not shown to compute the same: {places(pairs)}.",
+            "They have times but no ratio; The same losses names the cause.",
         )
 
 
 def mismatched(findings: Findings) -> Iterator[Caveat]:
     for setting, where in mismatches(findings.compared_settings):
         yield warning(
-            "Mismatched", f"{setting} should be equal and is not: {where}. See the ledger."
+            "Mismatched",
+            f"{setting} should be equal and is not: {where}.",
+            "Do not rely on ratios there; make the setting equal or declare it.",
         )
-
-
-def deviations(findings: Findings) -> Iterator[Caveat]:
-    found: dict[str, list[tuple[BenchmarkId, CertificateRow]]] = {}
-    for record in findings.machine.records.certificates:
-        for row in record.rows:
-            if row.status == "declared":
-                found.setdefault(row.reason, []).append((BenchmarkId.of(record.workload, row), row))
-    for reason, rows in found.items():
-        steps = findings.machine.records.certificates[0].declared_steps
-        yield note(
-            f"Declared deviation in {crossed([benchmark for benchmark, _ in rows])}: {reason}. "
-            f"Its size: {size([row for _, row in rows], steps)}. "
-            "With plain SGD in its place the certificate holds."
-        )
-
-
-def otherwise_timed(findings: Findings) -> Iterator[Caveat]:
-    found: dict[str, list[BenchmarkId]] = {}
-    for record in findings.machine.records.certificates:
-        for row in record.rows:
-            if row.timed:
-                found.setdefault(row.timed, []).append(BenchmarkId.of(record.workload, row))
-    for text, benchmarks in found.items():
-        yield note(f"Not timed as all others, {crossed(benchmarks)}: {sentence(text)}")
 
 
 def uncertified(findings: Findings) -> Iterator[Caveat]:
@@ -66,8 +41,11 @@ def uncertified(findings: Findings) -> Iterator[Caveat]:
     for row in findings.machine.matched_rows(findings.certificate):
         alone = (row.id.workload, row.id.framework, row.id.variant) not in paired
         if alone and row.status in ("refused", "failed"):
-            who = f"{row.id.who} on {row.id.workload}"
-            yield note(f"Certificate {row.status}, {who}: {sentence(row.reason)}")
+            yield note(
+                f"The certificate of {contender(row.id)} ({place(row.id)}) is {row.status}: "
+                f"{sentence(row.reason)}",
+                "Do not compare its times.",
+            )
 
 
 def other_optimisers(findings: Findings) -> Iterator[Caveat]:
@@ -81,19 +59,25 @@ def other_optimisers(findings: Findings) -> Iterator[Caveat]:
                     reasons = found.setdefault(kind, [])
                     reasons.append((BenchmarkId.of(record.workload, row), other.reason))
     for kind, rows in found.items():
-        where = crossed([benchmark for benchmark, _ in rows])
         yield note(
-            f"Refused with {kind}, which is not timed here, in {where}: {sentence(rows[0][1])}"
+            f"Refused with {kind}: {places(one for one, _ in rows)}: {sentence(rows[0][1])}",
+            "Nothing here is timed with it; mend the adapter before you do.",
         )
 
 
 def unrecorded(findings: Findings) -> Iterator[Caveat]:
     unknown = [one.title for one in entries(findings.compared_settings) if one.status == UNRECORDED]
     if unknown:
-        yield note(f"Not read back in these records: {listing(unknown)}.")
+        yield note(
+            f"Not read back in these records: {listing(unknown)}.",
+            "Measure again with this version to compare them.",
+        )
 
 
 def changed_settings(findings: Findings) -> Iterator[Caveat]:
     changing = {line.setting for line in findings.compared_settings if " | " in line.value}
     if changing:
-        yield note(f"Settings that changed between replicates: {listing(sorted(changing))}.")
+        yield note(
+            f"Settings that changed between replicates: {listing(sorted(changing))}.",
+            "Measure the replicates again under one setting.",
+        )

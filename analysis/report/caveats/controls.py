@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
-from analysis.format import alike, count, listing, percent, sentence, title
+from analysis.format import alike, count, listing, percent, sentence
 from analysis.report.layout import Caveat, note, warning
+from analysis.report.prose import place, share, subject, workload
 
 # In studies of one workload a contest, slowed controls waited between steps. That has slowed the
 # next step by up to this share, so they may take longer than their truth (docs/calibration.md).
@@ -23,28 +24,22 @@ def misses(findings: Findings) -> Iterator[Caveat]:
     ]
     seen = (
         f"{len(wrong)} of {count(len(judged(rows)), 'control')} "
-        f"{'misses' if len(wrong) == 1 else 'miss'} the truth: "
-        f"{'; '.join(mistake(row, confidence) for row in wrong)}. "
-        f"By chance alone, {expected_misses(rows, confidence):.2g} would."
+        f"{'misses' if len(wrong) == 1 else 'miss'} the truth; chance explains "
+        f"{expected_misses(rows, confidence):.2g}. {' '.join(map(mistake, wrong))}"
     )
     if waiting:
         seen += (
-            f" In this study the harness waited between a slowed control's steps, which can slow "
-            f"the next step by up to {percent(WAITING)}, too, if others use the processor's "
-            f"caches: that may explain {len(waiting)} of them."
+            f" {len(waiting)} of them may be slow because the harness waited between their steps."
         )
     doubtful = listing(
-        f"of {percent(max(row.furthest for row in own))} or less in {workload}"
-        for workload, own in by_workload(wrong).items()
+        f"of {share(max(row.furthest for row in own))} or less on the {workload(name)}"
+        for name, own in by_workload(wrong).items()
     )
     if beyond_chance([row for row in rows if row not in waiting], confidence):
-        yield warning(
-            "Self-test failed",
-            f"{seen} Chance hardly explains that. Do not rely on differences {doubtful}, and "
-            "repeat the study.",
-        )
+        do = f"Do not rely on differences {doubtful}; repeat the study."
+        yield warning("Self-test failed", seen, do)
     else:
-        yield note(f"{seen} Otherwise, differences {doubtful} are not reliable.")
+        yield note(seen, f"If it is not chance, differences {doubtful} are not reliable.")
 
 
 def strange(findings: Findings) -> Iterator[Caveat]:
@@ -54,9 +49,9 @@ def strange(findings: Findings) -> Iterator[Caveat]:
         if row.id in faults and row.original not in faults:
             yield warning(
                 "Self-test failed",
-                f"the control {row.id.contender} did not compute the same as its contender. "
-                f"{sentence(row.reason)} Do not rely on any difference in {row.id.workload}, and "
-                "report this error.",
+                f"The control `{row.id.contender}` did not compute the same as its contender: "
+                f"{sentence(row.reason)}",
+                f"Do not rely on differences on the {workload(row.id.workload)}; report this.",
             )
 
 
@@ -71,13 +66,11 @@ def by_workload(rows: Sequence[ControlLine]) -> dict[str, list[ControlLine]]:
     return found
 
 
-def mistake(row: ControlLine, confidence: float) -> str:
-    """`mlp (PyTorch tuned, CPU, 1 thread), unchanged, took 1.05 times as long (95 % interval 1.04
-    to 1.06) instead of 1`"""
-    ratio, low, high = alike(row.ratio, row.ratio_low, row.ratio_high)
+def mistake(row: ControlLine) -> str:
+    """`PyTorch, tuned, unchanged (MLP, 1 thread), took 1.05 times as long instead of 1.`"""
+    ratio = alike(row.ratio)[0]
     what = f"slowed by {percent(row.slowed_by)}" if row.slowed_by else "unchanged"
     return (
-        f"{row.id.workload} ({title(row.id.framework)} {row.of}, {row.id.on}), {what}, took "
-        f"{ratio} times as long ({percent(confidence)} interval {low} to {high}) instead of "
-        f"{row.truth:g}"
+        f"{subject(row.original)} {what} ({place(row.id)}), took {ratio} times as long "
+        f"instead of {row.truth:g}."
     )

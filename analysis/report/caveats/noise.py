@@ -5,8 +5,9 @@ from typing import cast
 
 from analysis.findings.findings import Findings
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import count, crossed, listing, percent, three
+from analysis.format import count, listing, percent
 from analysis.report.layout import Caveat, note, warning
+from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
 
@@ -19,38 +20,40 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
     """A warning about contenders without a ratio, because they alone drifted; a note about those
     that may have."""
     margin = findings.machine.study.margin
-    drifting = [line for line in findings.steady if not line.steady]
-    if drifting:
+    if drifting := [line for line in findings.steady if not line.steady]:
         yield warning(
             "No steady state",
-            f"from the first to the last third of the rounds, mini-batches of {drifted(drifting)} "
-            f"while the others on the same cores did not. That is more than {percent(margin)}, so "
-            "these contenders have no ratio. Longer warm-up (`contest.warmup`) may help.",
+            f"From the first to the last third of the rounds, {drifted(drifting)}, and the "
+            f"others did not. That is more than {percent(margin)}, so there is no ratio.",
+            "Set a longer warm-up (`contest.warmup`).",
         )
     if perhaps := [line for line in findings.steady if line.steady and line.suspect(margin)]:
         yield note(
-            "From the first to the last third of the rounds, mini-batches of "
-            f"{drifted(perhaps)} while the others on the same cores did not. Ratios of these "
-            "contenders are means over that drift."
+            f"From the first to the last third of the rounds, {drifted(perhaps)}, and the "
+            "others did not. Ratios are means over that drift.",
+            "Set a longer warm-up (`contest.warmup`) to see whether it ends.",
         )
 
 
 def drifted(lines: Sequence[SteadyLine]) -> str:
-    """`tensorflow/tuned/cpu/1 on mlp took 12 % more time`"""
-    return listing(f"{line.id.contender} on {line.id.workload} took {line.size}" for line in lines)
+    """`TensorFlow, tuned, came to take 12 % more time (MLP, 1 thread)`"""
+    return listing(
+        f"{subject(line.id)} came to take {line.size} ({place(line.id)})" for line in lines
+    )
 
 
 def interference(findings: Findings) -> Iterator[Caveat]:
-    """Ratios that leave their interval without the flagged turns: a warning if a decided verdict
+    """Ratios that leave their interval without the disturbed turns: a warning if a decided verdict
     changes with one of them, else a note."""
     left = leaving(findings.unflagged_pairs)
     if not left:
         return
-    text = f"without the turns flagged for steal time, other load or frequency, {describe(left)}."
+    text = f"Without the turns that other load disturbed, {describe(left)}."
+    do = "Repeat the study while nothing else runs."
     if any(reversed_by(pair) for pair in left):
-        yield warning("Weather", text)
+        yield warning("Interference", text, do)
     else:
-        yield note(text[0].upper() + text[1:])
+        yield note(text, do)
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:
@@ -58,11 +61,10 @@ def scatter(findings: Findings) -> Iterator[Caveat]:
     spread = {benchmark: times.max() / times.min() for benchmark, times in medians.items()}
     wide = [benchmark for benchmark, ratio in spread.items() if ratio > APART]
     if wide:
-        worst = max(wide, key=lambda benchmark: spread[benchmark])
+        worst = max(spread[benchmark] for benchmark in wide)
         yield note(
-            f"Replicates disagree in {crossed(wide)}: the slowest process took more than {APART} "
-            f"times as long as the fastest, up to {three(spread[worst])} times "
-            f"({three(medians[worst].min())} and {three(medians[worst].max())} ms)."
+            f"Processes of one contender differ by up to {two(worst)} times: {places(wide)}.",
+            "Add replicates; intervals already cover the scatter.",
         )
 
 
@@ -71,17 +73,17 @@ def starved(findings: Findings) -> Iterator[Caveat]:
     steady = findings.batches[~findings.batches["warmup"] & on_host]
     keys = ["workload", "contender", "threads"]
     parts = steady.groupby(keys)[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].sum()
-    share = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
-    threads = share.index.get_level_values("threads")
+    used = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
+    threads = used.index.get_level_values("threads")
     for low, what in (
-        (share[(threads == 1) & (share < STARVED)], "less than a whole processor"),
-        (share[(threads > 1) & (share < ALONE)], "hardly more than one processor for all threads"),
+        (used[(threads == 1) & (used < STARVED)], "less than a whole processor"),
+        (used[(threads > 1) & (used < ALONE)], "hardly more than one processor for all threads"),
     ):
         if len(low):
-            workload, contender, _ = cast("tuple[str, str, int]", low.idxmin())
             yield note(
-                f"{count(len(low), 'contender')} had {what}, down to {percent(low.min())} "
-                f"({contender} on {workload})."
+                f"{count(len(low), 'contender')} had {what}, down to {share(float(low.min()))} "
+                f"(`{name(low.idxmin())}`).",
+                "Free the cores of other work, or allow the process more of them.",
             )
 
 
@@ -91,9 +93,14 @@ def switched(findings: Findings) -> Iterator[Caveat]:
     rates = 1000 * groups["switches"].sum() / groups["ms"].sum()
     high = rates[rates > SWITCHES]
     if len(high):
-        workload, contender = cast("tuple[str, str]", high.idxmax())
         yield note(
-            f"Many involuntary context switches: more than {SWITCHES} a second in {len(high)} of "
-            f"{len(rates)} contenders, up to {high.max():,.0f} ({contender} on {workload}). Other "
-            "processes, or a framework's own threads, competed for the cores."
+            f"{len(high)} of {count(len(rates), 'contender')} lost a core more than {SWITCHES} "
+            f"times a second, up to {two(float(high.max()))} (`{name(high.idxmax())}`).",
+            "Other processes do that, or a framework's own threads; see Interference.",
         )
+
+
+def name(key: object) -> str:
+    """`tensorflow/tuned/cpu/2 on mnist-cnn`"""
+    workload, own, *_ = cast("tuple[str, ...]", key)
+    return f"{own} on {workload}"

@@ -6,6 +6,8 @@ from analysis.findings.findings import Findings
 from analysis.report.caveats import certificates, controls, noise, study, surroundings
 from analysis.report.layout import Caveat, note
 
+OTHERS = "Measure on another, and give the report the folders of both."
+
 # The most serious first. To add a caveat, write a function and list it here.
 LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     study.smoke,
@@ -21,8 +23,6 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     study.failed,
     study.not_measured,
     study.few_replicates,
-    certificates.deviations,
-    certificates.otherwise_timed,
     certificates.uncertified,
     certificates.other_optimisers,
     certificates.unrecorded,
@@ -44,5 +44,5 @@ def caveats(findings: Findings, machines: int) -> list[Caveat]:
     """All caveats of one machine of `machines`, the most serious first."""
     found = [caveat for look in LOOKS for caveat in look(findings)]
     if machines == 1:
-        found.append(note("One machine: nothing here says that the ratios hold on another."))
+        found.append(note("This is one machine; ratios differ between machines.", OTHERS))
     return sorted(found, key=lambda caveat: -caveat.severity)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from analysis.findings.findings import Findings
-from analysis.format import count, crossed, listing, title
+from analysis.format import count, listing, title
 from analysis.report.layout import Caveat, note, warning
+from analysis.report.prose import places, workload
 
 FEW = 5  # replicates; below, Student's t is more than 2.8 standard errors
 
@@ -13,7 +14,8 @@ def smoke(findings: Findings) -> Iterator[Caveat]:
     if findings.machine.study.smoke:
         yield warning(
             "SMOKE RUN",
-            "a small budget to see that everything works. Conclude nothing from the numbers.",
+            "A small budget, to see that everything works.",
+            "Conclude nothing from the numbers; `make study` measures.",
         )
 
 
@@ -22,14 +24,19 @@ def stand_in(findings: Findings) -> Iterator[Caveat]:
         if record.kind == "stand-in":
             yield warning(
                 "Stand-in data",
-                f"{record.workload} did not run on MNIST but on {record.source}. Times should "
-                "hardly depend on pixels, but the losses do.",
+                f"{workload(record.workload)} did not run on MNIST but on {record.source}. Times "
+                "hardly depend on pixels, losses do.",
+                "Name a folder with MNIST in `SAMESTEP_MNIST` for the losses of MNIST.",
             )
 
 
 def nothing_measured(findings: Findings) -> Iterator[Caveat]:
     if not findings.measured:
-        yield warning("Nothing measured", "no contender left a steady-state mini-batch.")
+        yield warning(
+            "Nothing measured",
+            "No contender left a steady-state mini-batch.",
+            "What is missing says why; mend that and run the study again.",
+        )
 
 
 def other_reference(findings: Findings) -> Iterator[Caveat]:
@@ -39,23 +46,30 @@ def other_reference(findings: Findings) -> Iterator[Caveat]:
     if used := {row.reference for row in findings.comparisons} - {wanted}:
         yield warning(
             "Other reference",
-            f"{title(wanted)} was not measured; "
-            f"ratios refer to {listing(title(name) for name in sorted(used))}.",
+            f"{title(wanted)} was not measured; ratios refer to "
+            f"{listing(title(name) for name in sorted(used))}.",
+            "Set `reference` to a framework of the study.",
         )
 
 
 def failed(findings: Findings) -> Iterator[Caveat]:
-    lines = [line for line in findings.missing if line.status == "failed"]
+    lines = [line.id for line in findings.missing if line.status == "failed"]
     if lines:
-        keys = [s.id for s in lines]
-        yield warning("Failures", f"{crossed(keys)}; reasons under What is missing.")
+        yield warning(
+            "Failures",
+            f"{places(lines)}.",
+            "What is missing has the reasons; run the study again to repeat these alone.",
+        )
 
 
 def not_measured(findings: Findings) -> Iterator[Caveat]:
     frameworks = {benchmark.framework for benchmark in findings.availability}
     absent = frameworks - {benchmark.framework for benchmark in findings.measured}
-    if absent:
-        yield note(f"Not measured at all: {listing(title(name) for name in sorted(absent))}.")
+    if absent and findings.measured:
+        yield note(
+            f"Not measured at all: {listing(title(name) for name in sorted(absent))}.",
+            "See What is missing.",
+        )
 
 
 def few_replicates(findings: Findings) -> Iterator[Caveat]:
@@ -64,8 +78,8 @@ def few_replicates(findings: Findings) -> Iterator[Caveat]:
     ]
     if numbers and min(numbers) < FEW:
         yield note(
-            f"Few replicates ({count(min(numbers), 'replicate')} in the smallest comparison): "
-            "intervals are wide, and Student's assumptions weigh more."
+            f"A ratio rests on {count(min(numbers), 'replicate')} only, so its interval is wide.",
+            f"Set `replicates` to {FEW} or more.",
         )
 
 
@@ -73,4 +87,7 @@ def losses(findings: Findings) -> Iterator[Caveat]:
     matched = findings.machine.matched(findings.batches)
     wild = matched[~matched["loss"].map(lambda x: abs(x) < float("inf"))]
     if len(wild):
-        yield note(f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}.")
+        yield note(
+            f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}.",
+            "Lower the learning rate of the workload.",
+        )

@@ -9,12 +9,15 @@ from analysis.format import listing
 from analysis.report.layout import Caveat, note
 from frameworks.device import DEVICES
 
+ONE = "Measure the whole study again with one version and configuration."
+
 
 def virtual_machine(findings: Findings) -> Iterator[Caveat]:
     if kind := virtual(findings.machine):
         yield note(
-            f"The machine is a {kind}: neighbours and the host's clock are out of sight. They need "
-            "not slow all contenders alike, so intervals speak of the machine as it was meanwhile."
+            f"The machine is a {kind}. Neighbours may slow some contenders more than others, so "
+            "intervals cover this hour on this host.",
+            "Repeat the study on another day, and give the report both (`--earlier`).",
         )
 
 
@@ -28,9 +31,8 @@ def boots(findings: Findings) -> Iterator[Caveat]:
     if len(found) > 1:
         numbers = listing(str(len(replicates)) for replicates in found.values())
         yield note(
-            f"The machine was started anew between replicates ({numbers} of them): what changed "
-            "with that, a virtual machine's host for instance, is in the intervals as far as "
-            "these few starts show it."
+            f"The machine was started anew between replicates ({numbers} of them).",
+            "Measure on one start, or start anew often, so that intervals cover the difference.",
         )
 
 
@@ -47,9 +49,9 @@ def pages(findings: Findings) -> Iterator[Caveat]:
     kept = facts.get("memory.pages_kept_by_core") == "0"
     if kept and may_grow and several and facts.get("virtualisation.hypervisor") == "yes":
         yield note(
-            "Cores may keep much freed memory to themselves (vm.percpu_pagelist_high_fraction is "
-            "0): in a virtual machine, contenders of several threads that give memory back can "
-            "have slow turns. docs/noise.md has how that looks and what to do."
+            "Steps with several threads are sometimes slow here, because a virtual machine with "
+            "Linux 6.7 or later waits for memory.",
+            "Set vm.percpu_pagelist_high_fraction; docs/noise.md says how.",
         )
 
 
@@ -61,25 +63,26 @@ def frequency(findings: Findings) -> Iterator[Caveat]:
     ]
     if unknown:
         yield note(
-            f"Not readable here: {listing(unknown)}. The processor's frequency may have changed "
-            "while measuring; the turns spread that over all contenders."
+            f"The processor's {listing(unknown)} cannot be read here, so its frequency may have "
+            "changed. Turns spread that over all contenders.",
+            "Measure on a machine of your own to rule it out.",
         )
 
 
 def code(findings: Findings) -> Iterator[Caveat]:
     contests = findings.machine.records.contests
     if any(contest.code.dirty for contest in contests):
-        yield note("The code differed from its commit while measuring, so it cannot be looked up.")
+        yield note("The code differed from its commit while measuring.", "Commit, then measure.")
     if any(not contest.code.commit for contest in contests):
-        yield note("The commit of the code is not known: samestep ran outside a clone.")
+        yield note("samestep ran outside a clone, so its commit is unknown.", "Run it in a clone.")
     if len({(contest.code.version, contest.code.commit) for contest in contests}) > 1:
-        yield note("Contests ran with different versions of the code.")
+        yield note("Contests ran with different versions of the code.", ONE)
     if len({contest.configuration for contest in contests}) > 1:
-        yield note("Contests ran under different configurations.")
+        yield note("Contests ran under different configurations.", ONE)
 
 
 def versions(findings: Findings) -> Iterator[Caveat]:
     changed = [line.key for line in findings.environment if line.changed == "yes"]
     names = sorted(key for key in changed if key.startswith("versions."))
     if names:
-        yield note(f"Versions changed between contests: {listing(names)}.")
+        yield note(f"Versions changed between contests: {listing(names)}.", ONE)

@@ -1,184 +1,163 @@
-"""The certificates: the proof that all contenders compute the same."""
+"""The same losses: the certificates, which prove that all contenders compute the same."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analysis.data.results import BenchmarkId
-from analysis.findings.fairness.certificate_steps import (
-    AgreementLine,
-    GradientLine,
-    Run,
-    certified,
-    runs,
-)
+from analysis.findings.fairness.certificate_steps import certified
+from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificates, furthest
+from analysis.findings.fairness.certificates import CertificateLine as Line
 from analysis.findings.findings import Findings
-from analysis.format import listing, scientific, sentence, short, title
+from analysis.format import count, crossed, listing, scientific, sentence
 from analysis.report.figures.losses import losses
 from analysis.report.figures.rounding import rounding
-from analysis.report.layout import Chapter, Parts, Section
-from analysis.report.tables import Table, absent
+from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.prose import DECLARED, contender, elsewhere, places, workload
+from analysis.report.sections.method import more, span
+from analysis.report.tables import Table
+from workflows.records.schema import CertificateRow
+
+Rows = list[tuple[Line, CertificateRow]]
 
 
-def certificate_table(findings: Findings) -> Table:
-    compared = findings.machine.matched_rows(findings.certificate)
-    rows = [row for row in compared if row.loss is not None]
-    data = findings.machine.dataset
+def certificate_summary(findings: Findings) -> list[str]:
+    """How the proof was made, and how it came out."""
+    machine = findings.machine
+    records = machine.records.certificates
+    if not records:
+        return ["No certificate was recorded, so no pair could be compared."]
+    certificates = Certificates(machine).found
+    rows = [row for one, (_, row) in certificates.items() if machine.compares(one)]
+    measured = [row for row in rows if row.status != "missing"]
+    agreeing = [row for row in measured if row.status == "agrees" and row.precision == FLOAT64]
+    others = {
+        "differ as declared": sum(row.status == "declared" for row in measured),
+        "are refused": sum(row.status == "refused" for row in measured),
+        "failed": sum(row.status == "failed" for row in measured),
+        SINGLE: sum(row.status == "agrees" for row in measured) - len(agreeing),
+    }
+    rest = [f"{number} {what}" for what, number in others.items() if number]
+    reference = contender_of(records[0].reference)
+    return [
+        f"Before any timing, every contender trained {span(r.steps for r in records)} steps in "
+        "float64, from the same weights on the same mini-batches.",
+        f"Of {count(len(measured), 'certificate')}, {len(agreeing)} agree with {reference} within "
+        f"{records[0].tolerance:g} (at most "
+        f"{scientific(max(map(furthest, agreeing), default=0.0))} off)"
+        f"{f'; {listing(rest)}' if rest else ''}.",
+        *[text for text in [str(findings.loss_check)] if text],
+    ]
+
+
+def contender_of(name: str) -> str:
+    """`PyTorch`, from a contender's name in the records."""
+    framework, own, device, threads = name.split("/")
+    return contender(BenchmarkId("", framework, own, device, int(threads)))
+
+
+def certificate_table(findings: Findings) -> Table | None:
+    """A row for each contender and workload; numbers of threads with one result share it."""
+    rows: dict[tuple[str, ...], Rows] = {}
+    found = {one: row for one, _, row in certified(findings.machine)}
+    for line in findings.machine.matched_rows(findings.certificate):
+        if line.loss is not None or line.status in ("refused", "failed"):
+            key = (
+                line.id.workload,
+                line.id.framework,
+                line.id.variant,
+                line.id.device,
+                line.status,
+            )
+            rows.setdefault(key, []).append((line, found[line.id]))
+    if not rows:
+        return None
     return Table(
         "Certificates: largest relative difference from the reference",
         [
-            ("workload", False), ("data", False), ("on", False), ("contender", False),
-            ("status", False), ("steps", True), ("loss", True), ("weights", True),
-            ("at full size", True), ("with plain SGD", True), ("first gradient", True),
-            ("the same in float32", True),
+            ("contender", False), ("on", False), ("result", False), ("with plain SGD", True),
+            ("other optimisers", False), ("first gradient in float32", True),
         ],
         [
             [
-                row.id.workload, data(row.id.workload), row.id.on, row.id.who, row.status,
-                f"{row.steps:,}",
-                largest(row.loss), largest(row.weights), largest(row.full_loss, row.full_weights),
-                largest(row.sgd_loss, row.sgd_weights, row.full_sgd_loss, row.full_sgd_weights),
-                largest(row.gradients),
-                largest(row.rounding) + f" {row.reduced}" * bool(row.reduced),
+                contender(own[0][0].id),
+                crossed([(workload(line.id.workload), *elsewhere(line.id), line.id.threads)
+                         for line, _ in own]),
+                result(own),
+                largest(end for line, _ in own for end in (
+                    line.sgd_loss, line.sgd_weights, line.full_sgd_loss, line.full_sgd_weights)),
+                optimisers(own),
+                rounded(own),
             ]
-            for row in rows
+            for own in rows.values()
         ],
-        absent(
-            [row for row in compared if row.reason],
-            lambda row: " ".join(
-                [f"{row.status}.", *(sentence(text) for text in (row.reason, row.cause) if text)]
-            ),
-        ),
+        list(reasons(rows.values())),
         "certificate.csv",
     )  # fmt: skip
 
 
-def optimiser_table(findings: Findings) -> Table | None:
-    """A line for each framework, variant and workload, a column for each optimiser: the
-    largest difference of any step and tensor over devices and threads. Optimisers that no
-    workload uses are proven on one workload, so their other cells are empty."""
-    machine = findings.machine
-    found: dict[tuple[str, str, str], dict[str, list[Run]]] = {}
-    for benchmark, _, row in certified(machine):
-        for run in runs(machine, benchmark.workload, row):
-            if machine.pitfall(benchmark) is None and row.long and run.name == "long":
-                cells = found.setdefault(
-                    (benchmark.workload, benchmark.framework, benchmark.variant), {}
-                )
-                cells.setdefault(run.optimiser, []).append(run)
-    kinds = list(dict.fromkeys(kind for cells in found.values() for kind in cells))
-    if len(kinds) < 2:
-        return None
-    steps = max(record.steps for record in machine.records.certificates)
-    return Table(
-        "Every optimiser, on the workloads that it was proven on: largest relative difference of "
-        f"loss and weights in {steps:,} steps",
-        [("workload", False), ("contender", False), *((kind, True) for kind in kinds)],
-        [
-            [workload, f"{title(framework)} {variant}", *(summed(cells.get(k, [])) for k in kinds)]
-            for (workload, framework, variant), cells in found.items()
-        ],
-        [],
-        "agreement.csv",
-    )
+def result(own: Rows) -> str:
+    line, row = own[0]
+    if line.status == "agrees" and row.precision == FLOAT64:
+        ends = (
+            end
+            for line, _ in own
+            for end in (line.loss, line.weights, line.full_loss, line.full_weights, line.gradients)
+        )
+        return f"agrees to {largest(ends)}"
+    if line.status == "agrees":
+        return f"agrees, {SINGLE}"
+    if line.status == "declared":
+        return f"{DECLARED} declared: {line.reason.partition(':')[0]}"
+    return line.status
 
 
-def summed(found: list[Run]) -> str:
-    statuses = {run.status for run in found} - {"agrees"}
-    measured = [run.measured for run in found if run.measured]
-    size = largest(*(end for run in measured for end in (run.worst_loss, run.worst_weights)))
-    return f"{size} {listing(sorted(statuses))}".strip()
+def optimisers(own: Rows) -> str:
+    """`sgd, momentum agree; rmsprop declared`: those that no workload here is timed with."""
+    found: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(kind for _, row in own for kind in row.optimisers):
+        statuses = {row.optimisers[kind].status for _, row in own if kind in row.optimisers}
+        worst = next(one for one in WORST if one in statuses)
+        found.setdefault(worst, []).append(kind)
+    return "; ".join(f"{status}: {', '.join(kinds)}" for status, kinds in found.items())
 
 
-def deviation_table(findings: Findings) -> Table | None:
-    """The size of each declared deviation, in loss and weights, by number of steps."""
-    compared = findings.machine.matched_rows(findings.agreement)
-    lines = [line for line in compared if line.status == "declared" and line.run == "long"]
-    steps = sorted({line.step for line in lines} - {0})
-    if not lines:
-        return None
-    found: dict[tuple[str, str, str, str], list[AgreementLine]] = {}
-    for line in lines:
-        key = (line.id.workload, line.id.framework, line.id.variant, line.optimiser)
-        found.setdefault(key, []).append(line)
-    return Table(
-        "Declared deviations: relative difference from the reference after so many steps",
-        [
-            ("workload", False), ("contender", False), ("optimiser", False), ("of", False),
-            *((f"{step:,}", True) for step in steps),
-        ],
-        [
-            [
-                workload, f"{title(framework)} {variant}", optimiser, what,
-                *(
-                    largest(*(getattr(line, what) for line in held if line.step == step))
-                    for step in steps
-                ),
-            ]
-            for (workload, framework, variant, optimiser), held in found.items()
-            for what in ("loss", "weights")
-        ],
-        [
-            (f"{title(framework)} {variant}, {optimiser}", sentence(reason))
-            for framework, variant, optimiser, reason in dict.fromkeys(
-                (one.id.framework, one.id.variant, one.optimiser,
-                 one.reason.partition(": ")[2] or one.reason)
-                for one in lines
-            )
-        ],
-        "agreement.csv",
-    )  # fmt: skip
+WORST = ("refused", "failed", "declared", "missing", "agrees")
 
 
-def rounding_table(findings: Findings) -> Table | None:
-    """The tensor with the largest float32 rounding, for each contender."""
-    worst: dict[BenchmarkId, GradientLine] = {}
-    data = findings.machine.dataset
-    for line in findings.gradients:
-        if not line.tensor:
-            continue
-        if line.id not in worst or further(line) > further(worst[line.id]):
-            worst[line.id] = line
-    if not worst:
-        return None
-    allowed = max(line.allowed for line in worst.values())
-    return Table(
-        "Exactness of float32: the first step's gradients against the reference's in float64, "
-        f"the worst tensor (allowed: {short(allowed)}, or a reduced precision that says so)",
-        [
-            ("workload", False), ("data", False), ("on", False), ("contender", False),
-            ("tensor", False), ("difference", True), ("reduced precision", False),
-        ],
-        [
-            [
-                line.id.workload, data(line.id.workload), line.id.on, line.id.who, line.tensor,
-                largest(line.float32), line.reduced or "none",
-            ]
-            for line in worst.values()
-        ],
-        [],
-        "gradients.csv",
-    )  # fmt: skip
+def rounded(own: Rows) -> str:
+    reduced = [line.reduced for line, _ in own if line.reduced]
+    return f"{largest(line.rounding for line, _ in own)}{''.join(f' {r}' for r in reduced[:1])}"
 
 
-def further(line: GradientLine) -> float:
-    return line.float32 or 0.0
-
-
-def largest(*values: float | None) -> str:
+def largest(values: Iterable[float | None]) -> str:
     """The largest value, in few digits; "" if there is none."""
-    known: Iterable[float] = [value for value in values if value is not None]
+    known = [value for value in values if value is not None]
     return scientific(max(known)) if known else ""
 
 
-def same_computation(chapter: Chapter) -> Parts:
+def reasons(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
+    """Why a certificate is refused or failed, with the likely cause."""
+    for own in groups:
+        line = own[0][0]
+        if line.status in ("refused", "failed"):
+            texts = [sentence(text) for text in (line.reason, line.cause) if text]
+            yield places(one.id for one, _ in own), " ".join([f"{line.status}.", *texts])
+
+
+def same_losses(chapter: Chapter) -> Parts:
     findings = chapter.findings
+    if not findings.machine.records.certificates:
+        return [Paragraph(" ".join(certificate_summary(findings)))]
     return [
+        Paragraph(Rich(f"{' '.join(certificate_summary(findings))} {more('same-computation')}")),
         chapter.figure(losses),
         certificate_table(findings),
-        optimiser_table(findings),
-        deviation_table(findings),
         chapter.figure(rounding),
-        rounding_table(findings),
     ]
 
 
-SECTION = Section("The same computation", same_computation)
+def inside(chapter: Chapter) -> str:
+    found = certificate_summary(chapter.findings)
+    return found[1] if len(found) > 1 else found[0]
+
+
+SECTION = Section("The same losses", same_losses, inside=inside)

@@ -1,73 +1,103 @@
-"""The ratios, how precise they are, and how far controls and interference support them."""
+"""The ratios: a figure, a table, how precise they are, and how to read them."""
 
-from analysis.findings.fairness.certificates import components
+from analysis.findings.comparisons import Comparison, PairLine
+from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
-from analysis.format import listing, percent, sentence, title
+from analysis.format import listing, percent
 from analysis.report.figures.ratios import ratios
-from analysis.report.layout import Chapter, Commands, File, Paragraph, Parts, Section
-from analysis.report.sections.controls import control_table
-from analysis.report.sections.interference import interference_summary
+from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
+from analysis.report.prose import DECLARED, pair, place, two
+from analysis.report.sections.method import more
 from analysis.report.sections.precision import advice
-from analysis.report.tables import Table, absent, estimate
+from analysis.report.tables import Table, intervals
+from analysis.stats.inference import of_equivalence
+
+FASTEST = (
+    "Each ratio refers to the fastest contender of its workload, threads and variant, which the "
+    "measurements chose. That makes nearly equal ratios slightly too large. To compare two "
+    "frameworks by name, set `reference` to one of them."
+)
 
 
 def comparison_table(findings: Findings) -> Table:
-    study = findings.machine.study
-    data = findings.machine.dataset
-    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
-    pairs = list(dict.fromkeys(f"{title(r.id.framework)} to {r.against}" for r in rows))
-    several = len(pairs) > 1
+    """Every comparison of two that were measured; a refused one has no ratio."""
+    rows = [row for row in findings.comparisons if row.estimate.verdict != "missing"]
+    cells = intervals(row.estimate.ends for row in rows)
     return Table(
-        f"Ratio of times per mini-batch, {listing(pairs)}" if rows else "Ratios of times",
+        "Ratios of times per mini-batch",
         [
-            ("workload", False), ("data", False), ("on", False), ("variant", False),
-            *[("ratio of", False)] * several, ("ratio", True),
-            (f"{percent(study.confidence)} interval", True), ("verdict", False),
-            ("same computation", False),
+            ("on", False), ("who", False), ("ratio", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True),
+            ("verdict", False), ("same?", False),
         ],
         [
             [
-                row.id.workload, data(row.id.workload), row.id.on, row.id.variant,
-                *[f"{title(row.id.framework)} to {row.against}"] * several,
-                *estimate(*row.estimate.ends), row.estimate.verdict, same(row.certificate),
+                place(row.id), pair(row.id, row.base) + f" {DECLARED}" * declared(row), *ratio,
+                row.estimate.verdict, same(row.certificate),
             ]
-            for row in rows
+            for row, ratio in zip(rows, cells, strict=True)
         ],
-        absent(
-            [row for row in findings.comparisons if row.reason],
-            lambda row: f"{row.estimate.verdict}. {sentence(row.reason)}",
-        ),
+        [],
         "comparisons.csv",
     )  # fmt: skip
 
 
+def declared(row: Comparison | PairLine) -> bool:
+    """Whether the two sides differ in something that is declared."""
+    return bool(components(row.certificate))
+
+
 def same(certificate: str) -> str:
-    """The certificate without the sizes of deviations, which have their own table."""
-    deviating = components(certificate)
-    return f"declared: {listing(deviating)}" if deviating else certificate
+    """`yes, to 1.5e-14`, `† optimiser.adam`, or `no` without a certificate."""
+    if deviating := components(certificate):
+        return f"{DECLARED} {listing(deviating)}"
+    if SINGLE in certificate:
+        return SINGLE
+    return f"yes, {certificate.removeprefix('agrees ')}" if certificate else "no"
 
 
 def comparisons(chapter: Chapter) -> Parts:
     findings = chapter.findings
+    table = comparison_table(findings)
+    if not table.rows:
+        return [Paragraph(nothing(findings))]
+    found = advice(findings.machine, findings.precision)
     return [
         chapter.figure(ratios),
-        comparison_table(findings),
-        *precision(chapter),
-        control_table(findings),
-        Paragraph(interference_summary(findings), opening="Weather."),
-        *[File("unflagged.csv") for _ in findings.unflagged[:1]],
-    ]
-
-
-def precision(chapter: Chapter) -> Parts:
-    found = advice(chapter.findings.machine, chapter.findings.precision)
-    if not found.sentences:
-        return []
-    return [
-        Paragraph(" ".join(found.sentences), opening="How precise that is."),
+        table,
+        Paragraph(Rich(" ".join(found.sentences)), opening="How precise."),
         Commands([found.command] if found.command else []),
-        File("precision.csv"),
+        Paragraph(reading(findings), opening="How to read it.", style="soft"),
     ]
 
 
-SECTION = Section("Comparisons", comparisons, in_markdown=True)
+def nothing(findings: Findings) -> str:
+    """Why there is no ratio; "" for an A/A study, which has a section of its own."""
+    if findings.machine.alone:
+        return ""
+    if not findings.comparisons:
+        return "This study has one contender, so there is nothing to compare. Add another to it."
+    return "No two contenders could be compared. What is missing says why."
+
+
+def reading(findings: Findings) -> Rich:
+    study = findings.machine.study
+    rows = [row for row in findings.comparisons if row.estimate.ratio_low is not None]
+    chance = 1 / (1 - study.confidence)
+    sentences = [
+        "A ratio is one contender's time per mini-batch over the other's, in the same contests: "
+        "0.5 is twice as fast.",
+        f"*Faster* and *slower*: the {percent(study.confidence)} confidence interval leaves out 1.",
+        f"*Equivalent*: the {percent(of_equivalence(study.confidence))} interval is within "
+        f"{percent(study.margin)} of equal.",
+        "*Cannot tell*: neither.",
+        *[f"By chance, about one row in {two(chance)} is wrong."] * bool(rows),
+        "A framework named alone is written as in its tutorials.",
+        *[f"{DECLARED} The two differ in something declared: see What differs on purpose."]
+        * any(map(declared, findings.comparisons)),
+        *[FASTEST] * study.fastest,
+    ]
+    return Rich(f"{' '.join(sentences)} {more('verdicts')}")
+
+
+SECTION = Section("The ratios", comparisons, in_markdown=True)

@@ -1,30 +1,28 @@
-"""The controls: the self-test on the first screen, a table, and the method."""
+"""The self-test: controls, which are contenders that run a second time, so the truth is known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from analysis.findings.controls import ControlLine, expected_misses, judged, missed
 from analysis.findings.findings import Findings
-from analysis.format import alike, count, device, listing, percent, sentence, title
-from analysis.report.tables import Table, absent, estimate
+from analysis.format import count, listing, percent, sentence
+from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.prose import contender, place, places, share, subject
+from analysis.report.sections.method import more
+from analysis.report.tables import Table, intervals
 
-NONE = (
-    "none in this study. No contender ran a second time, so nothing here shows what the study "
-    "finds where the truth is known."
-)
+NONE = "This study has no self-test, so its rate of false alarms was not checked. Set `controls`."
 
 
 def control_summary(findings: Findings) -> str:
-    """The line on the first screen: how many intervals contain the truth, and what was measured."""
+    """How many intervals contain the truth, and what was measured."""
     rows = findings.controls
     if not rows:
         return NONE
-    workloads = listing(dict.fromkeys(row.id.workload for row in rows))
-    ran = f"{originals(rows)} ran a second time in {workloads}"
-    return " ".join([*coverage(findings), f"{': '.join([ran, *measured(rows)])}."])
+    return " ".join([*coverage(findings), *measured(rows)])
 
 
 def coverage(findings: Findings) -> Iterator[str]:
-    """`Of 4 controls, 4 intervals contain the truth.`"""
+    """`In 4 of 4 controls the interval contains the truth.`"""
     rows, confidence = findings.controls, findings.machine.study.confidence
     tried = judged(rows)
     if len(tried) < len(rows):
@@ -32,36 +30,34 @@ def coverage(findings: Findings) -> Iterator[str]:
     if tried:
         right = len(tried) - len(missed(rows))
         yield (
-            f"Of {count(len(tried), 'control')}, {count(right, 'interval')} "
-            f"{'contains' if right == 1 else 'contain'} the truth; by chance alone, "
-            f"{expected_misses(rows, confidence):.2g} of {len(tried)} would miss it."
+            f"In {right} of {count(len(tried), 'control')} the interval contains the truth. "
+            f"Chance alone would miss about {expected_misses(rows, confidence):.2g}."
         )
 
 
-def originals(rows: Sequence[ControlLine]) -> str:
-    """The contenders that have controls: `PyTorch tuned (CPU, 1 thread)`, or how many."""
-    found = list(dict.fromkeys((r.id.framework, r.of, r.id.device, r.id.threads) for r in rows))
-    if len(found) > 1:
-        return f"Each of {len(found)} contenders"
-    ((framework, variant, on, threads),) = found
-    return f"{title(framework)} {variant} ({device(on)}, {count(threads, 'thread')})"
+def measured(rows: list[ControlLine]) -> Iterator[str]:
+    """`PyTorch, tuned, ran a second time unchanged and slowed by 5 %. The measured ratios are
+    within 3.2 % of the truth.`, if anything was measured."""
+    known = [row for row in rows if row.ratio is not None]
+    if known:
+        slowed = [percent(one) for one in sorted({row.slowed_by for row in known}) if one]
+        ways = ["unchanged"] * any(not row.slowed_by for row in known)
+        ways += [f"slowed by {listing(slowed)}"] * bool(slowed)
+        yield f"{originals(known)} ran a second time {' and '.join(ways)}."
+        furthest = max(known, key=distance)
+        yield f"The measured ratios are within {share(distance(furthest))} of the truth."
 
 
-def measured(rows: Sequence[ControlLine]) -> list[str]:
-    """`it took 0.973 and 1.000 times as long unchanged; slowed by 10 %, 1.06 and 1.10 times`, if
-    anything was measured."""
-    found: list[str] = []
-    for share in sorted({row.slowed_by for row in rows}):
-        ratios = [row.ratio for row in rows if row.slowed_by == share and row.ratio]
-        if ratios:
-            few = len(ratios) < 3
-            spread = (
-                listing(alike(*ratios)) if few else " to ".join(alike(min(ratios), max(ratios)))
-            )
-            what = f"slowed by {percent(share)}" if share else "unchanged"
-            first = f"it took {spread} times as long {what}"
-            found.append(f"{what}, {spread} times" if found else first)
-    return ["; ".join(found)] if found else []
+def distance(row: ControlLine) -> float:
+    """How far the ratio is from the truth, in either direction."""
+    ratio = (row.ratio or row.truth) / row.truth
+    return max(ratio, 1 / ratio) - 1
+
+
+def originals(rows: list[ControlLine]) -> str:
+    """The contender that has controls, or how many have."""
+    found = {row.original._replace(workload="") for row in rows}
+    return subject(*found) if len(found) == 1 else f"Each of {len(found)} contenders"
 
 
 def control_table(findings: Findings) -> Table | None:
@@ -69,57 +65,74 @@ def control_table(findings: Findings) -> Table | None:
         return None
     rows = [row for row in findings.controls if row.ratio is not None]
     answers = {True: "yes", False: "no", None: ""}
+    cells = intervals([row.ratio, row.ratio_low, row.ratio_high] for row in rows)
+    notes: dict[str, list[ControlLine]] = {}
+    for row in findings.controls:
+        if row.reason:
+            notes.setdefault(row.reason, []).append(row)
     return Table(
-        "Controls: the time of a contender that runs a second time, in another process, over its "
-        "own",
+        "Self-test: a contender's second run over its first",
         [
-            ("workload", False), ("on", False), ("control", False), ("truth", True),
+            ("on", False), ("contender", False), ("second run", False), ("truth", True),
             ("ratio", True), (f"{percent(findings.machine.study.confidence)} interval", True),
             ("contains the truth", False),
         ],
         [
             [
-                row.id.workload, row.id.on, row.id.who, f"{row.truth:g}",
-                *estimate(row.ratio, row.ratio_low, row.ratio_high), answers[row.contains_truth],
+                place(row.id), contender(row.original), how(row), f"{row.truth:.3f}", *ratio,
+                answers[row.contains_truth],
             ]
-            for row in rows
+            for row, ratio in zip(rows, cells, strict=True)
         ],
-        absent(
-            [row for row in findings.controls if row.reason],
-            lambda row: f"not judged. {sentence(row.reason)}",
-        ),
+        [
+            (places(row.original for row in found), f"not judged. {sentence(reason)}")
+            for reason, found in notes.items()
+        ],
         "controls.csv",
     )  # fmt: skip
 
 
-def control_method(findings: Findings) -> str:
-    """The kinds of controls, and their share of the contests' time."""
-    if not findings.controls:
-        return "None."
-    machine = findings.machine
-    confidence = machine.study.confidence
-    text = (
-        "A control is a contender that runs a second time, in another process, and takes turns "
-        "like all others: unchanged (a twin), or slowed by a known share. The harness slows it "
-        f"by waiting {'between its steps' if machine.waits_between_steps else 'after each turn'} "
-        "and adding that time to the steps. The controls of one contender share a process, because "
-        "starting one takes longest. The report compares each control with its contender and "
-        f"asks whether the {percent(confidence)} interval of the ratio contains the true ratio. "
-        f"If nothing is wrong, {percent(1 - confidence)} of intervals miss it."
-    )
-    if machine.waits_between_steps and any(one.slowed_by for one in machine.controls.values()):
-        text += (
-            " Where others use the processor's caches, waiting between steps slows the next step, "
-            "too, so a slowed control may take longer than its truth (docs/calibration.md). "
-            "Contests of several workloads do not wait there."
-        )
+def how(row: ControlLine) -> str:
+    return f"slowed by {percent(row.slowed_by)}" if row.slowed_by else "unchanged"
+
+
+def cost(findings: Findings) -> str:
+    """The share of the contenders' time that controls took, if it was recorded."""
     took = [
         (one.took_s, bool(one.runs))
-        for contest in machine.records.contests
+        for contest in findings.machine.records.contests
         for one in contest.contenders
         if one.took_s is not None
     ]
-    if took:
-        share = sum(s for s, control in took if control) / sum(s for s, _ in took)
-        text += f" Controls took {percent(share)} of the contenders' time, starting included."
-    return text
+    total = sum(seconds for seconds, _ in took)
+    if not total:
+        return ""
+    spent = sum(seconds for seconds, control in took if control) / total
+    return f"The self-test took {share(spent)} of the contenders' time."
+
+
+def self_test(chapter: Chapter) -> Parts:
+    findings = chapter.findings
+    if findings.machine.alone:
+        return []
+    text = control_summary(findings)
+    if findings.controls:
+        text = f"{text} {cost(findings)}".rstrip() + f" {more('self-test')}"
+    return [Paragraph(Rich(text)), control_table(findings)]
+
+
+def inside(chapter: Chapter) -> str:
+    """What stands on the closed section; "" leaves it open, which is right if it failed."""
+    findings = chapter.findings
+    if any(one.heading == "Self-test failed" for one in chapter.warnings):
+        return ""
+    return next(coverage(findings), "This study has none.")
+
+
+SECTION = Section(
+    "Self-test",
+    self_test,
+    about="A control is a contender that runs a second time, unchanged (a twin) or slowed by a "
+    "known share. So its true ratio is known.",
+    inside=inside,
+)

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from analysis.data.occasions import boots, day, occasion, span, when
 from analysis.data.results import Machine
-from analysis.findings.comparisons import ToReference
 from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
 from analysis.findings.series.movement import MOVEMENT, Movement
-from analysis.format import count, crossed, listing, percent, three, title
+from analysis.format import count, listing
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
-from analysis.report.tables import Table, estimate
-from frameworks.device import DEVICES
+from analysis.report.prose import pair, place, share
+from analysis.report.tables import Table, intervals
 
 
 def when_and_where(findings: Findings) -> str:
@@ -19,8 +18,8 @@ def when_and_where(findings: Findings) -> str:
     machine = findings.machine
     if not machine.records.contests:
         return "never."
-    place = virtual(machine)
-    kind = "virtual machine" if "virtual machine" in place else "machine"
+    host = virtual(machine)
+    kind = "virtual machine" if "virtual machine" in host else "machine"
     starts = len(boots(machine))
     sentences = [
         f"{when(machine)}, on this {kind}{f', in {starts} starts of it' if starts > 1 else ''}."
@@ -42,62 +41,52 @@ def summary(rows: Sequence[Movement], machine: Machine) -> list[str]:
     starts = len({occasion(one) for one in (machine, *machine.others)})
     spreads = sorted(row.spread for row in rows)
     found = [
-        f"In {studies} studies of this machine ({count(starts, 'occasion')}) ratios moved by "
-        f"{percent(spreads[len(spreads) // 2])} typically and {percent(spreads[-1])} at most, "
-        "largest over smallest."
+        f"In {studies} studies of this machine ({count(starts, 'occasion')}), ratios moved by "
+        f"{share(spreads[len(spreads) // 2])} typically and {share(spreads[-1])} at most."
     ]
     turned = [row for row in rows if row.crossed]
     opposed = [row for row in rows if row.contradicted]
     if not turned:
-        return [*found, "No ratio changed its direction."]
-    moved = f"{count(len(turned), 'ratio')} of {len(rows)} changed direction"
+        return [*found, "No ratio changed direction."]
+    moved = f"{len(turned)} of {count(len(rows), 'ratio')} changed direction"
     verdicts = "none with opposite verdicts"
     if opposed:
         verdicts = f"{len(opposed)} with opposite verdicts ({listing(map(named, opposed))})"
     return [*found, f"{moved}, {verdicts}."]
 
 
-def named(row: ToReference) -> str:
-    """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
-    one = row.id
-    other = f" to {row.against}" * (row.reference_variant != one.variant)
-    device = [one.device] * (not DEVICES[one.device].is_host)
-    where = crossed([(one.workload, *device, one.threads, one.variant)])
-    return f"{where}, {title(one.framework)}{other}"
+def named(row: Movement) -> str:
+    """`JAX to PyTorch, as in the tutorials, on MLP, 1 thread`"""
+    return f"{pair(row.id, row.base)}, on {place(row.id)}"
 
 
 def movement_table(findings: Findings) -> Table | None:
     rows = MOVEMENT.of(findings)
     if not rows:
         return None
-    own = {(row.id, row.base): row.estimate for row in findings.comparisons}
+    own = {(row.id, row.base): row.estimate.ratio for row in findings.comparisons}
+    values = [
+        [own.get((row.id, row.base)), row.lowest, row.highest,
+         row.next_occasion_low, row.next_occasion_high]
+        for row in rows
+    ]  # fmt: skip
+    cells = [
+        [*intervals([line[:3]])[0], intervals([[line[0], *line[3:]]])[0][1]] for line in values
+    ]
     return Table(
         "Each ratio in all studies of this machine",
         [
-            ("workload", False), ("on", False), ("variant", False), ("ratio of", False),
-            ("this study", True), ("studies", True), ("lowest to highest", True),
-            ("mean of studies", True), ("interval", True), ("next occasion", True),
-            ("direction changed", False), ("series", False),
+            ("on", False), ("who", False), ("this study", True), ("lowest to highest", True),
+            ("predicted for another occasion", True), ("direction changed", False),
+            ("verdict of all studies", False),
         ],
         [
-            [
-                row.id.workload, row.id.on, row.id.variant,
-                f"{title(row.id.framework)} to {row.against}",
-                three(own[row.id, row.base].ratio) if (row.id, row.base) in own else "",
-                str(row.studies), ends(row.lowest, row.highest),
-                *estimate(row.ratio, row.ratio_low, row.ratio_high),
-                ends(row.next_occasion_low, row.next_occasion_high),
-                turn(row), row.lasting,
-            ]
-            for row in rows
+            [place(row.id), pair(row.id, row.base), *line, turn(row), row.lasting]
+            for row, line in zip(rows, cells, strict=True)
         ],
         [],
         "movement.csv",
     )  # fmt: skip
-
-
-def ends(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{three(low)} to {three(high)}"
 
 
 def turn(row: Movement) -> str:
@@ -106,23 +95,29 @@ def turn(row: Movement) -> str:
 
 def movement(chapter: Chapter) -> Parts:
     findings, machine = chapter.findings, chapter.findings.machine
-    table = movement_table(findings)
-    if table is None:
+    rows = MOVEMENT.of(findings)
+    if not rows:
         return []
     others = [
         f"{one.study.name} ({day(span(one)[0])}, {span(one)[0]:%H:%M} UTC)"
         for one in sorted(machine.others, key=span)
     ]
     return [
-        Paragraph(" ".join(summary(MOVEMENT.of(findings), machine))),
-        Paragraph(
-            f"The others are {listing(others)}. An occasion is one start of the machine. The "
-            "interval of the mean takes studies as its unit. The next occasion is predicted from "
-            "the means of occasions, because studies of one occasion are not independent; a "
-            "series has a lasting verdict from three occasions on."
-        ),
-        table,
+        Paragraph(" ".join(summary(rows, machine))),
+        Paragraph(f"The other studies: {listing(others)}.", style="soft"),
+        movement_table(findings),
     ]
 
 
-SECTION = Section("Other times", movement)
+def inside(chapter: Chapter) -> str:
+    rows = MOVEMENT.of(chapter.findings)
+    return summary(rows, chapter.findings.machine)[0] if rows else ""
+
+
+SECTION = Section(
+    "Other times",
+    movement,
+    about="An occasion is one start of the machine. Studies of one occasion are not independent, "
+    "so the prediction uses the means of occasions, and needs three of them.",
+    inside=inside,
+)

@@ -1,103 +1,65 @@
-"""All pairs of contenders that differ in one thing, and where the variant, the number of threads
-and the device matter most."""
-
-import math
+"""All pairs of contenders that ran under the same conditions, for a reader's own reference."""
 
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
-from analysis.format import alike, count, device, percent, sentence, three, title
-from analysis.report.layout import Chapter, Folded, Paragraph, Parts, Section
+from analysis.format import count, percent
+from analysis.report.layout import Chapter, Parts, Section
+from analysis.report.prose import contender, place
 from analysis.report.sections.comparisons import same
-from analysis.report.tables import Table, absent, estimate
-
-SUBJECTS = {"variant": "The variant", "threads": "The number of threads", "device": "The device"}
-LEFT_OUT = (
-    "Pairs of workloads",
-    "in the file only, because steps of two workloads do different work.",
-)
+from analysis.report.tables import Table, intervals
 
 
-def pair_table(findings: Findings) -> Folded | None:
-    rows = [row for row in findings.pairs if row.axis != "workload"]
+def alike(findings: Findings) -> list[PairLine]:
+    """The pairs of one workload, device and number of threads that have a ratio."""
+    return [
+        row
+        for row in findings.pairs
+        if row.estimate.ratio is not None
+        and row.id._replace(framework=row.base.framework, variant=row.base.variant) == row.base
+    ]
+
+
+def pair_table(findings: Findings) -> Table | None:
+    """A row is one contender's time over another's. The page's script lets a reader choose the
+    reference, so the columns are the same in every study."""
+    rows = alike(findings)
     if not rows:
         return None
-    confidence = percent(findings.machine.study.confidence)
-    table = Table(
-        "Ratios of times per mini-batch between contenders that differ in one thing",
+    order = findings.machine.order
+    rows.sort(key=lambda row: (order(row.base), order(row.id)))
+    cells = intervals(row.estimate.ends for row in rows)
+    return Table(
+        f"All pairs: ratios of times per mini-batch, with {interval(findings)}s",
         [
-            ("differ in", False), ("workload", False), ("on", False), ("contender", False),
-            ("ratio of", False), ("ratio", True), (f"{confidence} interval", True),
-            ("verdict", False), ("same computation", False),
+            ("on", False), ("contender", False), ("compared with", False), ("ratio", True),
+            ("interval", True), ("verdict", False), ("same?", False),
         ],
         [
             [
-                row.axis, row.id.workload, row.id.on, row.id.who,
-                f"{label(row.axis, getattr(row.id, row.axis))} to {label(row.axis, row.against)}",
-                *estimate(*row.estimate.ends), row.estimate.verdict, same(row.certificate),
+                place(row.id), contender(row.id), contender(row.base), *ratio,
+                row.estimate.verdict, same(row.certificate),
             ]
-            for row in rows
-            if row.estimate.ratio is not None
+            for row, ratio in zip(rows, cells, strict=True)
         ],
-        [
-            *absent(
-                [row for row in rows if row.reason],
-                lambda row: f"{row.axis}: {row.estimate.verdict}. {sentence(row.reason)}",
-            ),
-            *[LEFT_OUT] * (len(rows) < len(findings.pairs)),
-        ],
+        [],
         "pairs.csv",
     )  # fmt: skip
-    return Folded("All pairs of contenders that differ in one thing", table)
 
 
-def pair_summary(findings: Findings) -> str:
-    """A sentence each for the largest difference between variants, thread counts and devices."""
-    ms = {row.id: row.median_ms for row in findings.contenders}
-    confidence = percent(findings.machine.study.confidence)
-    sentences = []
-    for axis, subject in SUBJECTS.items():
-        decided = [
-            row
-            for row in findings.pairs
-            if row.axis == axis and row.estimate.verdict in ("faster", "slower")
-        ]
-        if not decided:
-            continue
-        most = max(decided, key=effect)
-        ratio, low, high = alike(*most.estimate.ends)
-        sentences.append(
-            f"{subject} matters most for {conditions(most)}: {three(ms[most.id])} ms per "
-            f"mini-batch with {label(axis, getattr(most.id, axis))}, {three(ms[most.base])} ms "
-            f"with {label(axis, most.against)} (ratio {ratio}, {confidence} interval {low} to "
-            f"{high})."
-        )
-    return " ".join(sentences)
-
-
-def effect(row: PairLine) -> float:
-    return abs(math.log(row.estimate.ratio or 1.0))
-
-
-def conditions(row: PairLine) -> str:
-    """What both sides share: `PyTorch on mlp, CPU, 1 thread` for a pair of variants."""
-    one = row.id
-    who = title(one.framework) if row.axis == "variant" else one.who
-    place = [one.workload, device(one.device), count(one.threads, "thread")]
-    if row.axis in ("device", "threads"):
-        del place[1 if row.axis == "device" else 2]
-    return f"{who} on {', '.join(place)}"
-
-
-def label(axis: str, value: str | int) -> str:
-    if axis == "threads":
-        return count(int(value), "thread")
-    if axis == "device":
-        return device(str(value))
-    return title(str(value)) if axis == "framework" else str(value)
+def interval(findings: Findings) -> str:
+    return f"{percent(findings.machine.study.confidence)} confidence interval"
 
 
 def pairs(chapter: Chapter) -> Parts:
-    return [Paragraph(pair_summary(chapter.findings)), pair_table(chapter.findings)]
+    findings = chapter.findings
+    shown = sum(row.estimate.ratio is not None for row in findings.comparisons)
+    return [pair_table(findings)] if len(alike(findings)) > shown else []
 
 
-SECTION = Section("All pairs", pairs)
+def inside(chapter: Chapter) -> str:
+    rows = alike(chapter.findings)
+    decided = sum(row.estimate.verdict in ("faster", "slower") for row in rows)
+    return f"{count(len(rows), 'pair')}, {decided} of them with a clear winner."
+
+
+SECTION = Section("All pairs", pairs, inside=inside)

@@ -2,103 +2,92 @@
 
 from collections.abc import Sequence
 
-from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.pitfalls import SAME, PitfallLine, share
-from analysis.format import alike, count, listing, percent, scientific, sentence, title
+from analysis.format import count, percent, sentence, title
 from analysis.report.figures.pitfalls import pitfall_costs
-from analysis.report.layout import Chapter, Claim, Claims, Folded, Paragraph, Parts, Rich, Section
-from analysis.report.tables import Table, absent, estimate
-
-
-def pitfall_claims(machine: Machine, rows: Sequence[PitfallLine]) -> list[Claim]:
-    """A claim for every pitfall that was timed."""
-    return [claim(machine, row) for row in rows if row.estimate.ratio is not None]
-
-
-def claim(machine: Machine, row: PitfallLine) -> Claim:
-    study = machine.study
-    where = f"{title(row.id.framework)}, {row.id.workload}, {row.id.on}, {row.trap}"
-    ratio, low, high = alike(*row.estimate.ends)
-    finding = f"takes {ratio} times as long as {row.beside}"
-    if row.estimate.ratio_low is None:
-        finding += " (one replicate, no interval)"
-    else:
-        interval = f"{percent(study.confidence)} interval {low} to {high}"
-        finding += f" ({interval}, {count(row.estimate.replicates, 'replicate')})"
-    verdict = row.estimate.verdict
-    if verdict == "equivalent":
-        return Claim(where, finding, f"no difference in time within {percent(study.margin)}",
-                     losses(row))  # fmt: skip
-    return Claim(where, finding, verdict, losses(row))
-
-
-def losses(row: PitfallLine) -> str:
-    """`Loss off by 2.0 % at step 1 ...`, or that the loss is the same."""
-    if not row.losses:
-        return "What it does to the loss was not found out."
-    worst = row.worst_loss
-    if worst <= SAME:
-        return f"The same loss, to {scientific(worst) if worst else 'the last digit'}."
-    sizes = [f"{share(loss)} at step {step}" for step, loss in row.losses if loss > SAME]
-    return f"Loss off by {listing(sizes)}."
+from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.prose import as_long, place, workload
+from analysis.report.sections.missing import unused
+from analysis.report.tables import Table, intervals
 
 
 def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
-    """All pitfalls in one sentence; "" if none was timed."""
+    """All pitfalls in four sentences; "" if none was timed."""
     timed = [row for row in rows if row.estimate.ratio is not None]
     if not timed:
         return ""
     slower = [row for row in timed if row.estimate.verdict == "slower"]
     faster = [row for row in timed if row.estimate.verdict == "faster"]
-    traced = [row for row in timed if row.losses]
-    off = [row for row in traced if row.worst_loss > SAME]
-    seen = [row for row in off if row.estimate.verdict in ("slower", "faster")]
-    text = f"One trap at a time, in {count(len(timed), 'case')}: {len(slower) or 'none'} cost time"
+    off = [row for row in timed if row.worst_loss > SAME]
+    hidden = [row for row in off if row.estimate.verdict not in ("slower", "faster")]
+    found = [
+        f"Of {count(len(timed), 'pitfall')} measured, {len(slower) or 'none'} cost time and "
+        f"{len(faster) or 'none'} saved some."
+    ]
     if slower:
-        text += f" (up to {alike(max(row.estimate.ratio or 0 for row in slower))[0]} times as long)"
-    text += f", {len(faster) or 'none'} saved some"
-    if faster:
-        text += f" (down to {alike(min(row.estimate.ratio or 0 for row in faster))[0]})"
-    known = f" of the {len(traced)} whose losses are known" * (len(traced) < len(timed))
-    return (
-        f"{text}, and {len(off) or 'none'}{known} trained something else: a float64 loss more than "
-        f"{SAME:g} off within 100 steps. The time alone gives away {len(seen) or 'none'} of those."
-    )
+        worst = max(slower, key=lambda row: row.estimate.ratio or 0)
+        found.append(f"The costliest: {one(worst)} {as_long(worst.estimate.ratio or 1)}.")
+    if off:
+        found.append(
+            f"{len(off)} trained something else; the time does not show {len(hidden)} of these."
+        )
+    unknown = sum(not row.losses for row in timed)
+    if unknown:
+        found.append(f"The effect of {unknown} on the loss was not measured.")
+    return " ".join(found)
+
+
+def one(row: PitfallLine) -> str:
+    """`eager, without tf.function, in TensorFlow on the MNIST CNN`"""
+    return f"{row.trap}, in {title(row.id.framework)} on the {workload(row.id.workload)},"
+
+
+def losses(row: PitfallLine) -> str:
+    """`same`, or how far the loss is off at which step."""
+    if not row.losses:
+        return "not measured"
+    if row.worst_loss <= SAME:
+        return "same"
+    step, worst = max(row.losses, key=lambda pair: pair[1])
+    return f"{share(worst)} at step {step}"
 
 
 def pitfall_table(findings: Findings) -> Table:
-    study = findings.machine.study
-    data = findings.machine.dataset
     rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
+    cells = intervals(row.estimate.ends for row in rows)
+    reasons: dict[tuple[str, str], list[PitfallLine]] = {}
+    for row in findings.pitfalls:
+        if row.estimate.ratio is None and row.reason:
+            reasons.setdefault((row.estimate.verdict, row.reason), []).append(row)
     return Table(
-        "Traps: time over that of the same framework without, and relative difference of the loss",
+        "Pitfalls: time over that of the same framework without, and the loss",
         [
-            ("framework", False), ("workload", False), ("data", False), ("on", False),
-            ("trap", False), ("ratio", True), (f"{percent(study.confidence)} interval", True),
-            ("verdict", False), ("loss off at step 1", True),
-            ("step 10", True), ("step 100", True), ("last step", True),
-            ("float32 loss at a turn's end", True), ("without", True),
+            ("framework", False), ("on", False), ("pitfall", False), ("ratio", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("verdict", False),
+            ("loss off by", False),
         ],
         [
             [
-                title(row.id.framework), row.id.workload, data(row.id.workload),
-                row.id.on, row.trap,
-                *estimate(*row.estimate.ends), row.estimate.verdict,
-                *(
-                    "" if loss is None else share(loss)
-                    for loss in (row.loss_1, row.loss_10, row.loss_100, row.loss_last)
-                ),
-                *alike(row.end_loss, row.beside_end_loss),
+                title(row.id.framework), place(row.id), row.trap, *ratio, row.estimate.verdict,
+                losses(row),
             ]
-            for row in rows
+            for row, ratio in zip(rows, cells, strict=True)
         ],
-        absent(
-            [row for row in findings.pitfalls if row.estimate.ratio is None],
-            lambda row: f"{row.estimate.verdict}. {sentence(row.reason)}",
-        ),
+        [
+            (who(found), f"{verdict}. {sentence(reason)}")
+            for (verdict, reason), found in reasons.items()
+            if not all(row.id.device in unused(findings) for row in found)
+        ],
         "traps.csv",
     )  # fmt: skip
+
+
+def who(found: Sequence[PitfallLine]) -> str:
+    """The pitfalls and where they were tried."""
+    labels = "; ".join(dict.fromkeys(row.trap for row in found))
+    where = "; ".join(dict.fromkeys(f"{title(r.id.framework)}, {place(r.id)}" for r in found))
+    return f"{labels} ({where})"
 
 
 def pitfalls(chapter: Chapter) -> Parts:
@@ -108,17 +97,15 @@ def pitfalls(chapter: Chapter) -> Parts:
     return [
         Paragraph(pitfall_summary(findings.pitfalls), style="lead"),
         chapter.figure(pitfall_costs, "traps"),
-        Claims(pitfall_claims(findings.machine, findings.pitfalls)),
-        Folded("All traps in a table", pitfall_table(findings), in_markdown=False),
+        pitfall_table(findings),
     ]
 
 
 SECTION = Section(
-    "What a trap costs",
+    "What each pitfall costs",
     pitfalls,
-    about=Rich(
-        "A trap is a default of the framework's own, or a common mistake. Each runs by itself, "
-        "beside the same framework without it, in the same contests; none is compared with "
-        "another framework. Verdicts as under Comparisons."
-    ),
+    about="A pitfall is a default or a common mistake that makes a comparison unfair. Each runs by "
+    "itself, beside the same framework without it, in the same contests. Their losses are compared "
+    "in float64.",
+    in_markdown=True,
 )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from analysis.data.results import Machine
 from analysis.findings.precision import ASSURANCE, MOST, PrecisionLine, minutes_each
-from analysis.format import count, crossed, percent
+from analysis.format import count, percent
+from analysis.report.prose import places, share
 
 Lines = Sequence[PrecisionLine]
 
@@ -24,68 +25,59 @@ def advice(machine: Machine, lines: Lines) -> Advice:
     nothing if there is no ratio."""
     known = [line for line in lines if line.half_width is not None]
     if not known:
-        alone = "One replicate has no interval, so the precision of the ratios is unknown."
+        alone = "One replicate has no interval. Set `replicates` to 5 or more."
         return Advice([alone] * any(line.comparison.estimate.ratio for line in lines))
     sentences = [standing(machine, known)]
     short = [line for line in known if not line.reached]
     if not short:
         return Advice(sentences)
-    replicates = machine.study.replicates + max(line.more or 0 for line in short)
-    sentences.append(needed(machine, short, several=len({line.id.framework for line in known}) > 1))
+    more = max(line.more or 0 for line in short)
+    replicates = machine.study.replicates + more
     if replicates > MOST:
-        return Advice(sentences)
+        return Advice([*sentences, unreachable(machine, short)])
     limited = machine.study.configuration.get("minutes") is not None
-    sentences.append(
-        f"To have {replicates} replicates, set replicates: {replicates}"
-        + " and minutes: null" * limited
-        + " and run the same command again: only the new ones are measured."
+    command = again(machine.study.command, replicates, limited)
+    needed = (
+        f"{count(more, 'more replicate')}, about {duration(more * minutes_each(machine))}, would "
+        f"bring {all_of(short)} to {percent(machine.study.target_precision)} with a probability "
+        f"of {percent(ASSURANCE)}."
     )
-    return Advice(sentences, again(machine.study.command, replicates, limited))
+    how = f"Set `replicates: {replicates}`{' and `minutes: null`' * limited}, and run it again."
+    then = "This command measures only the new ones:" if command else how
+    return Advice([*sentences, needed, then], command)
 
 
 def standing(machine: Machine, known: Lines) -> str:
     """How many ratios are as precise as the study asks for."""
-    asked, sure = percent(machine.study.target_precision), percent(machine.study.confidence)
+    asked = percent(machine.study.target_precision)
     reached = [line.half_width or 0.0 for line in known if line.reached]
     others = [line.half_width or 0.0 for line in known if not line.reached]
     if not others:
         every = "Every ratio is" if len(known) > 1 else "The ratio is"
-        asked_for = f"; {asked} were asked for" * (percent(max(reached)) != asked)
-        return f"{every} known to within {percent(max(reached))} ({sure} interval{asked_for})."
-    number = f"{len(reached) or 'None'} of {count(len(known), 'ratio')}"
-    spread = " to ".join(dict.fromkeys(percent(width) for width in (min(others), max(others))))
+        asked_for = f"; {asked} were asked for" * (share(max(reached)) != asked)
+        return f"{every} known to within {share(max(reached))}{asked_for}."
+    spread = " to ".join(dict.fromkeys(share(width) for width in (min(others), max(others))))
+    if not reached:
+        which = "The ratios are" if len(others) > 1 else "The ratio is"
+        return f"{which} known to within {spread}; {asked} were asked for."
     rest = "the others" if len(others) > 1 else "the other"
     return (
-        f"{number} {'is' if len(reached) < 2 else 'are'} known to within {asked} ({sure} interval)"
-        + (f", {rest} to within {spread}." if reached else f": to within {spread}.")
+        f"{len(reached)} of {count(len(known), 'ratio')} {'is' if len(reached) < 2 else 'are'} "
+        f"known to within {asked}, {rest} to within {spread}."
     )
 
 
-def needed(machine: Machine, short: Lines, several: bool) -> str:
-    """How many more replicates would make all ratios that precise."""
-    study = machine.study
-    worst = max(short, key=lambda line: line.more or 0)
-    more = worst.more or 0
-    asked = percent(study.target_precision)
-    if study.replicates + more > MOST:
-        beyond = [line for line in short if study.replicates + (line.more or 0) > MOST]
-        return (
-            f"No study can bring {all_of(short)} to within {asked}: "
-            f"{places(beyond, several)} would need more than {MOST:,} replicates, the most that a "
-            "study may have."
-        )
-    text = (
-        f"{count(more, 'more replicate')}, about {duration(more * minutes_each(machine))} of "
-        f"contests, would bring {all_of(short)} to within {asked} with a "
-        f"probability of {percent(ASSURANCE)}"
+def unreachable(machine: Machine, short: Lines) -> str:
+    beyond = [line for line in short if machine.study.replicates + (line.more or 0) > MOST]
+    return (
+        f"{percent(machine.study.target_precision)} would take more than {MOST:,} replicates for "
+        f"{places(line.id for line in beyond)}. Set a larger `target_precision`, or use a "
+        "quieter machine."
     )
-    if len(short) > 1:
-        text += f"; {places([worst], several)} needs the most"
-    return f"{text}."
 
 
 def all_of(short: Lines) -> str:
-    return "all ratios" if len(short) > 1 else "it"
+    return "all of them" if len(short) > 1 else "it"
 
 
 def again(command: str, replicates: int, limited: bool) -> str:
@@ -99,15 +91,6 @@ def again(command: str, replicates: int, limited: bool) -> str:
     option = [] if "--config" in words else ["--config"]
     # Snakemake reads an empty value as null.
     return shlex.join([*words, *option, *(f"{key}={value}" for key, value in other.items())])
-
-
-def places(lines: Lines, several: bool) -> str:
-    return crossed(
-        [
-            (one.workload, one.device, one.threads, one.variant, *[one.framework] * several)
-            for one in (line.id for line in lines)
-        ]
-    )
 
 
 def duration(minutes: float) -> str:

@@ -1,62 +1,87 @@
-"""Start-up cost: a table and a sentence."""
+"""What a start costs, and when it has paid off."""
 
+from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
-from analysis.format import count, listing, percent, three, title
-from analysis.report.tables import Table, estimate
+from analysis.format import count, listing, percent, title
+from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.prose import DECLARED, contender, place, spread, subject
+from analysis.report.sections.comparisons import declared
+from analysis.report.sections.method import more
+from analysis.report.tables import Table, column, fixed
+
+FIRST_ALONE = (
+    "Only contests that began with the workload count, because a process does some things once."
+)
 
 
-def start_table(findings: Findings) -> Table:
+def start_rows(findings: Findings) -> list[StartLine]:
+    return findings.machine.matched_rows(findings.start)
+
+
+def start_table(findings: Findings) -> Table | None:
+    rows = start_rows(findings)
+    if not rows:
+        return None
+    parts = [[row.import_s, row.build_s, first_steps(row), row.total_s] for row in rows]
+    cells = [column(seconds, 2) for seconds in parts]
+    marked = marks(findings)
+    compared = any(row.ahead for row in rows)
     return Table(
-        "Cost of a start, in seconds: what is lost before steady state",
+        "Cost of a start: seconds lost before steady state",
         [
-            ("workload", False), ("on", False), ("contender", False), ("import", True),
-            ("build", True), ("first step's excess", True), ("rest of warm-up", True),
-            ("total", True), (f"{percent(findings.machine.study.confidence)} interval", True),
-            ("ahead", False),
+            ("on", False), ("contender", False), ("import", True), ("build", True),
+            ("first steps", True), ("total", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True),
+            *[(f"beats {rival(rows)}, start-up included", False)] * compared,
         ],
         [
             [
-                row.id.workload, row.id.on,
-                row.id.who,
-                *(three(part) for part in (row.import_s, row.build_s, row.compile_s)),
-                three(row.excess_s), *estimate(row.total_s, row.total_low_s, row.total_high_s),
-                ahead(row),
+                place(row.id), contender(row.id) + f" {DECLARED}" * (row.id in marked), *seconds,
+                interval(row),
+                *[beats(row, rival(rows))] * compared,
             ]
-            for row in findings.machine.matched_rows(findings.start)
+            for row, seconds in zip(rows, cells, strict=True)
         ],
-        notes(findings),
+        [],
         "start.csv",
     )  # fmt: skip
 
 
-def notes(findings: Findings) -> list[tuple[str, str]]:
-    found = []
-    if all(row.import_s is None for row in findings.start):
-        found.append(("import", "was not timed in these records, so no total is told."))
-    if any(contest.place for contest in findings.machine.records.contests):
-        text = (
-            "counts in the contests whose warm-up began with the workload, because what a process "
-            "does only once falls on its first workload."
-        )
-        found.append(("a start", text))
-    return found
+def first_steps(row: StartLine) -> float | None:
+    """What the mini-batches of the warm-up took beyond the steady median."""
+    if row.compile_s is None:
+        return None
+    return row.compile_s + (row.excess_s or 0.0)
 
 
-def ahead(row: StartLine) -> str:
-    """`of PyTorch from 210 mini-batches on (150 to 300)`."""
-    if not row.ahead:
+def interval(row: StartLine) -> str:
+    if row.total_low_s is None or row.total_high_s is None:
         return ""
-    who = f"of {against(row)}"
-    if row.steps is None:
-        return f"{who} {row.ahead}{doubt(row)}"
-    on = " on" if row.ahead == "from" else ""
-    return f"{who} {row.ahead} {row.steps:,.0f} mini-batches{on} ({between(row)})"
+    return f"{fixed(row.total_low_s, 2)} to {fixed(row.total_high_s, 2)}"
+
+
+def rival(rows: list[StartLine]) -> str:
+    """The one framework that all are compared with, or `the reference`."""
+    found = {against(row) for row in rows if row.ahead}
+    return next(iter(found)) if len(found) == 1 else "the reference"
 
 
 def against(row: StartLine) -> str:
-    other = f" {row.reference_variant}" * (row.reference_variant != row.id.variant)
-    return f"{title(row.reference)}{other}"
+    base = row.id._replace(framework=row.reference, variant=row.reference_variant)
+    return contender(base) if base.variant != row.id.variant else title(base.framework)
+
+
+def beats(row: StartLine, known: str = "") -> str:
+    """`after 93 steps (80 to 106)`, with the other side if it is not the `known` one."""
+    if not row.ahead:
+        return ""
+    who = "" if against(row) == known else f"{against(row)}: "
+    if row.steps is None:
+        words = "from the first step" if row.ahead == "at once" else "never"
+        return f"{who}{words}{doubt(row)}"
+    start = "after" if row.ahead == "from" else "for the first"
+    return f"{who}{start} {row.steps:,.0f} steps ({between(row)})"
 
 
 def doubt(row: StartLine) -> str:
@@ -64,10 +89,10 @@ def doubt(row: StartLine) -> str:
     never = row.ahead == "never"
     if row.steps_low is not None:
         low = f"{row.steps_low:,.0f}"
-        return f", or not before {low}" if never else f", for {low} at least"
+        return f", or after {low} at least" if never else f", for {low} at least"
     if row.steps_high is not None:
         high = f"{row.steps_high:,.0f}"
-        return f", or until {high} at most" if never else f", or after {high} at most"
+        return f", or for {high} at most" if never else f", or after {high} at most"
     return " (one replicate, no interval)" if row.replicates < 2 else ""
 
 
@@ -75,39 +100,86 @@ def between(row: StartLine) -> str:
     if row.steps_low is None:
         return "one replicate, no interval"
     if row.steps_high is None:
-        return f"{row.steps_low:,.0f} or more, perhaps for ever"
+        return f"{row.steps_low:,.0f} or more, if at all"
     return f"{row.steps_low:,.0f} to {row.steps_high:,.0f}"
 
 
-def start_summary(findings: Findings) -> str:
-    """A sentence for each pair of frameworks; "" if no start was timed."""
+def costs(findings: Findings) -> str:
+    """What each framework's start costs; "" if imports were not timed."""
+    totals: dict[str, list[float]] = {}
+    for row in start_rows(findings):
+        if row.total_s is not None:
+            totals.setdefault(title(row.id.framework), []).append(row.total_s)
+    if not totals:
+        return ""
+    parts = [
+        f"{name} {spread(min(own), max(own))} s"
+        for name, own in sorted(totals.items(), key=lambda item: min(item[1]))
+    ]
+    return f"A start costs {listing(parts)}."
+
+
+def start_sentences(findings: Findings) -> list[str]:
+    """What starts cost, and for each pair of frameworks whether that pays off."""
     pairs: dict[tuple[str, str], list[StartLine]] = {}
-    for row in findings.machine.matched_rows(findings.start):
+    for row in start_rows(findings):
         if row.ahead:
             pairs.setdefault(sides(row), []).append(row)
-    return " ".join(describe(*names, rows) for names, rows in pairs.items())
+    marked = marks(findings)
+    found = [describe(*names, rows, marked) for names, rows in pairs.items()]
+    return [text for text in (costs(findings), *found) if text]
 
 
 def sides(row: StartLine) -> tuple[str, str]:
     """`TensorFlow` and `PyTorch`; with the variants if these differ."""
-    own = f" {row.id.variant}" * (row.reference_variant != row.id.variant)
-    return f"{title(row.id.framework)}{own}", against(row)
+    own = subject(row.id) if row.reference_variant != row.id.variant else title(row.id.framework)
+    return own, against(row)
 
 
-def describe(one: str, other: str, rows: list[StartLine]) -> str:
+def marks(findings: Findings) -> set[BenchmarkId]:
+    """The contenders that differ from what they are compared with in something declared."""
+    return {row.id for row in findings.comparisons if declared(row)}
+
+
+def describe(one: str, other: str, rows: list[StartLine], marked: set[BenchmarkId]) -> str:
+    """`Start-up included, JAX beats PyTorch from the first step in 2 and never in 2 of 4 ...`"""
     parts = []
+    mark = f" {DECLARED}" * any(row.id in marked for row in rows)
     for outcome, words in (
-        ("at once", "ahead from the first mini-batch in {n}"),
-        ("from", "ahead only after {ends} mini-batches in {n}"),
-        ("until", "ahead only for the first {ends} mini-batches in {n}"),
-        ("never", "never ahead in {n}"),
+        ("at once", "from the first step in {n}"),
+        ("from", "only after {ends} steps in {n}"),
+        ("until", "only for the first {ends} steps in {n}"),
+        ("never", "never in {n}"),
     ):
         found = [row for row in rows if row.ahead == outcome]
         if found:
             steps = [row.steps for row in found if row.steps is not None]
-            ends = [f"{end:,.0f}" for end in (min(steps), max(steps))] if steps else []
-            parts.append(words.format(n=len(found), ends=" to ".join(dict.fromkeys(ends))))
+            ends = spread(min(steps), max(steps)) if steps else ""
+            parts.append(words.format(n=len(found), ends=ends))
     return (
-        f"Counting the start, {one} is {listing(parts)} of "
-        f"{count(len(rows), 'comparison')} with {other}."
+        f"Start-up included, {one} beats {other} {listing(parts)} of "
+        f"{count(len(rows), 'comparison')}{mark}."
     )
+
+
+def start(chapter: Chapter) -> Parts:
+    findings = chapter.findings
+    found = start_sentences(findings)
+    shared = any(contest.place for contest in findings.machine.records.contests)
+    untimed = all(row.import_s is None for row in findings.start)
+    notes = [FIRST_ALONE] * shared + ["These records have no import times, so no totals."] * untimed
+    table = start_table(findings)
+    if table is None:
+        return []
+    return [
+        Paragraph(" ".join(found)),
+        table,
+        Paragraph(Rich(" ".join([*notes, more("start-cost")])), style="soft"),
+    ]
+
+
+def inside(chapter: Chapter) -> str:
+    return next(iter(start_sentences(chapter.findings)), "Import was not timed.")
+
+
+SECTION = Section("Cost of a start", start, inside=inside)

@@ -1,99 +1,80 @@
-"""The times of each contender: mini-batches, warm-up and start-up."""
+"""The raw times: each contender by itself, its mini-batches, and whether they were steady."""
 
 from analysis.findings.findings import Findings
-from analysis.findings.steady_state import SteadyLine
-from analysis.format import alike, percent, sentence, three
+from analysis.format import count, percent
 from analysis.report.figures.distributions import distributions
 from analysis.report.figures.series import series
-from analysis.report.figures.start import start
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
-from analysis.report.sections.start import start_summary, start_table
-from analysis.report.tables import Table, absent, estimate
+from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.prose import contender, place, share
+from analysis.report.sections.method import more
+from analysis.report.tables import Table, column
 
 
-def contender_table(findings: Findings) -> Table:
-    study = findings.machine.study
-    data = findings.machine.dataset
-    rows = [row for row in findings.contenders if row.median_ms is not None]
+def contender_table(findings: Findings) -> Table | None:
+    rows = [
+        row
+        for row in findings.machine.matched_rows(findings.contenders)
+        if row.median_ms is not None
+    ]
+    if not rows:
+        return None
+    ends = column(
+        [end for r in rows for end in (r.median_ms, r.low_ms, r.high_ms, r.q25_ms, r.q75_ms)]
+    )
+    cells = [ends[start : start + 5] for start in range(0, len(ends), 5)]
+    first = column([row.first_batch_ms for row in rows])
+    samples = column([row.samples_per_s for row in rows], 0)
     return Table(
-        "Contenders: milliseconds per mini-batch, transfer and step",
+        "Contenders: milliseconds per mini-batch",
         [
-            ("workload", False), ("data", False), ("on", False), ("contender", False),
-            ("median", True), (f"{percent(study.confidence)} interval", True),
-            ("middle half", True), ("very first", True), ("samples per s, mean", True),
-            ("replicates", True), ("mini-batches", True),
+            ("on", False), ("contender", False), ("median", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True),
+            ("middle half", True), ("very first", True), ("samples per s", True),
         ],
         [
             [
-                row.id.workload, data(row.id.workload), row.id.on,
-                row.id.who,
-                *estimate(row.median_ms, row.low_ms, row.high_ms),
-                " to ".join(alike(row.q25_ms, row.q75_ms)),
-                three(row.first_batch_ms), three(row.samples_per_s), str(row.replicates),
-                str(row.batches),
+                place(row.id), contender(row.id), median, f"{low} to {high}" if low else "",
+                f"{q25} to {q75}", start, speed,
             ]
-            for row in rows
-        ]
-        + [
-            [
-                row.workload, "", "", "nothing: the harness itself",
-                *estimate(row.median_ms, row.low_ms, row.high_ms),
-                " to ".join(alike(row.q25_ms, row.q75_ms)), "", "", str(row.replicates),
-                str(row.batches),
-            ]
-            for row in findings.harness
+            for row, (median, low, high, q25, q75), start, speed in zip(
+                rows, cells, first, samples, strict=True
+            )
         ],
-        absent(
-            [row for row in findings.contenders if row.reason],
-            lambda row: f"{row.status}. {sentence(row.reason)}",
-        ),
+        [],
         "contenders.csv",
     )  # fmt: skip
 
 
-def steady_table(findings: Findings) -> Table:
+def steadiness(findings: Findings) -> str:
+    """How far contenders drifted from the first to the last third of the rounds."""
     rows = findings.machine.matched_rows(findings.steady)
-    return Table(
-        "Steady state: how much longer mini-batches took in the last third of the rounds than in "
-        "the first, in percent, beyond the other contenders on the same cores",
-        [
-            ("workload", False), ("on", False), ("contender", False), ("drift", True),
-            (f"{percent(findings.machine.study.confidence)} interval, all together", True),
-            ("steady", False),
-        ],
-        [
-            [
-                row.id.workload, row.id.on, row.id.who, *drift(row), "yes" if row.steady else "no",
-            ]
-            for row in rows
-            if row.drift is not None
-        ],
-        absent(
-            [row for row in rows if row.drift is None],
-            lambda row: "not checked: fewer than two others ran on the same cores.",
-        ),
-        "steady.csv",
-    )  # fmt: skip
-
-
-def drift(row: SteadyLine) -> list[str]:
-    """Two cells: the drift in percent, and its interval."""
-    values = (row.drift, row.drift_low, row.drift_high)
-    middle, *ends = ["" if value is None else f"{100 * value:.1f}" for value in values]
-    return [middle, " to ".join(ends) if ends[0] else ""]
+    drifts = [abs(row.drift) for row in rows if row.drift is not None]
+    if not drifts:
+        return "Steady state was not checked: that needs three contenders on the same cores."
+    drifting = sum(not row.steady for row in rows)
+    return (
+        f"Of {count(len(drifts), 'contender')} checked for steady state, {drifting or 'none'} "
+        f"drifted. From the first to the last third of the rounds, times changed by at most "
+        f"{share(max(drifts))}."
+    )
 
 
 def times(chapter: Chapter) -> Parts:
     findings = chapter.findings
+    table = contender_table(findings)
+    if table is None:
+        return []
     return [
-        contender_table(findings),
+        table,
         chapter.figure(distributions),
         chapter.figure(series),
-        steady_table(findings),
-        start_table(findings),
-        Paragraph(start_summary(findings)),
-        chapter.figure(start),
+        Paragraph(Rich(f"{steadiness(findings)} {more('steady-state')}")),
     ]
 
 
-SECTION = Section("Times", times)
+def inside(chapter: Chapter) -> str:
+    batches = sum(row.batches for row in chapter.findings.contenders)
+    return f"{batches:,} mini-batches. {steadiness(chapter.findings)}"
+
+
+SECTION = Section("Raw times", times, inside=inside)

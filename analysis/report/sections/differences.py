@@ -1,0 +1,99 @@
+"""What differs on purpose: what certificates declare, and each framework's own ways."""
+
+from collections.abc import Iterable, Iterator
+
+from analysis.data.results import BenchmarkId
+from analysis.findings.fairness.audit import Entry, Where, entries
+from analysis.findings.fairness.certificates import size
+from analysis.findings.findings import Findings
+from analysis.format import sentence, title
+from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.prose import DECLARED, places, variant, workload
+from analysis.report.tables import Table
+from workflows.records.schema import CertificateRow
+
+Certified = tuple[BenchmarkId, CertificateRow]
+
+
+def declarations(findings: Findings) -> list[str]:
+    """Each declared deviation with its contenders, its reason and its size."""
+    records = findings.machine.records.certificates
+    rows = [
+        (BenchmarkId.of(record.workload, row), row) for record in records for row in record.rows
+    ]
+    compared = [(one, row) for one, row in rows if findings.machine.compares(one)]
+    return [*deviations(compared, max((r.declared_steps for r in records), default=0)),
+            *otherwise_timed(compared)]  # fmt: skip
+
+
+def deviations(rows: Iterable[Certified], steps: int) -> Iterator[str]:
+    for reason, found in grouped((row.reason, one, row) for one, row in rows
+                                 if row.status == "declared"):  # fmt: skip
+        effect = size([row for _, row in found], steps).removeprefix("loss ")
+        exact = all(row.substituted for _, row in found)
+        what = sentence(reason.partition(": ")[2] or reason)
+        yield (
+            f"{DECLARED} {places(one for one, _ in found)}: {what} "
+            f"Relative effect on the loss: {effect}."
+            + " With plain SGD instead, the two compute the same."
+            * exact
+        )
+
+
+def otherwise_timed(rows: Iterable[Certified]) -> Iterator[str]:
+    for text, found in grouped((row.timed, one, row) for one, row in rows if row.timed):
+        where = places(one for one, _ in found)
+        yield f"{DECLARED} {where}: the timed part differs, {sentence(text)}"
+
+
+def grouped(
+    rows: Iterable[tuple[str, BenchmarkId, CertificateRow]],
+) -> list[tuple[str, list[Certified]]]:
+    found: dict[str, list[Certified]] = {}
+    for text, one, row in rows:
+        found.setdefault(text, []).append((one, row))
+    return list(found.items())
+
+
+def difference_table(findings: Findings) -> Table | None:
+    """Settings that frameworks handle in their own way, and any that differ by mistake."""
+    found = [one for one in audited(findings) if one.status in ("mismatched", "declared")]
+    if not found:
+        return None
+    frameworks = list(found[0].values)
+    return Table(
+        "Each framework's own way, which is part of what is compared",
+        [
+            ("setting", False), *((title(name), False) for name in frameworks),
+            ("why it matters", False),
+        ],
+        [
+            [
+                one.title + " (should be equal)" * (one.status == "mismatched"),
+                *(one.values[name] for name in frameworks), one.matters,
+            ]
+            for one in found
+        ],
+        [],
+        "settings.csv",
+    )  # fmt: skip
+
+
+def audited(findings: Findings) -> list[Entry]:
+    """The audit, with places named for people."""
+    return entries(findings.compared_settings, named)
+
+
+def named(where: Where) -> Where:
+    name, own, *rest = where
+    return (workload(str(name)), variant(str(own)), *rest)
+
+
+def differences(chapter: Chapter) -> Parts:
+    findings = chapter.findings
+    if findings.machine.alone:
+        return []
+    return [Bullets(declarations(findings)), difference_table(findings)]
+
+
+SECTION = Section("What differs on purpose", differences, in_markdown=True)

@@ -1,0 +1,15 @@
+"""Threats to validity: what weakens the conclusions, the most serious first."""
+
+from analysis.format import count
+from analysis.report.layout import Bullets, Chapter, Parts, Rich, Section
+
+
+def threats(chapter: Chapter) -> Parts:
+    return [Bullets([Rich(one.text) for one in chapter.notes])]
+
+
+def inside(chapter: Chapter) -> str:
+    return f"{count(len(chapter.notes), 'thing')} weaken the conclusions, each with what to do."
+
+
+SECTION = Section("Threats to validity", threats, inside=inside)

@@ -1,0 +1,82 @@
+"""Variants of one framework against each other: what tuning gains."""
+
+from collections.abc import Sequence
+
+from analysis.findings.comparisons import PairLine
+from analysis.findings.findings import Findings
+from analysis.format import percent, title
+from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.prose import DECLARED, place, spread, variant
+from analysis.report.sections.comparisons import declared, same
+from analysis.report.tables import Table, column, intervals
+
+Key = tuple[str, str, str]  # framework, variant, the variant compared with
+
+
+def along(findings: Findings, axis: str) -> list[PairLine]:
+    """The pairs that differ in this alone and have a ratio."""
+    return [row for row in findings.pairs if row.axis == axis and row.estimate.ratio is not None]
+
+
+def sentences(findings: Findings) -> list[str]:
+    """For each framework and pair of its variants, the largest gain first."""
+    groups: dict[Key, list[PairLine]] = {}
+    for row in along(findings, "variant"):
+        key = (row.id.framework, row.id.variant, str(row.against))
+        groups.setdefault(key, []).append(row)
+    ordered = sorted(groups.items(), key=lambda group: min(map(ratio_of, group[1])))
+    return [describe(*key, rows) for key, rows in ordered]
+
+
+def describe(framework: str, one: str, base: str, rows: Sequence[PairLine]) -> str:
+    """`PyTorch, tuned, is 1.7 to 3.8 times as fast as in the tutorials.`"""
+    who = f"{title(framework)}, {variant(one)},"
+    other = variant(base).removeprefix("as ") + f" {DECLARED}" * any(map(declared, rows))
+    low, high = min(map(ratio_of, rows)), max(map(ratio_of, rows))
+    if high <= 1:
+        return f"{who} is {spread(1 / high, 1 / low)} times as fast as {other}."
+    return f"{who} takes {spread(low, high)} times as long as {other}."
+
+
+def ratio_of(row: PairLine) -> float:
+    return row.estimate.ratio or 1.0
+
+
+def variant_table(findings: Findings) -> Table | None:
+    rows = along(findings, "variant")
+    if not rows:
+        return None
+    ms = {row.id: row.median_ms for row in findings.contenders}
+    times = column([ms[side] for row in rows for side in (row.id, row.base)])
+    cells = intervals(row.estimate.ends for row in rows)
+    return Table(
+        "Variants against each other: milliseconds per mini-batch, and their ratio",
+        [
+            ("on", False), ("framework", False), ("variant", False), ("ms", True),
+            ("compared with", False), ("its ms", True), ("ratio", True),
+            (f"{percent(findings.machine.study.confidence)} interval", True), ("verdict", False),
+            ("same?", False),
+        ],
+        [
+            [
+                place(row.id), title(row.id.framework), variant(row.id.variant), own,
+                variant(row.base.variant), other, *ratio, row.estimate.verdict,
+                same(row.certificate),
+            ]
+            for row, own, other, ratio in zip(rows, times[::2], times[1::2], cells, strict=True)
+        ],
+        [],
+        "pairs.csv",
+    )  # fmt: skip
+
+
+def variants(chapter: Chapter) -> Parts:
+    found = sentences(chapter.findings)
+    return [Paragraph(" ".join(found)), variant_table(chapter.findings)]
+
+
+def inside(chapter: Chapter) -> str:
+    return next(iter(sentences(chapter.findings)), "")
+
+
+SECTION = Section("Variants", variants, inside=inside)
