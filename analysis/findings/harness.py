@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
-from analysis.format import alike, percent
 from workflows.records.schema import NOOP
 
 
@@ -52,18 +51,3 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
             )
         )
     return lines
-
-
-def harness_cost(rows: Sequence[HarnessLine]) -> str:
-    """`A framework that computes nothing takes 1.2 us a mini-batch (mlp, 0.002 % of ...)`."""
-    told = [
-        f"{alike(1000 * row.median_ms)[0]} µs in {row.workload}"
-        + (f", {percent(row.share)} of the fastest ({row.fastest})" if row.share else "")
-        for row in rows
-    ]
-    if not told:
-        return ""
-    return (
-        "A framework that computes nothing takes turns with all others; its mini-batch is what "
-        f"clock and calls cost: {'; '.join(told)}."
-    )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from analysis.data.availability import Availability
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
-from analysis.format import crossed, listing, sentence
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,3 @@ def with_whom(pair: Comparison) -> str:
     """`pytorch`, or `pytorch/default` if that is another variant."""
     other = pair.base.variant != pair.id.variant
     return f"{pair.base.framework}/{pair.base.variant}" if other else pair.base.framework
-
-
-def grouped(lines: Iterable[MissingLine]) -> list[tuple[str, str]]:
-    """One line per cause: the benchmarks, in few words, and the reason."""
-    groups: dict[tuple[str, str, str], list[BenchmarkId]] = {}
-    for line in lines:
-        groups.setdefault((line.status, line.replicates, line.reason), []).append(line.id)
-    found = []
-    for (status, replicates, reason), benchmarks in groups.items():
-        numbers = replicates.split()
-        when = f" in replicate{'s' * (len(numbers) > 1)} {listing(numbers)}"
-        found.append(
-            (crossed(benchmarks), f"{status}{when * (replicates != 'all')}. {sentence(reason)}")
-        )
-    return found

@@ -4,6 +4,7 @@ from analysis.report.layout import Section, StudySection
 from analysis.report.sections import (
     again,
     alone,
+    answer,
     certificates,
     comparisons,
     controls,
@@ -26,6 +27,7 @@ from analysis.report.sections import (
 SECTIONS: tuple[Section | StudySection, ...] = (
     pitfalls.SECTION,
     alone.SECTION,
+    answer.ANSWER,
     comparisons.SECTION,
     differences.SECTION,
     pairs.SECTION,

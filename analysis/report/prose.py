@@ -66,7 +66,7 @@ def milliseconds(value: float) -> str:
 
 def share(value: float) -> str:
     """`3.6 %`, `28 %`: two digits of a share."""
-    return f"{two(100 * value)} %"
+    return percent(float(f"{value:.2g}"))
 
 
 def contender(one: BenchmarkId) -> str:

@@ -1,4 +1,4 @@
-"""Statuses of settings, and the ledger that the report makes of them."""
+"""Statuses of settings, and the audit that the report makes of them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,8 @@ from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
-from analysis.report.layout import warning
+from analysis.report.layout import Severity
+from analysis.report.sections.differences import difference_table
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import ContenderRecord
 
@@ -78,11 +79,14 @@ def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
 
     found = changed(both_sides)
     assert lines(found)["same_padding"].status == "mismatched"
-    said = (
+    (said,) = [one for one in caveats(found, 2) if one.heading == "Mismatched"]
+    assert said.severity is Severity.WARNING
+    assert said.seen == (
         "same_padding (PyTorch: both sides; TensorFlow: bottom and right) should be equal and is "
-        "not: mlp and mnist-cnn, default and tuned, CPU, 1 and 2 threads. See the ledger."
+        "not: MLP and MNIST CNN, as in the tutorials and tuned, CPU, 1 and 2 threads."
     )
-    assert warning("Mismatched", said) in caveats(found, 2)
+    table = difference_table(found)
+    assert table and table.rows[0][0] == "SAME padding with stride 2 (should be equal)"
     first = entries(found.settings)[0]
     assert (first.title, first.status) == ("SAME padding with stride 2", "mismatched")
     assert first.values == {"pytorch": "both sides", "tensorflow": "bottom and right"}
@@ -127,7 +131,7 @@ def test_what_could_not_be_probed_is_held_against_nobody(
     assert mismatches(found.settings) == []
 
 
-def test_the_ledger_has_every_trap(findings: Findings) -> None:
+def test_the_audit_has_every_item(findings: Findings) -> None:
     found = {one.title: one for one in entries(findings.settings)}
     assert set(found) == {item.title for item in CHECKLIST}
     assert all(one.status != "not recorded" for one in found.values())

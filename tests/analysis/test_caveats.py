@@ -32,7 +32,8 @@ def test_nothing_to_say(sound: Findings) -> None:
 
 def test_one_machine(sound: Findings) -> None:
     assert said(sound, machines=1) == [
-        "One machine: nothing here says that the ratios hold on another."
+        "This is one machine; ratios differ between machines. Measure on another, and give the "
+        "report the folders of both."
     ]
 
 
@@ -122,26 +123,26 @@ def test_pages_kept_by_cores(
     ("change", "expected"),
     [
         (dirty, "The code differed from its commit"),
-        (no_commit, "The commit of the code is not known"),
+        (no_commit, "samestep ran outside a clone, so its commit is unknown"),
         (other_code, "Contests ran with different versions of the code"),
         (other_configuration, "Contests ran under different configurations"),
         (virtual, "The machine is a docker container in a KVM virtual machine"),
         (virtual_in_a_word, "The machine is a kvm virtual machine"),
         (started_anew, "The machine was started anew between replicates (2 and 5 of them)"),
-        (no_governor, "Not readable here: governor."),
+        (no_governor, "The processor's governor cannot be read here"),
         (newer_version, "Versions changed between contests: versions.pytorch.torch"),
         (threads_changed, "Settings that changed between replicates: intra_threads"),
         (
             other_mode,
             "mode (PyTorch: training; TensorFlow: inference) should be equal and is not: "
-            "mlp, tuned, CPU, 1 thread. See",
+            "MLP, tuned, CPU, 1 thread. Do not rely",
         ),
         (
             no_probes,
             "Not read back in these records: SAME padding with stride 2 and arrays of the caller.",
         ),
-        (failed, "mlp, PyTorch, tuned, CPU, 1 thread; reasons under What is missing."),
-        (failed, "Few replicates (3 replicates in the smallest comparison)"),
+        (failed, "MLP, PyTorch, tuned, 1 thread. What is missing has the reasons;"),
+        (failed, "A ratio rests on 3 replicates only, so its interval is wide."),
     ],
 )
 def test_records(sound: Findings, change: Callable[[ContestRecord], None], expected: str) -> None:
@@ -155,7 +156,7 @@ def test_records(sound: Findings, change: Callable[[ContestRecord], None], expec
 @pytest.mark.parametrize(
     ("column", "factor", "add", "expected"),
     [
-        ("switches", 0, 40, "Many involuntary context switches: more than 100 a second in 2 of 2"),
+        ("switches", 0, 40, "2 of 2 contenders lost a core more than 100 times a second, up to "),
         ("cpu_ns", 0.5, 0, "2 contenders had less than a whole processor, down to 48."),
         ("loss", float("nan"), 0, "Losses that are not finite: pytorch/tuned/cpu/1"),
     ],
@@ -170,4 +171,18 @@ def test_batches(sound: Findings, column: str, factor: float, add: int, expected
 def test_reference_that_was_not_measured(tmp_path: Path) -> None:
     recipe = replace(SOUND, reference="jax")
     (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))
-    assert text == "JAX was not measured; ratios refer to PyTorch."
+    assert text.startswith("JAX was not measured; ratios refer to PyTorch. Set ")
+
+
+def test_every_caveat_says_what_to_do(tmp_path: Path) -> None:
+    recipe = replace(
+        Recipe(), smoke=True, mnist="stand-in", replicates=2, reference="jax",
+        refused=("pytorch/tuned/cpu/1",), controls=[(0.0, 1.2)], controlled="default",
+        absent={("mlp", 2, "tensorflow/tuned/cpu/2"): "out of memory"},
+    )  # fmt: skip
+    found = caveats(Findings(load([write(tmp_path / "in", recipe)])[0]), 1)
+    assert len(found) > 7
+    for caveat in found:
+        assert caveat.seen.endswith(".") and caveat.do.endswith(".")
+        assert caveat.seen[0].isupper() or caveat.seen[0].isdigit(), caveat.seen
+        assert len(caveat.do.split()) <= 20

@@ -19,7 +19,9 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
-from analysis.report.sections.controls import control_method, control_summary, control_table
+from analysis.report.prose import share
+from analysis.report.sections.alone import alone_summary
+from analysis.report.sections.controls import control_summary, control_table, cost, inside
 from tests.analysis.synthetic import Recipe, write
 
 RIGHT = [(0.0, 1.0), (0.1, 1.1)]
@@ -57,9 +59,9 @@ def test_right_ones_contain_the_truth(right: Findings) -> None:
         assert row.contains_truth is True
     assert not [*misses(right), *strange(right)]
     assert re.fullmatch(
-        r"Of 4 controls, 4 intervals contain the truth; by chance alone, 0\.2 of 4 would miss it\. "
-        r"PyTorch tuned \(CPU, 1 thread\) ran a second time in mlp and mnist-cnn: it took \S+ and "
-        r"\S+ times as long unchanged; slowed by 10 %, 1\.\d+ and 1\.\d+ times\.",
+        r"In 4 of 4 controls the interval contains the truth\. Chance alone would miss about "
+        r"0\.2\. PyTorch, tuned, ran a second time unchanged and slowed by 10 %\. "
+        r"The measured ratios are within [\d.]+ % of the truth\.",
         control_summary(right),
     )
 
@@ -91,19 +93,18 @@ def test_a_biased_twin_misses_and_heads_the_report(
     assert contained(findings) == {"tuned+twin": False, "tuned+10%": True}
     (warning,) = [one for one in caveats(findings, 2) if one.severity is Severity.WARNING]
     assert warning.heading == "Self-test failed"
-    assert "1 of 2 controls misses the truth: mlp (PyTorch tuned, CPU, 1 thread)" in warning.text
-    assert "unchanged, took " in warning.text and "instead of 1. By chance alone, 0.1 would" in (
-        warning.text
-    )
+    assert "1 of 2 controls misses the truth; chance explains 0.1. PyTorch, tuned," in warning.seen
+    assert "unchanged (MLP, 1 thread), took 1.0" in warning.seen or bias < 1
+    assert warning.seen.endswith("times as long instead of 1.")
     row = findings.controls[0]
     assert row.furthest > 0.04
-    size = f"{100 * row.furthest:.3g}"
-    assert f"Do not rely on differences of {size} % or less in mlp" in warning.text
-    write_report([findings.machine], tmp_path / "out")
+    assert f"Do not rely on differences of {share(row.furthest)} or less on the MLP" in warning.do
+    (chapter,) = write_report([findings.machine], tmp_path / "out")
     for name in ("report.md", "report.html"):
         page = (tmp_path / "out" / name).read_text()
-        first, second = page.index("Self-test failed"), page.index("1 interval contains the truth")
-        assert first < second < page.index("mlp, CPU, 1 thread, tuned")
+        first = page.index("Self-test failed")
+        assert first < page.index("In 1 of 2 controls the interval contains the truth")
+    assert inside(chapter) == ""  # the section is open
 
 
 def test_a_handicap_that_was_not_applied_is_caught(found: Make) -> None:
@@ -112,9 +113,10 @@ def test_a_handicap_that_was_not_applied_is_caught(found: Make) -> None:
         assert contained(findings, workload) == {"tuned+twin": True, "tuned+10%": False}
     (warning,) = misses(findings)
     assert warning.severity is Severity.WARNING
-    assert "slowed by 10 %, took " in warning.text and "instead of 1.1;" in warning.text
-    assert re.search(r"differences of \S+ % or less in mlp and of \S+ % or less in mnist-cnn,",
-                     warning.text)  # fmt: skip
+    assert "slowed by 10 % (MLP, 1 thread), took " in warning.seen
+    assert "instead of 1.1. PyTorch" in warning.seen
+    where = r"of \S+ % or less on the MLP and of \S+ % or less on the MNIST CNN;"
+    assert re.search(f"differences {where}", warning.do)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +141,8 @@ def test_a_miss_that_chance_explains_is_a_note(right: Findings) -> None:
     shifted = replace(findings.controls[0], p=0.03, contains_truth=False)
     findings.__dict__["controls"] = [shifted, *findings.controls[1:]]
     (note,) = misses(findings)
-    assert note.severity is Severity.NOTE and "By chance alone, 0.2 would." in note.text
-    assert "Of 4 controls, 3 intervals contain the truth" in control_summary(findings)
+    assert note.severity is Severity.NOTE and "chance explains 0.2." in note.seen
+    assert "In 3 of 4 controls the interval contains the truth" in control_summary(findings)
 
 
 def test_a_slowed_control_that_is_slow_by_waiting_is_a_note(found: Make) -> None:
@@ -148,12 +150,12 @@ def test_a_slowed_control_that_is_slow_by_waiting_is_a_note(found: Make) -> None
     findings = found(replace(ONE, controls=[RIGHT[0], (0.1, 1.1 * 1.03)]))
     assert contained(findings) == {"tuned+twin": True, "tuned+10%": False}
     (warning,) = misses(findings)
-    assert warning.severity is Severity.WARNING and "may explain" not in warning.text
+    assert warning.severity is Severity.WARNING and "may be slow" not in warning.text
     (note,) = misses(ungrouped(findings))
-    assert note.severity is Severity.NOTE and "that may explain 1 of them" in note.text
+    assert note.severity is Severity.NOTE and "1 of them may be slow because" in note.text
     far = found(replace(ONE, machine="m", controls=[RIGHT[0], (0.1, 1.1 * 1.1)]))
     (warning,) = misses(ungrouped(far))
-    assert warning.severity is Severity.WARNING and "explain 1" not in warning.text
+    assert warning.severity is Severity.WARNING and "may be slow" not in warning.text
 
 
 def ungrouped(findings: Findings) -> Findings:
@@ -170,7 +172,6 @@ def test_controls_of_earlier_studies_are_compared_with_their_contender(found: Ma
         ["tuned+twin", "tuned+5%", "tuned+10%", "tuned+25%"], True
     )
     assert [row.ratio for row in findings.controls] == pytest.approx([1, 1.05, 1.1, 1.25], rel=0.02)
-    assert "waiting between steps slows the next step" in control_method(findings)
     assert "tuned+paused" in {row.id.variant for row in findings.contenders}
 
 
@@ -195,15 +196,15 @@ def test_a_control_that_trains_something_else_is_not_judged_and_said(right: Find
     (warning,) = strange(findings)
     assert warning.severity is Severity.WARNING
     assert "first float32 loss" in warning.text
-    assert "Do not rely on any difference in mlp" in warning.text
-    assert "1 of 4 controls could not be judged. Of 3 controls, 3" in control_summary(findings)
+    assert "Do not rely on differences on the MLP" in warning.do
+    assert "1 of 4 controls could not be judged. In 3 of 3 controls" in control_summary(findings)
     assert {row.estimate.verdict for row in findings.comparisons} & {"refused"} == set()
 
 
 def test_one_replicate_judges_nothing(found: Make) -> None:
     findings = found(replace(ONE, replicates=1))
     assert set(contained(findings).values()) == {None}
-    assert control_summary(findings).startswith("2 of 2 controls could not be judged. PyTorch ")
+    assert control_summary(findings).startswith("2 of 2 controls could not be judged. PyTorch, ")
     table = control_table(findings)
     assert table and [row[-1] for row in table.rows] == ["", ""]
     assert "one replicate has no interval" in table.notes[0][1]
@@ -215,18 +216,15 @@ def test_a_control_that_failed_is_a_row_with_its_reason(found: Make) -> None:
     assert contained(findings) == {"tuned+twin": True, "tuned+10%": None}
     table = control_table(findings)
     assert table and len(table.rows) == 3
-    assert table.notes == [
-        ("mlp, PyTorch, tuned+10%, CPU, 1 thread", "not judged. killed (SIGKILL).")
-    ]
+    assert table.notes == [("MLP, PyTorch, tuned, 1 thread", "not judged. killed (SIGKILL).")]
 
 
 def test_a_study_without_controls_says_so_first(found: Make, tmp_path: Path) -> None:
     findings = found(replace(ONE, controls=()))
     assert findings.controls == [] and control_table(findings) is None
-    assert control_summary(findings).startswith("none in this study.")
+    assert control_summary(findings).startswith("This study has no self-test")
     write_report([findings.machine], tmp_path)
-    page = (tmp_path / "report.md").read_text()
-    assert page.index("**Self-test**: none in this study.") < page.index("## The answer")
+    assert "This study has no self-test" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "tables/controls.csv").exists()
 
 
@@ -234,24 +232,24 @@ def test_pages_and_table(right: Findings, tmp_path: Path) -> None:
     write_report([right.machine], tmp_path)
     for name in ("report.md", "report.html"):
         page = (tmp_path / name).read_text().replace("\u00a0", " ")
-        first = page.index("Of 4 controls, 4 intervals contain the truth")
-        assert first < page.index("times as long as PyTorch")
-        assert "Controls: the time of a contender that runs a second time" in page
+        assert "In 4 of 4 controls the interval contains the truth" in page
     table = pd.read_csv(tmp_path / "tables/controls.csv")
     assert list(table.columns) == ControlLine.COLUMNS.split()
     assert set(table.contains_truth) == {"yes"}
 
 
-def test_the_method_says_what_they_cost(right: Findings) -> None:
+def test_the_section_says_what_they_cost(right: Findings) -> None:
     # 2 controls beside 2 frameworks, all made up to take as long
-    assert "Controls took 50 % of the contenders' time" in control_method(right)
+    assert cost(right) == "The self-test took 50 % of the contenders' time."
 
 
 def test_an_a_a_study_compares_nothing_else(found: Make, tmp_path: Path) -> None:
     findings = found(replace(RECIPE, alone=True, controls=RIGHT[:1]))
     assert findings.comparisons == [] and len(findings.controls) == 2
     write_report([findings.machine], tmp_path)
+    said = alone_summary(findings)
+    assert said.startswith("In 2 of 2 pairs the interval contains 1. By chance alone, about 0.1 ")
     page = (tmp_path / "report.md").read_text()
-    assert "An A/A study: contenders are held against themselves alone" in page
-    assert "times as long as PyTorch" not in page
-    assert "Of 2 controls, 2 intervals contain the truth" in page
+    assert said in page and "times as long as PyTorch" not in page
+    for title in ("The ratios", "What differs on purpose", "Self-test"):
+        assert f"## {title}\n" not in page

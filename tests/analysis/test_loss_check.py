@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.sections.method import method
+from analysis.report.sections.certificates import certificate_summary
 from tests.analysis.synthetic import Recipe, write
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
@@ -63,7 +63,7 @@ def test_what_agrees_is_compared_and_said(findings: Findings) -> None:
     assert found.faults == {}
     assert found.compared == 3 * 3 * 9  # contenders but the reference, replicates, turns
     assert 0 < found.worst < 1e-6
-    text = dict(method(findings))["Same computation"]
+    text = certificate_summary(findings)[-1]
     assert "the first losses of all turns agreed to " in text
     assert f"{found.worst:.1e}".replace("e-0", "e-") in text
 
@@ -77,7 +77,7 @@ def test_another_first_loss_is_refused_with_its_size(findings: Findings) -> None
         f"{BASE} (tolerance 0.001)"
     )
     assert verdicts(wrong)["default"][0] == "faster"
-    assert "but for 1 contender refused" in dict(method(wrong))["Same computation"]
+    assert "but for 1 contender refused" in certificate_summary(wrong)[-1]
     assert any(line.status == "refused" for line in wrong.missing)
 
 

@@ -17,9 +17,9 @@ from analysis.repeats.series import all_series
 from analysis.report.caveats.registry import caveats
 from analysis.report.page import write as write_report
 from analysis.report.sections.answer import claims, summary
-from analysis.report.sections.appendix import setting_table
 from analysis.report.sections.comparisons import comparison_table
-from analysis.report.sections.start import start_summary, start_table
+from analysis.report.sections.differences import declarations, difference_table
+from analysis.report.sections.start import start_sentences, start_table
 from tests.analysis.synthetic import Recipe, write
 
 FIT = ("keras", "fit")
@@ -86,10 +86,10 @@ def test_the_other_variant_is_named(opted: Findings) -> None:
     text = " ".join(summary(machine, opted.comparisons))
     assert "Variant xla: TensorFlow takes" in text and "as long as PyTorch default" in text
     cells = {cell for line in comparison_table(opted).rows for cell in line}
-    assert {"PyTorch to PyTorch default", "TensorFlow to PyTorch"} <= cells
-    ahead = [line[-1] for line in start_table(opted).rows]
-    assert any(cell.startswith("of PyTorch default ") for cell in ahead)
-    assert "PyTorch compile is" in start_summary(opted)
+    assert {"PyTorch, compile, to PyTorch", "TensorFlow to PyTorch †"} <= cells
+    table = start_table(opted)
+    assert table and table.columns[-1] == ("beats PyTorch, start-up included", False)
+    assert any("PyTorch, compile, beats PyTorch" in text for text in start_sentences(opted))
     rows = list(csv.DictReader(io.StringIO(tables([opted])["precision"])))
     assert {(r["variant"], r["reference_variant"]) for r in rows} >= {("xla", "default")}
 
@@ -99,8 +99,9 @@ def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
         row for row in opted.comparisons if (row.id.framework, row.id.device) == ("keras", "cpu")
     )
     assert "declared: timed region (from hand-over to callback)" in fit.certificate
-    assert any("Not timed as all others" in one.text for one in caveats(opted, machines=1))
-    assert any("timed region" in cell for line in comparison_table(opted).rows for cell in line)
+    said = [text for text in declarations(opted) if "the timed part differs" in text]
+    assert len(said) == 1 and said[0].startswith("† MLP, Keras, fit, ")
+    assert any("† timed region" in cell for line in comparison_table(opted).rows for cell in line)
 
 
 def test_settings_are_held_against_the_same_side(opted: Findings) -> None:
@@ -117,7 +118,8 @@ def test_settings_are_held_against_the_same_side(opted: Findings) -> None:
                 contender.settings["precision"] = "float16"
     said = str(mismatches(Findings(machine).settings))
     assert "pytorch/default/cpu/1: float32" in said
-    assert setting_table(Findings(machine)).rows
+    table = difference_table(Findings(machine))
+    assert table and table.rows
 
 
 def test_repeats_find_the_other_side(tmp_path: Path) -> None:
@@ -179,7 +181,8 @@ def test_the_reader_is_told_that_the_fastest_was_chosen(tmp_path: Path) -> None:
         write_report(load([write(tmp_path / name, recipe)]), tmp_path / f"{name} report")
     for page in ("report.md", "report.html"):
         told = [
-            "fastest contender of each workload" in (tmp_path / f"{name} report" / page).read_text()
+            "Each ratio refers to the fastest contender of its workload"
+            in (tmp_path / f"{name} report" / page).read_text()
             for name in ("fastest", "named")
         ]
         assert told == [True, False]

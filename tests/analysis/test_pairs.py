@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from analysis.data.pairing import AXES
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings, tables
 from analysis.report.page import write as write_report
-from analysis.report.sections.pairs import pair_summary, pair_table
+from analysis.report.sections.pairs import pair_table
+from analysis.report.sections.scaling import thread_sentences
+from analysis.report.sections.variants import sentences, variant_table
 from tests.analysis.synthetic import MS, SECOND_THREAD, Recipe, write
 
 Found = Callable[[Recipe], Findings]
@@ -79,8 +82,8 @@ def test_a_refused_certificate_refuses_its_pairs(found: Found) -> None:
     }  # fmt: skip
     assert all("pytorch/tuned/cpu/1 refused" in row.reason for row in refused)
     assert len(findings.pairs) == 4
-    folded = pair_table(findings)
-    assert folded and len(folded.table.rows) == 2 and len(folded.table.notes) == 2
+    table = pair_table(findings)
+    assert table and len(table.rows) == 2
 
 
 def test_controls_and_traps_are_in_no_pair(found: Found) -> None:
@@ -102,9 +105,8 @@ def test_workloads_are_paired_if_they_share_contests(found: Found) -> None:
     assert row.estimate.ratio == pytest.approx(21 / 110, rel=0.1)
     assert pair_table(findings) is None  # workloads alone are not worth a table
     both = found(replace(recipe, together=True, variants=("default", "tuned")))
-    folded = pair_table(both)
-    assert folded and {line[0] for line in folded.table.rows} == {"variant"}
-    assert any("Pairs of workloads" in who for who, _ in folded.table.notes)
+    table = pair_table(both)
+    assert table and {tuple(line[1:3]) for line in table.rows} == {("PyTorch, tuned", "PyTorch")}
 
 
 def test_the_file_names_what_a_pair_differs_in(findings: Findings) -> None:
@@ -121,19 +123,41 @@ def test_the_file_names_what_a_pair_differs_in(findings: Findings) -> None:
     assert row["verdict"] == "faster" and row["certificate"].startswith("agrees")
 
 
-def test_the_largest_effects_are_told(findings: Findings) -> None:
-    text = pair_summary(findings)
-    variant, threads = text.split(" The number of threads ")
-    assert variant.startswith("The variant matters most for PyTorch on mlp, CPU, ")
-    assert " ms per mini-batch with tuned, " in variant and " ms with default (ratio 0.4" in variant
-    assert "on mnist-cnn, CPU:" in threads and "with 2 threads" in threads
-    assert "ms with 1 thread (ratio 0.6" in threads
+def test_what_tuning_gains_is_said_with_its_times(findings: Findings) -> None:
+    torch, tensorflow = sentences(findings)  # the largest gain first
+    assert re.fullmatch(
+        r"PyTorch, tuned, is 1\.1 to 2\.[12] times as fast as in the tutorials.", torch
+    )
+    assert tensorflow.startswith("TensorFlow, tuned, takes 0.5")  # slower on the CNN
+    assert tensorflow.endswith("times as long as in the tutorials †.")
+    table = variant_table(findings)
+    assert table and len(table.rows) == 8
+    own, other = (float(cell) for cell in table.rows[0][3:6:2])
+    assert table.rows[0][:3] == ["MLP, 1 thread", "PyTorch", "tuned"]
+    assert (own, other) == (pytest.approx(50, rel=0.05), pytest.approx(110, rel=0.05))
+
+
+def test_what_a_second_thread_gains_is_said(findings: Findings) -> None:
+    (text,) = thread_sentences(findings)
+    assert re.match(
+        r"With 2 threads, steps are 1\.[23] to 1\.[456] times as fast as with 1\. ", text
+    )
+    assert text.endswith(" least.") and " on the MNIST CNN gains most, " in text
+
+
+def test_every_pair_of_one_condition_has_a_row(findings: Findings) -> None:
+    table = pair_table(findings)
+    assert table and [name for name, _ in table.columns] == [
+        "on", "contender", "compared with", "ratio", "interval", "verdict", "same?",
+    ]  # fmt: skip
+    shown = [tuple(row[:3]) for row in table.rows]
+    assert len(shown) == len(set(shown))
+    assert ("MLP, 1 thread", "TensorFlow", "PyTorch") in shown
+    assert not any(one == base for _, one, base in shown)
 
 
 def test_the_pages_have_the_section(tmp_path: Path) -> None:
     write_report(load([write(tmp_path / "records", SMALL)]), tmp_path / "report")
-    for page in ("report.md", "report.html"):
-        text = (tmp_path / "report" / page).read_text()
-        assert "All pairs" in text and "<details><summary>All pairs" in text.replace("\n", "")
-        assert "tuned to default" in text
+    text = (tmp_path / "report" / "report.html").read_text()
+    assert all(title in text for title in ("All pairs", "Variants"))
     assert (tmp_path / "report/tables/pairs.csv").exists()

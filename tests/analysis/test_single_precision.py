@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from analysis.findings.findings import Findings
 from analysis.report.sections.answer import summary
-from analysis.report.sections.method import method
+from analysis.report.sections.certificates import certificate_summary, certificate_table
 
 ONLY = (
     "in float32 only, since it has no float64: first gradients to 1e-05, losses of 10 steps to "
@@ -40,10 +40,12 @@ def test_it_is_not_counted_among_those_shown_in_float64(findings: Findings) -> N
     assert "4 in float32 only, as a framework has no float64, which shows less" in after
 
 
-def test_the_method_counts_it_apart(findings: Findings) -> None:
-    texts = [dict(method(f))["Same computation"] for f in (findings, with_single(findings))]
+def test_the_certificates_count_it_separately(findings: Findings) -> None:
+    texts = [certificate_summary(f)[1] for f in (findings, with_single(findings))]
     assert "in float32 only" not in texts[0]
-    assert "4 in float32 only (no float64: first gradients and the first losses)" in texts[1]
+    assert "4 in float32 only" in texts[1]
+    table = certificate_table(with_single(findings))
+    assert table and "agrees, in float32 only" in {row[2] for row in table.rows}
 
 
 def test_its_ratio_stands_with_the_weaker_claim(findings: Findings) -> None:

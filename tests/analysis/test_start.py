@@ -1,12 +1,15 @@
 """What a start costs and when it has paid off."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.report.sections.start import ahead, start_summary, start_table
+from analysis.report.figures.style import Theme
+from analysis.report.layout import Chapter
+from analysis.report.sections.start import beats, start, start_sentences, start_table
 from analysis.stats.fieller import fieller, pay_off
 
 
@@ -70,7 +73,8 @@ def test_every_part_of_a_start(findings: Findings) -> None:
     assert row.ahead == "from" and row.steps_low and row.steps and row.steps_high
     # import 2.16 s more, build .7, first step 39 times 77 ms against 5 times 110
     assert row.steps == pytest.approx((2.16 + 0.7 + 39 * 0.077 - 5 * 0.11) / 0.033, rel=0.15)
-    assert ahead(row).startswith("of PyTorch from ")
+    assert beats(row).startswith("PyTorch: after ")
+    assert re.fullmatch(r"after \d+ steps \(\d+ to \d+\)", beats(row, "PyTorch"))
 
 
 def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> None:
@@ -89,9 +93,12 @@ def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> Non
             assert row.build_s == pytest.approx(alone[row.id].build_s, rel=0.1)
         else:
             assert (row.replicates, row.total_s, row.first_s, row.ahead) == (0, None, None, "")
-    assert [note for note, _ in start_table(shared).notes] == ["a start"]
-    assert start_table(findings).notes == []
-    assert "Counting the start" in start_summary(shared)
+    said = [[str(part) for part in start(Chapter(f, Theme((), ()), 1, []))]
+            for f in (shared, findings)]  # fmt: skip
+    assert [any("contests that began with" in part for part in parts) for parts in said] == [
+        True, False,
+    ]  # fmt: skip
+    assert any("Start-up included" in text for text in start_sentences(shared))
 
 
 def test_records_without_import_times_have_no_total(findings: Findings) -> None:
@@ -103,6 +110,9 @@ def test_records_without_import_times_have_no_total(findings: Findings) -> None:
     assert {line.total_s for line in old.start} == {None}
     assert {line.ahead for line in old.start} == {""}
     assert all(line.build_s and line.first_s for line in old.start)
-    assert start_summary(old) == ""
-    assert start_table(old).notes[0][0] == "import"
-    assert "Counting the start, TensorFlow is" in start_summary(findings)
+    assert start_sentences(old) == []
+    table = start_table(old)
+    assert table and table.columns[-1][0] == "95 % interval"  # nothing is compared
+    cost, pay_off = start_sentences(findings)
+    assert cost.startswith("A start costs PyTorch ")
+    assert pay_off.startswith("Start-up included, TensorFlow beats PyTorch only after ")

@@ -107,7 +107,7 @@ def brief(value: str) -> str:
         return value
 
 
-def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
+def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tuple[str, str]]:
     """Each setting that should be equal and is not: the frameworks' values, and where they
     differ."""
     found: dict[tuple[str, str], set[Where]] = {}
@@ -119,7 +119,7 @@ def mismatches(lines: Sequence[SettingLine]) -> list[tuple[str, str]]:
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE
         )
-        found.setdefault((setting, said), set()).add(where)
+        found.setdefault((setting, said), set()).add(named(where))
     return [
         (f"{setting} ({said})", crossed(sorted(places, key=str)))
         for (setting, said), places in found.items()

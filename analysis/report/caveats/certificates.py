@@ -9,6 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, listing, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import contender, place, places
+from analysis.report.sections.differences import named
 
 
 def refused(findings: Findings) -> Iterator[Caveat]:
@@ -22,7 +23,7 @@ def refused(findings: Findings) -> Iterator[Caveat]:
 
 
 def mismatched(findings: Findings) -> Iterator[Caveat]:
-    for setting, where in mismatches(findings.compared_settings):
+    for setting, where in mismatches(findings.compared_settings, named):
         yield warning(
             "Mismatched",
             f"{setting} should be equal and is not: {where}.",

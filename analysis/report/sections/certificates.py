@@ -59,7 +59,7 @@ def certificate_table(findings: Findings) -> Table | None:
     rows: dict[tuple[str, ...], Rows] = {}
     found = {one: row for one, _, row in certified(findings.machine)}
     for line in findings.machine.matched_rows(findings.certificate):
-        if line.loss is not None or line.status in ("refused", "failed"):
+        if line.status != "missing":
             key = (
                 line.id.workload,
                 line.id.framework,
