@@ -7,10 +7,9 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import ToReference
 from analysis.format import count, crossed, line, listing, percent, sentence, title
 from analysis.repeats.changes import Change, changes, unrecorded
-from analysis.repeats.page import Sheet, table, terminal
+from analysis.repeats.page import Sheet, ends, table, terminal
 from analysis.repeats.two import Row, Two
 from analysis.report.prose import DECLARED, two, variant, workload
-from analysis.report.sections.movement import ends
 from frameworks.device import DEVICES
 
 WIDTH = 100  # columns of output that goes to a file or a pipe

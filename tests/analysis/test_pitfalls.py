@@ -164,12 +164,9 @@ def test_the_report_has_the_part_only_where_there_are_traps(
     ordinary = found(Recipe(replicates=2, rounds=2, workloads=("mlp",), threads=(1,)))
     write([trapped.machine], tmp_path / "with")
     write([ordinary.machine], tmp_path / "without")
-    for name, heading in (
-        ("report.md", "## What each pitfall costs"),
-        ("report.html", "pitfall-costs"),
-    ):
+    for name in ("report.md", "report.html"):
         page = (tmp_path / "with" / name).read_text()
-        assert heading in page and "ReLU after the pooling" in page
+        assert "What each pitfall costs" in page and "ReLU after the pooling" in page
         assert "pitfall costs" not in (tmp_path / "without" / name).read_text()
     assert not (tmp_path / "without/tables/traps.csv").exists()
     assert not (tmp_path / "without/figures/traps.svg").exists()

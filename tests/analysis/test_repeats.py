@@ -167,7 +167,7 @@ def test_the_report_says_when_where_and_how_far_ratios_have_moved(
     (machine,) = with_others([alone], [long_ago, before])
     findings = Findings(machine)
     assert MOVEMENT.of(findings) == rows_of(long_ago, before, now)
-    assert "1 ratio of 1 changed direction, 1 with opposite verdicts" in when_and_where(findings)
+    assert "1 of 1 ratio changed direction, 1 with opposite verdicts" in when_and_where(findings)
     assert "movement" in tables([findings]) and "movement" not in tables([Findings(alone)])
     (chapter,) = write_report([machine], tmp_path / "report")
     assert f"Measured: {when_and_where(findings)}" in lines(chapter)
