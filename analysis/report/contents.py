@@ -4,7 +4,6 @@ from analysis.report.layout import Section, StudySection
 from analysis.report.sections import (
     again,
     alone,
-    answer,
     certificates,
     comparisons,
     controls,
@@ -27,7 +26,6 @@ from analysis.report.sections import (
 SECTIONS: tuple[Section | StudySection, ...] = (
     pitfalls.SECTION,
     alone.SECTION,
-    answer.ANSWER,
     comparisons.SECTION,
     differences.SECTION,
     pairs.SECTION,

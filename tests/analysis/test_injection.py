@@ -87,7 +87,10 @@ def hostile_records(values: dict[str, Any]) -> None:
         contest["system_info"] |= {"summary": f"]]></svg>{WORKLOAD}", "+key</td>": "\t=1"}
         for contender in contest["contenders"]:
             if contender["settings"]:
-                contender["settings"] |= {"blas": SETTING, "@odd | </td>": "<b>"}
+                contender["settings"] |= {
+                    "blas": SETTING + contender["framework"],
+                    "@odd | </td>": "<b>",
+                }
     for certificate in values["certificates"]:
         for row in certificate["rows"]:
             row["cause"] = f"=cause {REASON}" if row["status"] == "refused" else ""

@@ -62,7 +62,7 @@ def difference_table(findings: Findings) -> Table | None:
         return None
     frameworks = list(found[0].values)
     return Table(
-        "Each framework's own way, which is part of what is compared",
+        "What each framework does in its own way, as part of what is compared",
         [
             ("setting", False), *((title(name), False) for name in frameworks),
             ("why it matters", False),

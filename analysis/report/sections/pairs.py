@@ -43,6 +43,7 @@ def pair_table(findings: Findings) -> Table | None:
         ],
         [],
         "pairs.csv",
+        [row.estimate.ends for row in rows],
     )  # fmt: skip
 
 
