@@ -10,7 +10,7 @@ from analysis.report.prose import contender, place, places, share, subject
 from analysis.report.sections.method import more
 from analysis.report.tables import Table, intervals
 
-NONE = "This study has no self-test, so its rate of false alarms was not checked. Add controls to it."
+NONE = "This study has no self-test, so false alarms were not checked for. Add controls to it."
 
 
 def control_summary(findings: Findings) -> str:

@@ -4,6 +4,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
 from analysis.format import count, listing, percent, title
+from analysis.report.figures.start import start as start_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, place, spread, subject
 from analysis.report.sections.comparisons import declared
@@ -173,6 +174,7 @@ def start(chapter: Chapter) -> Parts:
         return []
     return [
         Paragraph(" ".join(found)),
+        chapter.figure(start_costs),
         table,
         Paragraph(Rich(" ".join([*notes, more("start-cost")])), style="soft"),
     ]
