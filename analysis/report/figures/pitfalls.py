@@ -14,7 +14,7 @@ from analysis.format import count, device, listing, percent, short, title
 from analysis.report.figures.panels import fitting, than
 from analysis.report.figures.ratios import ABOVE, BEHIND, draw_interval, limits
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
-from analysis.report.prose import workload
+from analysis.report.prose import two, workload
 
 WIDTH = 4.4  # inches
 ROW, AROUND = 0.295, 1.3
@@ -74,7 +74,8 @@ def extremes(rows: Sequence[PitfallLine]) -> str:
     if slowest and (ratio := slowest.estimate.ratio or 0.0) > 1:
         parts.append(f"“{slowest.trap}” {than(ratio)} {title(slowest.id.framework)} without it")
     if furthest.worst_loss > SAME:
-        size = share(furthest.worst_loss)
+        worst = furthest.worst_loss
+        size = f"{two(100 * worst)} %" if worst >= 1e-3 else share(worst)
         parts.append(f"“{furthest.trap}” changes the loss most, by {size} within 100 steps")
     if not parts:
         return "No pitfall costs time or changes the loss."
