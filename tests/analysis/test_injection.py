@@ -2,8 +2,10 @@
 column, a formula, or a file elsewhere."""
 
 import csv
+import html
 import json
 import re
+import shlex
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -199,10 +201,19 @@ def test_markdown_has_its_own_tags_links_headings_and_columns(reports: tuple[Pat
     assert len(headings) == len(expected) and "## heading" not in headings
     tables, usual = (re.findall(r"(?:^\|.*\n)+", text, re.M) for text in (theirs, plain))
     assert [table.count("\n") for table in tables] == [table.count("\n") for table in usual]
+    assert sum(map(len, tables)) > 1000
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1, table
     assert sum(line.startswith("```") for line in theirs.splitlines()) % 2 == 0
+
+
+def test_a_command_to_copy_names_folders_as_one_word_each(reports: tuple[Path, Path]) -> None:
+    page = html.unescape((reports[0] / "report.html").read_text())
+    (command,) = re.findall(r"<code>(python -m analysis [^\n]*)</code>", page)
+    folders = [f"reports/default/machines/{name}" for name in MACHINES]
+    words = ["python", "-m", "analysis", *sorted(folders), "--out", "reports/default"]
+    assert sorted(shlex.split(command)) == sorted(words)
 
 
 def test_no_cell_of_a_table_is_a_formula(reports: tuple[Path, Path]) -> None:

@@ -1,5 +1,6 @@
 """The commands that measure the study again, and that rebuild its report."""
 
+import shlex
 from collections.abc import Sequence
 
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, StudySection
@@ -8,12 +9,13 @@ from analysis.report.layout import Chapter, Commands, Paragraph, Parts, StudySec
 def again(chapters: Sequence[Chapter]) -> Parts:
     studies = [chapter.findings.machine.study for chapter in chapters]
     report = f"reports/{studies[0].name}"
-    folders = " ".join(f"{report}/machines/{chapter.name}" for chapter in chapters)
+    folders = [f"{report}/machines/{chapter.name}" for chapter in chapters]
+    command = ["python", "-m", "analysis", *folders, "--out", report]
     return [
         Paragraph("Measure it again:"),
         Commands(list(dict.fromkeys(study.command for study in studies))),
         Paragraph("Rebuild this report from its records, without any framework installed:"),
-        Commands([f"python -m analysis {folders} --out {report}"]),
+        Commands([shlex.join(command)]),
     ]
 
 
