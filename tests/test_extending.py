@@ -112,8 +112,3 @@ def test_another_days_numbers_are_the_same_and_other_words_are_not():
     assert compared(rule) == compared("holds     first loss    1 network, 1e-16 off")
     assert compared(rule) != compared(rule.replace("holds", "broken"))
     assert compared(rule) != compared(rule.replace("first loss", "fence"))
-
-
-def test_the_page_leads_somewhere():
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text()) if ":" not in link]
-    assert links and [link for link in links if not (PAGE.parent / link).exists()] == []

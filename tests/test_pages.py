@@ -76,6 +76,15 @@ def test_every_page_is_reached_from_the_readme() -> None:
         assert ROOT / name in targets
 
 
+def test_reports_link_to_headings_that_are_there() -> None:
+    there = anchors(text("docs/method.md"))
+    code = "".join(file.read_text() for file in (ROOT / "analysis").rglob("*.py"))
+    asked = set(re.findall(r"""more\(["']([a-z-]+)["']\)""", code))
+    for study in COMMITTED:
+        asked |= set(re.findall(r"docs/method\.md#([\w-]+)", text(f"reports/{study}/report.html")))
+    assert asked and asked <= there
+
+
 @pytest.mark.parametrize("short", SHORT)
 def test_make_targets_are_there(short: str) -> None:
     rules = text("Makefile")
