@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RecordError, WorkloadError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 1
-    print(f"report: {out / 'report.html'}")
     for chapter in chapters:
         print("\n".join(lines(chapter)))
+    print(f"\nThe report: {out / 'report.html'}")
     return 0
 
 

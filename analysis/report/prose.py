@@ -7,9 +7,9 @@ from analysis.data.pairing import DEFAULT
 from analysis.data.results import BenchmarkId
 from analysis.format import alike, count, crossed, device, percent, title
 from frameworks.device import HOST
-from frameworks.workloads import Workload
+from frameworks.workloads import TITLES, Workload
 
-WORKLOADS = MappingProxyType({"mlp": "MLP", "mnist-cnn": "MNIST CNN"})
+WORKLOADS = MappingProxyType(TITLES)
 VARIANTS = MappingProxyType({"default": "as in the tutorials", "tuned": "tuned"})
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
 NEAR = 1.25  # below it, prose has percent

@@ -176,7 +176,7 @@ def test_same_bytes_from_another_process_without_any_framework(
         cwd=tmp_path, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "report: elsewhere/report.html"
+    assert done.stdout.splitlines()[-1] == "The report: elsewhere/report.html"
     assert hashes(out) == hashes(report)
 
 

@@ -4,6 +4,7 @@ import pytest
 from tests.workflows.conftest import several
 from workflows.certify.runs import FAILED, Runner
 from workflows.certify.stage import side_by_side
+from workflows.certify.summary import precision, summary
 from workflows.planning.plan import PlannedContender
 from workflows.stages.failures import failures
 
@@ -189,3 +190,14 @@ def test_one_mini_batch_says_little_of_float32(study, monkeypatch, off, status):
         assert "first gradient in float32: dense1.kernel differs by 1.0e-03" in row.reason
     else:
         assert row.rounding["dense1.kernel"] < 1e-6
+
+
+def test_certificates_in_few_lines(certified, abacus):
+    rows = [row for name, row in certified.items() if name in ("default", "kept")]
+    assert [*summary(rows)] == [f"same as the reference{precision(rows)}"]
+    (agreed, refused) = summary([certified["default"], certified["wrong"]])
+    assert agreed.startswith("default: same as the reference to ")
+    assert refused.startswith("wrong: refused: ") and certified["wrong"].reason in refused
+    missing = certified["default"].model_copy(update={"status": "missing", "reason": "no GPU"})
+    assert [*summary([missing])] == ["left out: no GPU"]
+    assert [*summary([missing], known={"no GPU"})] == []

@@ -17,6 +17,7 @@ from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlannedContender, contenders_here
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement
+from workflows.planning.todo import PITFALL
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
@@ -24,8 +25,9 @@ from workflows.records.storage import RecordError, read_json
 
 # For the estimate of a study that is given by its replicates. Measured on two cores of a Xeon;
 # the first contest replaces it.
-START_S = 4.5  # of a contender in a contest: import, build, first steps
+START_S = 3.0  # of a contender in a contest: import, build, first steps
 CERTIFICATE_S, CERTIFICATE_STEP_S = 2.5, 0.012  # of a contender on a workload
+IMPORTS_S = 2.0  # of a command that certifies
 HOST_FLOPS, DEVICE_FLOPS = 15e9, 2e12  # a second, of a thread and of a GPU
 
 
@@ -158,14 +160,16 @@ def copies(study: Configuration, number: int) -> float:
 
 
 def certificates_s(study: Configuration) -> float:
-    settings = study.certificate
-    each = CERTIFICATE_S + settings.steps * CERTIFICATE_STEP_S
+    """A rough estimate of all certificates."""
     own = list(running(study))
-    slow = [
-        settings.steps * narrowed(study.workload(name)).flops_per_step / HOST_FLOPS
-        for name in study.workloads
-    ]
-    return sum(each + seconds for seconds in slow) * len(own) / 2
+    work = sum(PITFALL if is_pitfall(one) else 1.0 for one in own)
+    commands = 1 + len({one.framework for one in own})
+    steps = study.certificate.steps
+    total = 0.0
+    for name in study.workloads:
+        step_s = CERTIFICATE_STEP_S + narrowed(study.workload(name)).flops_per_step / HOST_FLOPS
+        total += work * (CERTIFICATE_S + steps * step_s) + commands * IMPORTS_S
+    return total
 
 
 def running(study: Configuration) -> Iterator[PlannedContender]:

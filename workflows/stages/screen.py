@@ -13,6 +13,7 @@ FAILED_JOB = re.compile(
 PLACE = re.compile(r"\A\w+ in file .*?, line \d+:\n")
 STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(SIG\w+)")
 LOCKED = "cannot be locked"
+FILE_SYSTEM = re.compile(r"\ATraceback.*\n\w+Error: (\[Errno \d+\] [^\n]*)\s*\Z", re.S)
 
 
 class Screen(logging.Filter):
@@ -53,6 +54,8 @@ class Screen(logging.Filter):
                 "This folder is locked: another snakemake works here. If none does, because it was "
                 f"killed, run these:\n  snakemake --unlock\n  {self.again}"
             )
+        elif found := FILE_SYSTEM.search(text):
+            record.msg = f"{found[1]} (more in Snakemake's log)"
         else:
             record.msg = PLACE.sub("", text)
         record.args = ()

@@ -1,0 +1,139 @@
+"""What is checked and said before anything is measured."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from frameworks.workloads.datasets.mnist import FOLDER
+from workflows.planning.configfiles import parse
+from workflows.planning.opening import NotReady, certificates_s, contest_s, opening, require_ready
+from workflows.planning.plan import write_request
+from workflows.planning.todo import CertificatesLeft, Todo
+from workflows.progress import WIDTH
+from workflows.records.folders import Folders
+from workflows.records.spent import Spent
+from workflows.records.storage import write_json
+from workflows.stages.screen import Screen
+
+
+@pytest.fixture
+def asked(abacus, small):
+    return lambda **changes: parse({**small, **changes})
+
+
+def test_the_opening_fits_the_screen_and_says_what_is_to_come(asked, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER, "")
+    wide = {"from": "mnist-cnn", "filters": [2, 2], "samples": 64}
+    study = asked(workloads={"own-digits": wide}, replicates=3, threads=[1, 2])
+    lines = opening(study, Folders(tmp_path), "reports/small/report.html", "make study")
+    text = "\n".join(lines)
+    assert max(map(len, lines)) <= WIDTH
+    assert "Abacus on own-digits" in text and "1 and 2 threads, CPU" in text
+    assert "for 3 replicates" in text and "`make study` goes on" in text
+    assert "the built-in stand-in" in text and FOLDER in text  # and how to have MNIST instead
+    assert "at least 5, at most 8" in "\n".join(
+        opening(asked(minutes=15, replicates=8), Folders(tmp_path), "r")
+    )
+
+
+def test_the_estimate_grows_with_what_there_is_to_do(asked):
+    one = asked()
+    more = asked(contenders=[{"framework": "abacus", "variants": ["default", "slow"]}])
+    longer = asked(contest={"warmup": 2, "rounds": 400, "turn": 40})
+    assert contest_s(one) < contest_s(more) and contest_s(one) < contest_s(longer)
+    assert certificates_s(one) < certificates_s(more)
+    assert certificates_s(one) < certificates_s(asked(certificate={"steps": 500}))
+
+
+def test_a_required_framework_must_be_installed(asked, monkeypatch):
+    monkeypatch.setattr("workflows.planning.opening.installed", lambda name, python: {})
+    require_ready(asked())
+    with pytest.raises(NotReady, match=r"Abacus is required and is not installed .* Install it"):
+        require_ready(asked(contenders=[{"framework": "abacus", "required": True}]))
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "/bin/false"])
+def test_an_interpreter_must_start(asked, python):
+    with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: "):
+        require_ready(asked(interpreters={"abacus": python}))
+
+
+def test_results_of_earlier_code_are_still_to_be_made(asked, tmp_path):
+    folders = Folders(tmp_path)
+    for number in (1, 2):
+        write_json(folders.contest("mlp", number), Spent(seconds=1))
+    write_request(folders, asked(), "here", "a test", ["contests/mlp/2.json"])
+    todo = Todo(folders)
+    assert todo.done(folders.contest("mlp", 1)) and not todo.done(folders.contest("mlp", 2))
+    assert todo.holds(folders.contest("mlp", 2)) and not todo.holds(folders.contest("mlp", 1))
+    write_json(folders.contest("mlp", 2), Spent(seconds=1))
+    assert todo.done(folders.contest("mlp", 2))
+
+
+def test_certificates_are_expected_to_take_as_long_as_those_before(study):
+    made = study(contenders=[{"framework": "abacus", "variants": ["default", "slow"]}])
+    first = CertificatesLeft(made.plan, made.folders, "mlp", None)
+    assert first.title == "certificate 1 of 2 · MLP, the reference" and first.left_s(5) is None
+    made.folders.traces("mlp").mkdir(parents=True)
+    write_json(made.folders.spent("mlp-reference"), Spent(seconds=9))
+    second = CertificatesLeft(made.plan, made.folders, "mlp", "abacus")
+    assert second.title == "certificate 2 of 2 · MLP, Abacus"
+    assert second.left_s(0) == pytest.approx(20)  # 10 s for each of two contenders
+    assert second.left_s(15) == pytest.approx(5)
+    assert 0 < second.left_s(60) < 10
+
+
+class Records(list):
+    """What a screen lets through."""
+
+    def __init__(self, **settings):
+        quiet = {"dryrun": False, "verbose": False, "printshellcmds": False, **settings}
+        self.screen = Screen(SimpleNamespace(output_settings=SimpleNamespace(**quiet)))
+        self.screen.report, self.screen.again = "reports/s/report.html", "make study"
+
+    def say(self, text, level=logging.INFO, **extra):
+        record = logging.makeLogRecord({"msg": text, "levelno": level, **extra})
+        if self.screen.filter(record):
+            self.append(record.getMessage())
+
+
+def test_of_snakemake_the_screen_shows_errors_only():
+    said = Records()
+    said.say("Select jobs to execute...")
+    said.say("Nothing to be done (all requested files are present and up to date).")
+    said.say("an odd thing", logging.WARNING)
+    said.say('WorkflowError in file "/x/Snakefile", line 3:\nno rule', logging.ERROR)
+    said.say("Traceback ...\n  more\nOSError: [Errno 30] Read-only: 'x'\n", logging.ERROR)
+    assert said == [
+        "Nothing to be done. The report: reports/s/report.html",
+        "an odd thing",
+        "no rule",
+        "[Errno 30] Read-only: 'x' (more in Snakemake's log)",
+    ]
+
+
+def test_a_dry_run_shows_everything():
+    said = Records(dryrun=True)
+    said.say("rule contest:")
+    assert said == ["rule contest:"]
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("died with <Signals.SIGKILL: 9>.", "SIGKILL: often because the memory was full"),
+        ("returned non-zero exit status 137.", "signal 9: often because the memory was full"),
+        ("died with <Signals.SIGSEGV: 11>.", "SIGSEGV"),
+        ("returned non-zero exit status 1.", ""),
+    ],
+)
+def test_a_failed_job_ends_with_the_way_to_go_on(status, why):
+    said = Records()
+    said.say("Error in rule contest", logging.ERROR, rule_name="contest", log=["logs/1.log"])
+    said.say(f"RuleException:\nCalledProcessError in file x\n{status}", logging.ERROR)
+    said.say("Exiting because a job execution failed.", logging.ERROR)
+    assert said == []
+    end = said.screen.farewell()
+    assert (f"was killed ({why})" in end) if why else ("killed" not in end)
+    assert "Its log: logs/1.log" in end and end.endswith("go on with:\n  make study\n")
