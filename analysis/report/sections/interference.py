@@ -123,8 +123,8 @@ def interference(chapter: Chapter) -> Parts:
     if not findings.turns:
         return [Paragraph(text)]
     rule = (
-        f"A turn counts as disturbed if the host took more than {percent(STEAL)} of it, other "
-        f"processes more than {percent(OTHER)}, or the cores ran more than {percent(SLOWED)} "
+        f"A turn counts as disturbed if the host took more than {percent(STEAL)} of it, or other "
+        f"processes more than {percent(OTHER)}. So does a turn whose cores ran {percent(SLOWED)} "
         f"below their usual frequency. {more('interference')}"
     )
     files = [File("unflagged.csv")] if findings.unflagged else []

@@ -1,0 +1,89 @@
+"""What the sections below the first screen say of the committed studies: short sentences, plain
+words, few tables."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.caveats.registry import caveats
+from analysis.report.contents import SECTIONS
+from analysis.report.figures.style import Theme
+from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Section
+from analysis.report.sections.method import method
+from analysis.report.tables import Table
+from tests.conftest import ROOT
+
+BANNED = r"\b(weather|ledger|trap|fence|handicap|told|tell apart|held against|like all others)\b"
+LONGEST = 30  # words
+Shown = tuple[Section, list[Part]]
+
+
+@pytest.fixture(scope="module", params=["reference", "traps", "aa"])
+def study(request: pytest.FixtureRequest) -> Iterator[tuple[Chapter, list[Shown]]]:
+    """A committed study's chapter, and its sections without their figures."""
+    folders = sorted((ROOT / "reports" / request.param / "machines").iterdir())
+    findings = Findings(load(folders)[0])
+    chapter = Chapter(findings, Theme((), ()), 1, caveats(findings, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chapter, "figure", lambda *_: None)
+        shown = [
+            (section, [part for part in section.parts(chapter) if part])
+            for section in SECTIONS
+            if isinstance(section, Section)
+        ]
+    yield chapter, [(section, parts) for section, parts in shown if parts]
+
+
+def texts(chapter: Chapter, sections: Sequence[Shown]) -> Iterator[str]:
+    """The report's own sentences, without what it quotes from records and adapters."""
+    for section, parts in sections:
+        yield section.about
+        if section.inside:
+            yield section.inside(chapter)
+        for part in parts:
+            if isinstance(part, Paragraph):
+                yield part.text
+            elif isinstance(part, Bullets) and section.title == "Threats to validity":
+                yield from part.items
+    yield from (text for _, text in method(chapter.findings))
+
+
+def test_sentences_are_short_and_plain(study: tuple[Chapter, list[Shown]]) -> None:
+    for text in texts(*study):
+        assert not re.search(BANNED, text, re.I), text
+        for sentence in re.split(r"(?<=[.?!:;])\s+", re.sub(r"\(\S*#\S*\)", "", text)):
+            assert len(sentence.split()) <= LONGEST, sentence
+
+
+def test_closed_folds_say_what_is_inside(study: tuple[Chapter, list[Shown]]) -> None:
+    chapter, sections = study
+    lines = [section.inside(chapter) for section, _ in sections if section.inside]
+    assert len(lines) > 8 and all(line.endswith(".") for line in lines)
+    assert len(set(lines)) == len(lines)
+
+
+def test_tables_are_few_and_two_are_open(study: tuple[Chapter, list[Shown]]) -> None:
+    chapter, sections = study
+    tables = [(section, one) for section, parts in sections for one in parts
+              if isinstance(one, Table)]  # fmt: skip
+    assert len(tables) <= 8
+    shown = [one.file for section, one in tables if section.inside is None]
+    first = {"traps": ["traps.csv"], "aa": ["controls.csv"]}.get(
+        chapter.findings.machine.study.name
+    )
+    usual = [] if chapter.findings.machine.alone else ["comparisons.csv", "settings.csv"]
+    assert shown == [*(first or []), *usual]
+    for _, table in tables:
+        assert all(len(row) == len(table.columns) and row[0] for row in table.rows)
+
+
+def test_numbers_of_a_column_have_the_same_decimals(study: tuple[Chapter, list[Shown]]) -> None:
+    for _, parts in study[1]:
+        for table in (one for one in parts if isinstance(one, Table)):
+            for place, (heading, _) in enumerate(table.columns):
+                if heading in ("ratio", "ms", "median", "total", "truth"):
+                    cells = [row[place] for row in table.rows if row[place]]
+                    assert len({len(cell.partition(".")[2]) for cell in cells}) <= 1, heading
