@@ -1,6 +1,7 @@
 """Which benchmarks are compared: each with the same variant of the reference framework, or with
-its `default` if no other framework of the study has the variant; and all pairs that differ in one
-thing, which cost no further measurement, because a contest deals all its turns together."""
+its `default` if no other framework of the study has the variant; and all pairs under the same
+conditions, or that differ in one thing, which cost no further measurement, because a contest deals
+all its turns together."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
@@ -8,7 +9,9 @@ from itertools import combinations
 from analysis.data.results import BenchmarkId, Machine
 
 DEFAULT = "default"
-AXES = ("variant", "threads", "device", "framework", "workload")  # the order of pairs
+PARTS = ("variant", "threads", "device", "framework", "workload")
+BOTH = "contender"  # pairs that differ in framework and variant
+AXES = (*PARTS, BOTH)  # the order of pairs
 
 
 def pairs(
@@ -34,12 +37,14 @@ def pairs(
 def neighbours(
     machine: Machine, benchmarks: list[BenchmarkId]
 ) -> Iterator[tuple[str, BenchmarkId, BenchmarkId]]:
-    """Each pair of benchmarks that differ in one thing and share contests: what they differ in,
-    the benchmark, and its base."""
+    """Each pair of benchmarks that share contests and differ in one thing, or in framework and
+    variant: what they differ in, the benchmark, and its base."""
     groups = {contest.workload: contest.group for contest in machine.records.contests}
     found = []
     for base, one in combinations(sorted(benchmarks, key=machine.order), 2):
-        differ = [axis for axis in AXES if getattr(one, axis) != getattr(base, axis)]
+        differ = [part for part in PARTS if getattr(one, part) != getattr(base, part)]
+        if differ == ["variant", "framework"]:
+            differ = [BOTH]
         if len(differ) > 1:
             continue
         if one.workload == base.workload or groups[one.workload] == groups[base.workload] != "":

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pandas as pd
 
 from analysis.data.availability import Availability
-from analysis.data.pairing import neighbours, pairs
+from analysis.data.pairing import BOTH, neighbours, pairs
 from analysis.data.processes import Measurements, paired
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
@@ -178,7 +178,7 @@ def why(benchmark: BenchmarkId, availability: Mapping[BenchmarkId, Availability]
 @dataclass(frozen=True)
 class PairLine:
     """A row of pairs.csv: the estimate of this benchmark's time over that of `base`, which differs
-    from it in `axis` only and has the value `against` there.
+    from it in `axis` only and has the value `against` there; `contender` is framework and variant.
 
     The base has the first value in the order of the report: variant default, the fewest threads,
     the processor, the study's reference framework, the first workload of the configuration.
@@ -199,6 +199,8 @@ class PairLine:
 
     @property
     def against(self) -> str | int:
+        if self.axis == BOTH:
+            return f"{self.base.framework}/{self.base.variant}"
         value: str | int = getattr(self.base, self.axis)
         return value
 

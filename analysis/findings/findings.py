@@ -32,6 +32,7 @@ from analysis.findings.fairness.settings import SettingLine, setting_lines
 from analysis.findings.harness import HarnessLine, harness_lines
 from analysis.findings.interference import TurnLine, side_by_side, turn_lines, without_flagged
 from analysis.findings.machine import MachineLine, machine_lines
+from analysis.findings.matrix import MatrixLine, matrix_lines
 from analysis.findings.missing import MissingLine, missing_lines
 from analysis.findings.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
@@ -148,6 +149,7 @@ class Findings:
         lambda f: [calm for _, calm in f.unflagged_pairs] if f.turns else [],
         optional=True,
     )
+    matrix = Table(MatrixLine, lambda f: matrix_lines(f.measurements, f.loss_check))
     pairs = Table(PairLine, lambda f: pair_lines(f.measurements, f.loss_check))
     certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
     agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))

@@ -1,20 +1,22 @@
 """The first screen of one machine."""
 
-from analysis.report.first import Chip, FirstScreen, Matrix
+from analysis.report.first import FirstScreen
+from analysis.report.first.grid import matrix
+from analysis.report.first.header import about, heading
+from analysis.report.first.headline import headline
+from analysis.report.first.sentences import sentences
+from analysis.report.first.trust import strip
 from analysis.report.layout import Chapter
-from analysis.report.sections.answer import summary
-from analysis.report.sections.controls import control_summary
-from analysis.report.sections.movement import when_and_where
 
 
 def screen(chapter: Chapter) -> FirstScreen:
     findings = chapter.findings
     return FirstScreen(
-        findings.machine.study.title,
-        when_and_where(findings),
+        heading(findings),
+        about(findings),
         [(warning.heading, warning.text) for warning in chapter.warnings],
-        "",
-        summary(findings.machine, findings.comparisons),
-        Matrix("", [], []),
-        [Chip("", "Self-test", control_summary(findings))],
+        headline(findings),
+        sentences(findings),
+        matrix(findings),
+        strip(findings),
     )
