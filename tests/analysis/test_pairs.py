@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.data.loading import load
-from analysis.data.pairing import AXES
+from analysis.data.pairing import AXES, BOTH
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings, tables
 from analysis.report.page import write as write_report
@@ -35,10 +35,14 @@ def test_pairs_are_all_that_differ_in_one_thing(findings: Findings) -> None:
         frozenset(pair)
         for pair in itertools.combinations(findings.matched, 2)
         if sum(one != other for one, other in zip(*pair, strict=True)) == 1
-        and pair[0].workload == pair[1].workload
+        or pair[0]._replace(framework="", variant="") == pair[1]._replace(framework="", variant="")
+        if pair[0].workload == pair[1].workload
     }
     for row in findings.pairs:
-        assert row.id._replace(**{row.axis: row.against}) == row.base
+        if row.axis == BOTH:
+            assert row.against == f"{row.base.framework}/{row.base.variant}"
+        else:
+            assert row.id._replace(**{row.axis: row.against}) == row.base
     order = [AXES.index(row.axis) for row in findings.pairs]
     assert order == sorted(order)
 

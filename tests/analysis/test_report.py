@@ -149,7 +149,7 @@ def test_files(report: Path) -> None:
         for kind in ("png", "svg")
     ]
     names = (
-        "agreement certificate comparisons contenders gradients machine missing pairs "
+        "agreement certificate comparisons contenders gradients machine matrix missing pairs "
         "precision settings start steady"
     )
     listed = [

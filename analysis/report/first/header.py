@@ -7,7 +7,6 @@ from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.machine import summary, versions, virtual
 from analysis.format import count, listing, title
-from analysis.report.layout import Rich
 from analysis.report.prose import size, workload
 
 FORMER = "The same training step, timed in every framework"  # of configurations without a title
@@ -27,15 +26,15 @@ def frameworks(findings: Findings) -> list[str]:
     return list(dict.fromkeys(line.id.framework for line in findings.matrix))
 
 
-def about(findings: Findings) -> Rich:
+def about(findings: Findings) -> str:
     machine = findings.machine
-    parts = [f"Study `{machine.study.name}`"]
+    parts = [f"Study {machine.study.name}"]
     if machine.records.contests:
         first, last = span(machine)
         dates = dict.fromkeys((day(first), day(last)))
         parts.append(" to ".join(dates))
     parts += [where(machine), packages(findings), sizes(findings)]
-    return Rich(" · ".join(filter(None, parts)))
+    return " · ".join(filter(None, parts))
 
 
 def where(machine: Machine) -> str:

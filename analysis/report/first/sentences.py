@@ -10,7 +10,6 @@ from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.format import count, device, listing, percent, title
 from analysis.report.first.headline import rows, size, tuned
-from analysis.report.layout import Rich
 from analysis.report.prose import DECLARED, NEAR, spread, two, variant, workload
 from analysis.stats.inference import Estimate
 from frameworks.device import HOST
@@ -27,7 +26,7 @@ def sentences(findings: Findings) -> list[str]:
         {line.id.variant for line in findings.matrix}, key=lambda v: (v != DEFAULT, v)
     )
     found = [
-        Rich(f"**{variant(name)[0].upper()}{variant(name)[1:]}:** {' '.join(own)}")
+        f"{variant(name)[:1].upper()}{variant(name)[1:]}: {' '.join(own)}"
         for name in variants
         if (own := list(of_variant(findings, name, pairs)))
     ]
@@ -124,4 +123,4 @@ def tuning(findings: Findings) -> str:
         f"{two(ms[row.base] or 0)} to {two(ms[row.id] or 0)} ms"
         for framework, row in best.items()
     ]
-    return f"Tuning cuts {listing(told)}." if told else ""
+    return f"Tuning: it cuts {listing(told)}." if told else ""

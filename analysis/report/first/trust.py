@@ -5,7 +5,6 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.movement import MOVEMENT
 from analysis.format import count, listing, percent, scientific, short
 from analysis.report.first import Chip
-from analysis.report.layout import Rich
 from analysis.report.prose import DECLARED, two
 from frameworks.device import DEVICES, HOST
 
@@ -32,18 +31,18 @@ def same(findings: Findings) -> Chip:
         "float64."
     )
     if declared:
-        parts = listing(f"`{one}`" for one in dict.fromkeys(declared))
+        parts = listing(dict.fromkeys(declared))
         text += f" {DECLARED} {len(declared)} differ in what is declared: {parts}."
     if refused:
         text += f" {refused} refused."
-    return Chip(BAD if refused else GOOD, heading, Rich(text), section)
+    return Chip(BAD if refused else GOOD, heading, text, section)
 
 
 def self_test(findings: Findings) -> Chip:
     heading = section = "Self-test"
     judged = [row for row in findings.controls if row.contains_truth is not None]
     if not judged:
-        text = Rich("None: no contender ran a second time. Add `controls` to the configuration.")
+        text = "None: no contender ran a second time. Add controls to the configuration."
         return Chip(OPEN, heading, text, section)
     right = sum(bool(row.contains_truth) for row in judged)
     lie = "lies" if right == 1 else "lie"
