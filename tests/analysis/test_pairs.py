@@ -83,9 +83,10 @@ def test_a_refused_certificate_refuses_its_pairs(found: Found) -> None:
     refused = [row for row in findings.pairs if row.estimate.verdict == "refused"]
     assert {(row.axis, row.id.who) for row in refused} == {
         ("variant", "PyTorch tuned"), ("framework", "TensorFlow tuned"),
+        ("contender", "PyTorch tuned"),
     }  # fmt: skip
     assert all("pytorch/tuned/cpu/1 refused" in row.reason for row in refused)
-    assert len(findings.pairs) == 4
+    assert len(findings.pairs) == 6
     table = pair_table(findings)
     assert table and len(table.rows) == 2
 

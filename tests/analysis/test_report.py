@@ -143,11 +143,9 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def test_files(report: Path) -> None:
-    figures = [
-        f"figures/{name}.{kind}"
-        for name in ("distributions", "losses", "ratios", "rounding", "series", "start")
-        for kind in ("png", "svg")
-    ]
+    drawn = ("distributions", "losses", "matrix", "ratios", "rounding", "series", "start")
+    figures = [f"figures/{name}.{kind}" for name in drawn for kind in ("png", "svg")]
+    figures.insert(figures.index("figures/matrix.png"), "figures/matrix-dark.svg")
     names = (
         "agreement certificate comparisons contenders gradients machine matrix missing pairs "
         "precision settings start steady"
@@ -238,7 +236,8 @@ def test_figures_are_whole_and_embedded_in_the_pages_colours(report: Path) -> No
     for path in report.glob("figures/*.svg"):
         svg = path.read_text()
         ElementTree.fromstring(svg)
-        assert "#010203" not in svg and "#ffffff" in svg
+        paper = "#0d1117" if path.stem.endswith("-dark") else "#ffffff"
+        assert "#010203" not in svg and paper in svg
     for stand_in in ("#010203", "#fefdfc"):
         assert stand_in not in text
 
