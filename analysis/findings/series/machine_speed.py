@@ -142,8 +142,8 @@ def log_times(machine: Machine) -> dict[int, float]:
 
 
 def speed_summary(lines: Sequence[SpeedLine]) -> str:
-    """`Two NumPy computations ... The matrix product ran at 35.1 GFLOP/s on 1 thread (fastest
-    contest 1.02 times as fast as the slowest) and ...`; "" if the machine took no turns."""
+    """`Two computations in NumPy ... The matrix product ran at 35.1 GFLOP/s on 1 thread. Its
+    fastest contest ...`; "" if the machine took no turns."""
     found = list(sentences(lines))
     before = "Two computations in NumPy took turns with the contenders, on the same cores."
     return " ".join([before, *found]) if found else ""
@@ -156,13 +156,16 @@ def sentences(lines: Sequence[SpeedLine]) -> Iterator[str]:
             if line.variant == variant and line.replicate is not None and line.speed:
                 found.setdefault(line.threads, []).append(line.speed)
         unit = "GFLOP/s" if variant == "product" else "GB/s"
-        speeds_by_threads = [
-            f"{alike(geometric_mean(speeds))[0]} {unit} on {count(threads, 'thread')} "
-            f"(fastest contest {alike(max(speeds) / min(speeds))[0]} times as fast as the slowest)"
-            for threads, speeds in sorted(found.items())
+        speeds = [
+            f"{alike(geometric_mean(own))[0]} {unit} on {count(threads, 'thread')}"
+            for threads, own in sorted(found.items())
         ]
-        if speeds_by_threads:
-            yield f"The {name} ran at {listing(speeds_by_threads)}."
+        if speeds:
+            most = alike(max(max(own) / min(own) for own in found.values()))[0]
+            yield (
+                f"The {name} ran at {listing(speeds)}. Its fastest contest was up to {most} times "
+                "as fast as its slowest."
+            )
 
 
 SPEED = added(

@@ -57,7 +57,7 @@ def interference(findings: Findings) -> Iterator[Caveat]:
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:
-    medians = {benchmark: rows["median"] for benchmark, rows in findings.measured.items()}
+    medians = {benchmark: rows["median"] for benchmark, rows in findings.matched.items()}
     spread = {benchmark: times.max() / times.min() for benchmark, times in medians.items()}
     wide = [benchmark for benchmark, ratio in spread.items() if ratio > APART]
     if wide:
@@ -69,8 +69,9 @@ def scatter(findings: Findings) -> Iterator[Caveat]:
 
 
 def starved(findings: Findings) -> Iterator[Caveat]:
-    on_host = findings.batches["device"] == HOST.name
-    steady = findings.batches[~findings.batches["warmup"] & on_host]
+    batches = findings.machine.matched(findings.batches)
+    on_host = batches["device"] == HOST.name
+    steady = batches[~batches["warmup"] & on_host]
     keys = ["workload", "contender", "threads"]
     parts = steady.groupby(keys)[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].sum()
     used = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
@@ -88,7 +89,8 @@ def starved(findings: Findings) -> Iterator[Caveat]:
 
 
 def switched(findings: Findings) -> Iterator[Caveat]:
-    steady = findings.batches[~findings.batches["warmup"]]
+    batches = findings.machine.matched(findings.batches)
+    steady = batches[~batches["warmup"]]
     groups = steady.groupby(["workload", "contender"])
     rates = 1000 * groups["switches"].sum() / groups["ms"].sum()
     high = rates[rates > SWITCHES]
