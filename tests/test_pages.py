@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from analysis.data.loading import load as load_machines
-from analysis.report.prose import as_long, spread, two
+from analysis.report.prose import as_long, spread
 from frameworks.workloads import load
 from frameworks.workloads.layers import VOCABULARY
 from frameworks.workloads.optimisers import OPTIMISERS
@@ -152,11 +152,11 @@ def compared(framework: str, variant: str, workload: str) -> tuple[list[float], 
 
 
 def ms(framework: str, variant: str) -> str:
-    """The milliseconds of the MLP's step on one thread, with two digits."""
+    """The whole milliseconds of the MLP's step on one thread."""
     rows = pd.read_csv(ROOT / "reports/reference/tables/contenders.csv")
     keys = {"workload": "mlp", "framework": framework, "variant": variant, "device": "cpu"}
     (row,) = rows[(rows[list(keys)] == pd.Series(keys)).all(axis=1) & (rows["threads"] == 1)].index
-    return two(rows.loc[row, "median_ms"])
+    return f"{rows.loc[row, 'median_ms']:.0f}"
 
 
 def times(ratios: list[float]) -> str:
