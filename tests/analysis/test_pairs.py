@@ -88,7 +88,7 @@ def test_a_refused_certificate_refuses_its_pairs(found: Found) -> None:
     assert all("pytorch/tuned/cpu/1 refused" in row.reason for row in refused)
     assert len(findings.pairs) == 6
     table = pair_table(findings)
-    assert table and len(table.rows) == 2
+    assert table and len(table.rows) == 3
 
 
 def test_controls_and_traps_are_in_no_pair(found: Found) -> None:
