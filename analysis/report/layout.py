@@ -171,9 +171,8 @@ class Section:
 
 @dataclass(frozen=True)
 class StudySection:
-    """A section about the study, not about each machine. A `boxed` section is placed beside
-    the text and is not in the table of contents."""
+    """A section about the study, not about each machine; folded with the line `inside`."""
 
     title: str
     parts: Callable[[Sequence[Chapter]], Parts]
-    boxed: bool = False
+    inside: str = ""

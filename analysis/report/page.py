@@ -34,7 +34,6 @@ class Shown(NamedTuple):
     title: str
     anchor: str
     about: str
-    boxed: bool
     inside: str
     in_markdown: bool
     chapters: list[tuple[str, list[Part]]]
@@ -89,10 +88,10 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
 def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
     """The sections that have any part."""
     for section in SECTIONS:
-        inside, in_markdown, about, boxed = "", False, "", False
+        inside, in_markdown, about = "", False, ""
         if isinstance(section, StudySection):
             found = [("", present(section.parts(chapters)))]
-            boxed = section.boxed
+            inside = section.inside
         else:
             about, in_markdown = section.about, section.in_markdown
             several = len(chapters) > 1
@@ -104,9 +103,7 @@ def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
                 # A line that is missing means that what is inside must be seen.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:
-            yield Shown(
-                section.title, anchor(section.title), about, boxed, inside, in_markdown, kept
-            )
+            yield Shown(section.title, anchor(section.title), about, inside, in_markdown, kept)
 
 
 def present(parts: Parts) -> list[Part]:

@@ -19,4 +19,6 @@ def again(chapters: Sequence[Chapter]) -> Parts:
     ]
 
 
-AGAIN = StudySection("Run it again", again)
+AGAIN = StudySection(
+    "Run it again", again, "The commands that measure it again and that rebuild this report."
+)

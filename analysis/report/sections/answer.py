@@ -7,17 +7,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.machine import summary as machine_summary
 from analysis.format import alike, count, crossed, listing, percent, sentence, title
-from analysis.report.layout import (
-    Bullets,
-    Chapter,
-    Claim,
-    Claims,
-    Paragraph,
-    Parts,
-    Rich,
-    Section,
-    StudySection,
-)
+from analysis.report.layout import Bullets, Chapter, Claim, Claims, Paragraph, Parts, Rich
 from analysis.stats.inference import of_equivalence
 
 
@@ -196,7 +186,3 @@ def reading(chapters: Sequence[Chapter]) -> Parts:
             ]
         )
     ]
-
-
-ANSWER = Section("The answer", answer, in_markdown=True)
-READING = StudySection("How to read this", reading, boxed=True)

@@ -149,7 +149,7 @@ for (const table of all(".table table")) {
 function save(name, text, type) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   make("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 function drawing(svg) {
   const copy = svg.cloneNode(true), style = getComputedStyle(document.documentElement);
