@@ -4,7 +4,7 @@ same workload, on the same device, with as many threads."""
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from analysis.data.processes import Measurements, logs
 from analysis.data.results import BenchmarkId
@@ -13,7 +13,13 @@ from analysis.findings.fairness.certificates import Certificates, components
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import Estimate, estimates
 
-Column = tuple[str, str, int]  # workload, device, threads
+
+class Column(NamedTuple):
+    """The conditions under which contenders are comparable."""
+
+    workload: str
+    device: str
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class MatrixLine:
 
 
 def column(one: BenchmarkId) -> Column:
-    return one.workload, one.device, one.threads
+    return Column(one.workload, one.device, one.threads)
 
 
 def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:

@@ -16,11 +16,9 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
 from analysis.findings.findings import TABLES, Findings, Table, added, tables
-from analysis.report.sections.answer import chance, note
 from analysis.report.sections.certificates import certificate_summary, certificate_table
 from analysis.report.sections.differences import declarations
 from analysis.report.sections.missing import gaps
-from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 
 Found = Callable[[Recipe], Findings]
@@ -127,24 +125,6 @@ def test_verdicts_follow_from_the_intervals_in_the_table(findings: Findings) -> 
         apart = "faster" if line.ratio_high < 1 else "slower" if line.ratio_low > 1 else ""
         assert line.verdict == ("equivalent" if inside else apart or "cannot tell")
         assert line.ratio_low < line.tost_low < line.ratio < line.tost_high < line.ratio_high
-
-
-def test_an_equivalent_row_tells_what_decided_it(findings: Findings) -> None:
-    (pair, *_) = [pair for pair in findings.comparisons if pair.estimate.ratio is not None]
-    found = Estimate(7, 1.0, 0.94, 1.02, 0.96, 1.01, verdict="equivalent")
-    told = "The 90 % interval, 0.960 to 1.010, decides that."
-    assert note(replace(pair, estimate=found), 0.05, 0.95) == told
-    assert note(replace(pair, estimate=replace(found, ratio_low=0.955)), 0.05, 0.95) == ""
-    assert note(replace(pair, estimate=replace(found, verdict="cannot tell")), 0.05, 0.95) == ""
-
-
-def test_how_many_rows_may_be_wrong_is_said(findings: Findings, found: Found) -> None:
-    assert chance(findings.machine, findings.comparisons) == (
-        "Each row is judged by itself, and may be wrong by chance one time in 20: of 8 rows at "
-        "most 0.4 (8 x 0.05), on average."
-    )
-    single = found(replace(SMALL, replicates=1))
-    assert chance(single.machine, single.comparisons) == ""
 
 
 def test_without_certificate_no_ratio(found: Found) -> None:

@@ -17,8 +17,8 @@ from analysis.findings.findings import Findings, tables
 from analysis.findings.series.movement import MOVEMENT, Movement, movements
 from analysis.repeats.__main__ import main
 from analysis.repeats.series import all_series, captures, changed_settings, joint_tests, speeds
+from analysis.report.first.trust import repeats
 from analysis.report.page import write as write_report
-from analysis.report.sections.movement import when_and_where
 from analysis.report.terminal import lines
 from tests.analysis.synthetic import ENVIRONMENT
 from tests.conftest import ROOT
@@ -160,19 +160,17 @@ def test_the_report_says_when_where_and_how_far_ratios_have_moved(
     now, before, long_ago = study(3), study(2), study(1, ms=step(42.0))
     (alone,) = load([now])
     assert when(alone).endswith("January 2023 (UTC)")
-    said = when_and_where(Findings(alone))
-    assert said.startswith("10:00 on 2 January 2023 to 10:00 on 8 January 2023 (UTC), on this "
-                           "virtual machine.")  # fmt: skip
-    assert "only studies at other times show how far" in said
+    assert "one study, one hour, one machine" in repeats(Findings(alone)).text
     (machine,) = with_others([alone], [long_ago, before])
     findings = Findings(machine)
     assert MOVEMENT.of(findings) == rows_of(long_ago, before, now)
-    assert "1 of 1 ratio changed direction, 1 with opposite verdicts" in when_and_where(findings)
+    chip = repeats(findings)
+    assert chip.mark == "~" and chip.text.endswith("1 of 1 changed direction.")
     assert "movement" in tables([findings]) and "movement" not in tables([Findings(alone)])
     (chapter,) = write_report([machine], tmp_path / "report")
-    assert f"Measured: {when_and_where(findings)}" in lines(chapter)
-    page = (tmp_path / "report" / "report.md").read_text()
-    assert f"**Measured**: {when_and_where(findings)}" in page and "## Other times" in page
+    assert chip.text in " ".join(" ".join(lines(chapter)).split())
+    assert chip.text in (tmp_path / "report" / "report.md").read_text()
+    assert ">Other times<" in (tmp_path / "report" / "report.html").read_text()
     table = (tmp_path / "report" / "tables" / "movement.csv").read_text().splitlines()
     assert len(table) == 2 and table[1].endswith("yes,yes,cannot tell")
     elsewhere = study(4, machine="laptop")

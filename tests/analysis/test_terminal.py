@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from analysis.data.loading import load
-from analysis.report import terminal
+from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
 from analysis.report.page import write
-from analysis.report.sections.answer import claims
 from analysis.report.sections.precision import advice
-from analysis.report.terminal import lines
+from analysis.report.terminal import WIDTH, lines
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 
@@ -24,31 +23,27 @@ def chapter(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
     return one
 
 
-def test_what_weakens_it_stands_before_the_answer_and_the_answer_before_advice(
-    chapter: Chapter,
-) -> None:
-    findings, machine = chapter.findings, chapter.findings.machine
-    sentences = claims(machine, findings.comparisons)
-    more = advice(machine, findings.precision)
-    told = lines(chapter)
-    starts = ["SMOKE RUN: ", "Self-test: ", "Variant ", f"- {sentences[0]}"]
-    starts += [more.sentences[0], f"  {more.command}"]
-    places = [next(i for i, line in enumerate(told) if line.startswith(s)) for s in starts]
-    assert places == sorted(places)
-    assert [line for line in told if line.startswith("- ")] == [f"- {c}" for c in sentences]
-    assert told[0] == "" and told[-1] != ""
-    assert "" not in [told[i] for i in range(1, len(told)) if told[i - 1] == ""]
+def test_warnings_then_the_answer_then_the_strip_then_advice(chapter: Chapter) -> None:
+    shown, more = screen(chapter), advice(chapter.findings.machine, chapter.findings.precision)
+    said = lines(chapter)
+    text = " ".join(" ".join(said).split())
+    parts = ["SMOKE RUN: ", shown.headline, *(one for one in shown.findings)]
+    parts += [*(row.title for _, rows in shown.matrix.groups for row in rows)]
+    parts += [f"{chip.heading}: {chip.text}" for chip in shown.strip]
+    parts += [*more.sentences, more.command]
+    places = [text.index(part) for part in parts]
+    assert places[:2] == sorted(places[:2]) and places[-1] == max(places)
+    assert said[0] == "" and said[-1] != ""
+    assert "" not in [said[i] for i in range(1, len(said)) if said[i - 1] == ""]
+
+
+def test_sentences_fit_a_terminal(chapter: Chapter) -> None:
+    matrix = [line for line in lines(chapter) if line.startswith(("  ", "("))]
+    others = [line for line in lines(chapter) if line not in matrix]
+    assert matrix and all(len(line) <= WIDTH for line in others)
 
 
 def test_one_of_several_machines_has_its_name_above(chapter: Chapter) -> None:
     several = lines(replace(chapter, machines=2))
     assert several[:2] == ["", f"{chapter.name}:"]
     assert several[2:] == lines(chapter)
-
-
-def test_a_pitfall_study_says_what_pitfalls_cost(
-    chapter: Chapter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sentence = "The costliest pitfall is spelled out."
-    monkeypatch.setattr(terminal, "pitfall_summary", lambda rows: sentence)
-    assert sentence in lines(chapter)

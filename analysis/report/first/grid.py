@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from analysis.data.pairing import DEFAULT
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
-from analysis.format import alike, count, device, percent, sentence, title
+from analysis.format import alike, count, device, sentence, title
 from analysis.report.first import Cell, Matrix, Row
 from analysis.report.prose import DECLARED, two, variant, workload
 from frameworks.device import HOST
 
 NEAR = 1.1  # below it, two digits of a ratio are too few
 TIMES = "\u00d7"
+BOLD = "Bold: the fastest, or not significantly slower."
 
 
 def matrix(findings: Findings) -> Matrix:
     """Columns in which nothing was measured are left out."""
-    lines = findings.matrix
+    lines = [] if findings.machine.alone else findings.matrix
     columns = list(dict.fromkeys(line.column for line in lines if line.ms is not None))
     rows: dict[str, dict[str, list[MatrixLine]]] = {}
     for line in lines:
@@ -27,7 +28,7 @@ def matrix(findings: Findings) -> Matrix:
     slowest = {one: max(line.ms or 0.0 for line in lines if line.column == one) for one in columns}
     groups = [
         (
-            variant(name),
+            variant(name)[:1].upper() + variant(name)[1:],
             [
                 row(framework, own, columns, slowest)
                 for framework, own in sorted(held.items(), key=lambda item: total(item[1]))
@@ -35,10 +36,11 @@ def matrix(findings: Findings) -> Matrix:
         )
         for name, held in sorted(rows.items(), key=lambda item: (item[0] != DEFAULT, item[0]))
     ]
-    confidence = percent(findings.machine.study.confidence)
+    marked = any(DECLARED in own.title for _, held in groups for own in held)
+    note = f" {DECLARED} computes something that is declared to differ." * marked
     return Matrix(
         f"Milliseconds per mini-batch, and how many times the fastest of the column ({TIMES}). "
-        f"Bold: fastest, or not significantly slower ({confidence} intervals).",
+        f"{BOLD}{note}",
         [heading(one) for one in columns],
         groups,
     )

@@ -18,5 +18,5 @@ def screen(chapter: Chapter) -> FirstScreen:
         headline(findings),
         sentences(findings),
         matrix(findings),
-        strip(findings),
+        strip(chapter),
     )

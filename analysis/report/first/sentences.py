@@ -1,126 +1,76 @@
-"""The findings: who is fastest in each variant, and what tuning gains."""
+"""The findings: who is fastest in each variant, what tuning gains, and what a start costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from analysis.data.pairing import DEFAULT
-from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import PairLine
-from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column, MatrixLine
-from analysis.format import count, device, listing, percent, title
-from analysis.report.first.headline import rows, size, tuned
-from analysis.report.prose import DECLARED, NEAR, spread, two, variant, workload
-from analysis.stats.inference import Estimate
-from frameworks.device import HOST
+from analysis.findings.matrix import column
+from analysis.findings.start import StartLine
+from analysis.format import count, listing, title
+from analysis.report.first.comparing import fastest_and_others, milliseconds, races
+from analysis.report.first.headline import size, tuned
+from analysis.report.prose import spread, two, variant, workload
 
-Sides = tuple[BenchmarkId, BenchmarkId]
-Result = tuple[str, list[tuple[str, float | None]]]  # the fastest, and what each other one takes
+MANY = 10_000  # mini-batches; a start that pays off later decides no short run
 
 
 def sentences(findings: Findings) -> list[str]:
+    """Plain text: nothing in a name can make a mark of it."""
     if findings.machine.alone:
         return []
-    pairs = estimates(findings)
-    variants = sorted(
-        {line.id.variant for line in findings.matrix}, key=lambda v: (v != DEFAULT, v)
-    )
-    found = [
-        f"{variant(name)[:1].upper()}{variant(name)[1:]}: {' '.join(own)}"
-        for name in variants
-        if (own := list(of_variant(findings, name, pairs)))
-    ]
-    gains = tuning(findings)
-    return [*found, *[gains] * bool(gains)]
+    return [text for text in (*compared(findings), tuning(findings), start(findings)) if text]
 
 
-def estimates(findings: Findings) -> dict[Sides, tuple[Estimate, bool]]:
-    """Of both directions of each pair of frameworks, and whether it rests on a declared
-    deviation."""
-    found: dict[Sides, tuple[Estimate, bool]] = {}
-    for row in findings.pairs:
-        if row.axis == "framework" and row.estimate.ratio is not None:
-            declared = bool(components(row.certificate))
-            found[row.id, row.base] = row.estimate, declared
-            found[row.base, row.id] = row.estimate.inverse, declared
-    return found
-
-
-def of_variant(
-    findings: Findings, name: str, pairs: dict[Sides, tuple[Estimate, bool]]
-) -> Iterator[str]:
-    """A sentence for each workload, or for each fastest framework of a workload."""
-    for work in findings.machine.workloads:
-        results: dict[str, list[tuple[Column, Result]]] = {}
-        for column in dict.fromkeys(line.column for line in findings.matrix):
-            own = [
-                line
-                for line in findings.matrix
-                if line.column == column and line.id.variant == name and line.ms is not None
-            ]
-            if column[0] == work and (result := in_column(own, pairs)):
-                results.setdefault(result[0], []).append((column, result))
-        for fastest, held in results.items():
-            where = f"On the {workload(work)}"
-            if len(results) > 1:
-                where += f" with {listing(places([column for column, _ in held]))}"
-            others = "; ".join(taken([result for _, result in held]))
-            yield f"{where}, {fastest} is fastest; {others}."
-
-
-def places(columns: Sequence[Column]) -> list[str]:
-    return [
-        ("" if where == HOST.name else f"{device(where)} and ") + count(threads, "thread")
-        for _, where, threads in columns
-    ]
-
-
-def in_column(
-    lines: Sequence[MatrixLine], pairs: dict[Sides, tuple[Estimate, bool]]
-) -> Result | None:
-    """None if nothing is to be compared."""
-    ordered = sorted(lines, key=lambda line: line.ms or 0.0)
-    if not ordered:
-        return None
-    best = ordered[0].id
-    others = []
-    for line in ordered[1:]:
-        if (line.id, best) in pairs:
-            estimate, declared = pairs[line.id, best]
-            slower = estimate.verdict == "slower"
-            name = title(line.id.framework) + DECLARED * declared
-            others.append((name, estimate.ratio if slower else None))
-    return (title(best.framework), others) if others else None
-
-
-def taken(results: Sequence[Result]) -> Iterator[str]:
-    """`PyTorch takes 1.7 to 1.9 times as long`, for each other framework."""
-    names = dict.fromkeys(name for _, others in results for name, _ in others)
-    for name in names:
-        ratios = [ratio for _, others in results for own, ratio in others if own == name]
-        known = [ratio for ratio in ratios if ratio is not None]
-        if len(known) < len(ratios):
-            yield f"{name} is not significantly slower" + " everywhere" * bool(known)
-        elif max(known) < NEAR:
-            low, high = (percent(float(f"{r - 1:.2g}")) for r in (min(known), max(known)))
-            span = low if low == high else f"{low.removesuffix(' %')} to {high}"
-            yield f"{name} takes {span} longer"
-        else:
-            yield f"{name} takes {spread(min(known), max(known))} times as long"
+def compared(findings: Findings) -> Iterator[str]:
+    """For each variant: who is fastest, and what the others take."""
+    variants = dict.fromkeys(one.variant for one in findings.matched)
+    for name in sorted(variants, key=lambda v: (v != DEFAULT, v)):
+        own = fastest_and_others(races(findings, name))
+        if own:
+            words = variant(name)
+            yield " ".join([f"{words[:1].upper()}{words[1:]}, {own[0]}", *own[1:]])
 
 
 def tuning(findings: Findings) -> str:
-    """What tuning gains most in each framework, in milliseconds."""
-    ms = {line.id: line.ms for line in findings.matrix}
+    """What tuning gains in milliseconds, where it gains most, for each framework."""
+    ms = {row.id: row.median_ms or 0.0 for row in findings.contenders}
+    gains = [row for row in findings.pairs if row.axis == "variant" and tuned(row)]
+    if not gains:
+        return ""
+    most = max(gains, key=size)
+    alike = [row for row in gains if row.id.workload == most.id.workload]
+    place = column(most.id)._replace(threads=min(row.id.threads for row in alike))
+    held = [row for row in alike if column(row.id) == place]
     best: dict[str, PairLine] = {}
-    for name in findings.machine.workloads:
-        for row in filter(tuned, rows(findings, "variant", name)):
-            kept = best.setdefault(row.id.framework, row)
-            if size(row) > size(kept):
-                best[row.id.framework] = row
-    told = [
-        f"{title(framework)}'s step on the {workload(row.id.workload)} from "
-        f"{two(ms[row.base] or 0)} to {two(ms[row.id] or 0)} ms"
-        for framework, row in best.items()
+    for row in sorted(held, key=size, reverse=True):
+        best.setdefault(row.id.framework, row)
+    cuts = [
+        f"{title(name)}'s from {milliseconds(ms[row.base])} to {milliseconds(ms[row.id])} ms"
+        for name, row in best.items()
     ]
-    return f"Tuning: it cuts {listing(told)}." if told else ""
+    where = f"the step of the {workload(place.workload)} with {count(place.threads, 'thread')}"
+    return f"Tuning cuts {where}: {listing(cuts)}." if cuts else ""
+
+
+def start(findings: Findings) -> str:
+    """The start that costs most, if it decides who wins a short run."""
+    rows = findings.machine.matched_rows(findings.start)
+    totals = {row.id.framework for row in rows if row.total_s is not None}
+    late = [row for row in rows if row.ahead == "from" and 1 < (row.steps or 0) < MANY]
+    if not late or len(totals) < 2:
+        return ""
+    slowest = max(sorted(totals), key=lambda name: seconds(rows, name))
+    steps = [row.steps or 0.0 for row in late if row.id.framework == slowest]
+    if not steps:
+        return ""
+    return (
+        f"{title(slowest)} starts slowest, in {two(seconds(rows, slowest))} s. Where its steps are "
+        f"faster, {spread(min(steps), max(steps))} of them make up for that."
+    )
+
+
+def seconds(rows: list[StartLine], framework: str) -> float:
+    """What a framework's start takes, on average over its contenders."""
+    found = [row.total_s for row in rows if row.id.framework == framework and row.total_s]
+    return sum(found) / len(found) if found else 0.0

@@ -1,83 +1,121 @@
-"""The strip: what the reader's trust rests on, and what the study does not cover."""
+"""The strip of four: why the numbers may be believed, and how far."""
 
-from analysis.findings.fairness.certificates import components
+from analysis.data.occasions import occasion
+from analysis.findings.controls import judged, missed
+from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
 from analysis.findings.series.movement import MOVEMENT
-from analysis.format import count, listing, percent, scientific, short
+from analysis.format import count, listing, percent, title
 from analysis.report.first import Chip
-from analysis.report.prose import DECLARED, two
+from analysis.report.layout import Chapter
+from analysis.report.prose import DECLARED, two, workload
 from frameworks.device import DEVICES, HOST
 
-GOOD, OPEN, BAD, NONE = "✓", "~", "!", "✗"
+NONE = "None in this study: set controls in the configuration to have one."
+ALONE = (
+    "Not repeated: one study, one hour, one machine. The option --earlier of samestep report adds "
+    "others."
+)
 
 
-def strip(findings: Findings) -> list[Chip]:
-    return [same(findings), self_test(findings), repeats(findings), covered(findings)]
+def strip(chapter: Chapter) -> list[Chip]:
+    findings = chapter.findings
+    return [same(findings), self_test(chapter), repeats(findings), not_covered(findings)]
 
 
 def same(findings: Findings) -> Chip:
-    heading, section = "Same computation", "The same losses"
-    rows = [row for row in findings.comparisons if row.estimate.verdict != "missing"]
-    refused = sum(row.estimate.verdict == "refused" for row in rows)
-    agree = sum(row.certificate.startswith("agrees") for row in rows)
-    declared = [part for row in rows for part in components(row.certificate)]
-    if not rows:
-        return Chip(OPEN, heading, "No two contenders were compared.", section)
+    heading = "Same computation"
+    rows = [row for row in findings.comparisons if row.estimate.ratio is not None]
+    refused = [row for row in findings.comparisons if row.estimate.verdict == "refused"]
     records = findings.machine.records.certificates
-    steps = min(record.steps for record in records) if records else 0
-    within = short(max(record.tolerance for record in records)) if records else scientific(0)
+    if not rows and not refused:
+        return Chip("~", heading, "No two frameworks were compared.", "The same losses")
+    declared = [row for row in rows if components(row.certificate)]
+    single = sum(SINGLE in row.certificate for row in rows if row not in declared)
+    agreeing = len(rows) - len(declared) - single
+    steps = max((record.steps for record in records), default=0)
+    tolerance = max((record.tolerance for record in records), default=0.0)
+    every = len(rows) + len(refused)
+    verb = "agrees" if 1 in (agreeing, every) else "agree"
     text = (
-        f"{agree} of {count(len(rows), 'comparison')} agree within {within} over {steps} steps in "
-        "float64."
+        f"{agreeing} of {count(every, 'comparison')} {verb} to {tolerance:g} over {steps} float64 "
+        "steps."
     )
-    if declared:
-        parts = listing(dict.fromkeys(declared))
-        text += f" {DECLARED} {len(declared)} differ in what is declared: {parts}."
+    if single:
+        text += f" {single} {SINGLE}, which shows less."
     if refused:
-        text += f" {refused} refused."
-    return Chip(BAD if refused else GOOD, heading, text, section)
+        text += (
+            f" {len(refused)} did not agree and {'has' if len(refused) == 1 else 'have'} no ratio."
+        )
+    if declared:
+        parts = sorted({plain(one) for row in declared for one in components(row.certificate)})
+        text += f" {DECLARED} {len(declared)} differ in a declared way: {listing(parts)}."
+    return Chip("!" if refused else "✓", heading, text,
+                "What differs on purpose" if declared else "The same losses")  # fmt: skip
 
 
-def self_test(findings: Findings) -> Chip:
-    heading = section = "Self-test"
-    judged = [row for row in findings.controls if row.contains_truth is not None]
-    if not judged:
-        text = "None: no contender ran a second time. Add controls to the configuration."
-        return Chip(OPEN, heading, text, section)
-    right = sum(bool(row.contains_truth) for row in judged)
-    lie = "lies" if right == 1 else "lie"
+def plain(component: str) -> str:
+    """`optimiser.adam` as `the optimiser Adam`."""
+    kind, _, name = component.partition(".")
+    return f"the {kind} {name.capitalize()}" if name else kind
+
+
+def self_test(chapter: Chapter) -> Chip:
+    heading, section = "Self-test", "Self-test"
+    rows = chapter.findings.controls
+    if not rows:
+        return Chip("~", heading, NONE, section)
+    tried = judged(rows)
+    right = len(tried) - len(missed(rows))
+    failed = any(warning.heading == "Self-test failed" for warning in chapter.warnings)
+    slowed = sorted({row.slowed_by for row in rows if row.slowed_by})
+    what = "run a second time unchanged"
+    if slowed:
+        what += f", and slowed by {listing(map(percent, slowed))}"
     text = (
-        f"Of {count(len(judged), 'ratio')} that the harness set itself, {right} {lie} in their "
-        "intervals."
+        f"A contender {what}: {right} of {count(len(tried), 'interval')} "
+        f"{'contains' if right == 1 else 'contain'} the known ratio."
     )
-    return Chip(GOOD if right == len(judged) else OPEN, heading, text, section)
+    if not failed and right < len(tried):
+        text += f" Chance can explain the {'miss' if len(tried) - right == 1 else 'misses'}."
+    return Chip("!" if failed else "✓", heading, text, section)
 
 
 def repeats(findings: Findings) -> Chip:
     heading, section = "Repeats", "Other times"
     rows = MOVEMENT.of(findings)
+    machine = findings.machine
     if not rows:
-        text = "Not repeated: one study, at one time, on one machine. Another host can give others."
-        return Chip(OPEN, heading, text, section)
-    studies = len(findings.machine.others) + 1
+        return Chip("~", heading, ALONE, section)
+    studies = len(machine.others) + 1
+    occasions = len({occasion(one) for one in (machine, *machine.others)})
+    spreads = sorted(row.spread for row in rows)
     turned = sum(row.crossed for row in rows)
-    most = percent(float(two(max(row.spread for row in rows))))
     text = (
-        f"In {studies} studies of this machine, {turned or 'none'} of {len(rows)} ratios changed "
-        f"direction, and each moved by at most {most}."
+        f"In {studies} studies on {count(occasions, 'occasion')} each ratio moved by "
+        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {turned or 'None'} of {len(rows)} "
+        "changed direction."
     )
-    return Chip(OPEN if turned else GOOD, heading, text, section)
+    return Chip("~" if turned else "✓", heading, text, section)
 
 
-def covered(findings: Findings) -> Chip:
-    measured = [line.id for line in findings.matrix if line.ms is not None]
-    devices = {one.device for one in measured}
-    missing = [f"{name.title}s" for key, name in DEVICES.items()
-               if key != HOST.name and key not in devices]  # fmt: skip
-    threads = max((one.threads for one in measured), default=0)
-    gaps = sum(line.ms is None and line.id.device in devices for line in findings.matrix)
-    missing += [f"more than {count(threads, 'thread')}"] * bool(threads)
-    missing += [f"{count(gaps, 'contender')} without a time"] * bool(gaps)
-    missing += ["other models and machines"]
-    text = listing(missing)
-    return Chip(NONE, "Not covered", f"{text[0].upper()}{text[1:]}.", "What is missing")
+def not_covered(findings: Findings) -> Chip:
+    """What no number here speaks of."""
+    found = []
+    devices = {one.device for one in findings.measured}
+    found += [f"{one.title}s" for name, one in DEVICES.items()
+              if name not in devices and name != HOST.name]  # fmt: skip
+    threads = [one.threads for one in findings.measured if one.device == HOST.name]
+    if threads:
+        found.append(f"more than {count(max(threads), 'thread')}")
+    lost = {one.framework for one in findings.availability} - {
+        one.framework for one in findings.measured
+    }
+    found += [f"{title(name)}, which was not measured" for name in sorted(lost)]
+    networks = listing(workload(name) for name in findings.machine.workloads)
+    variants = listing(dict.fromkeys(one.variant for one in findings.matched))
+    found += ["other machines", f"networks unlike {networks}"]
+    if variants:
+        found.append(f"variants besides {variants}")
+    text = f"{listing(found)}."
+    return Chip("✗", "Not covered", text[:1].upper() + text[1:], "What is missing")

@@ -2,37 +2,14 @@
 
 from collections.abc import Sequence
 
-from analysis.data.occasions import boots, day, occasion, span, when
+from analysis.data.occasions import day, occasion, span
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
-from analysis.findings.machine import virtual
 from analysis.findings.series.movement import MOVEMENT, Movement
 from analysis.format import count, listing
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import pair, place, share
 from analysis.report.tables import Table, intervals
-
-
-def when_and_where(findings: Findings) -> str:
-    """The sentences of the first screen about the hour and the machine."""
-    machine = findings.machine
-    if not machine.records.contests:
-        return "never."
-    host = virtual(machine)
-    kind = "virtual machine" if "virtual machine" in host else "machine"
-    starts = len(boots(machine))
-    sentences = [
-        f"{when(machine)}, on this {kind}{f', in {starts} starts of it' if starts > 1 else ''}."
-    ]
-    rows = MOVEMENT.of(findings)
-    if rows:
-        sentences += summary(rows, machine)
-    else:
-        sentences.append(
-            "The intervals are about that time and machine. At another time a ratio can move "
-            "further than its interval reaches; only studies at other times show how far."
-        )
-    return " ".join(sentences)
 
 
 def summary(rows: Sequence[Movement], machine: Machine) -> list[str]:
