@@ -103,7 +103,7 @@ def test_a_biased_twin_misses_and_heads_the_report(
     for name in ("report.md", "report.html"):
         page = (tmp_path / "out" / name).read_text()
         first = page.index("Self-test failed")
-        assert first < page.index("In 1 of 2 controls the interval contains the truth")
+        assert first < page.index("1 of 2 intervals contains the known ratio")
     assert inside(chapter) == ""  # the section is open
 
 
@@ -232,7 +232,7 @@ def test_pages_and_table(right: Findings, tmp_path: Path) -> None:
     write_report([right.machine], tmp_path)
     for name in ("report.md", "report.html"):
         page = (tmp_path / name).read_text().replace("\u00a0", " ")
-        assert "In 4 of 4 controls the interval contains the truth" in page
+        assert "4 of 4 intervals contain the known ratio" in page
     table = pd.read_csv(tmp_path / "tables/controls.csv")
     assert list(table.columns) == ControlLine.COLUMNS.split()
     assert set(table.contains_truth) == {"yes"}

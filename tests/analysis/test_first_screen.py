@@ -44,9 +44,9 @@ def chapter(findings: Findings) -> Chapter:
     ("ms", "sentence"),
     [
         (times(pytorch=30, tensorflow=15, pytorch_tuned=25, tensorflow_tuned=10),
-         "TensorFlow is fastest everywhere."),
+         "TensorFlow is fastest."),
         (times(pytorch=30, tensorflow=15, pytorch_tuned=9, tensorflow_tuned=14),
-         "PyTorch is fastest everywhere."),
+         "PyTorch is fastest."),
     ],
 )  # fmt: skip
 def test_one_framework_may_win_everywhere(
@@ -55,9 +55,8 @@ def test_one_framework_may_win_everywhere(
     assert winner(found(replace(CNN, ms=ms))) == sentence
 
 
-def test_or_none_does(findings: Findings) -> None:
-    """TensorFlow tuned is fastest on the MLP, TensorFlow default on the CNN; planted elsewhere."""
-    assert winner(findings) == "TensorFlow is fastest everywhere."
+def test_a_framework_with_a_declared_deviation_is_marked(findings: Findings) -> None:
+    assert winner(findings) == "TensorFlow† is fastest everywhere."
 
 
 def test_no_framework_wins_if_columns_differ(found: Found) -> None:
@@ -72,7 +71,9 @@ def test_no_framework_wins_if_columns_differ(found: Found) -> None:
 
 def test_a_tie_is_no_win(found: Found) -> None:
     findings = found(replace(BASIC, ms=times(pytorch=20, tensorflow=20.1)))
-    assert winner(findings) == "PyTorch and TensorFlow are about as fast as each other."
+    assert winner(findings) == (
+        "PyTorch and TensorFlow† are fastest, without a significant difference."
+    )
     (first,) = [text for text in sentences(findings) if "tutorials" in text]
     assert "is equivalent" in first or "was not shown to be slower" in first
 
@@ -81,22 +82,26 @@ def test_a_tie_is_no_win(found: Found) -> None:
     ("ms", "words"),
     [
         (times(pytorch=60, tensorflow=55, pytorch_tuned=20, tensorflow_tuned=22),
-         "tuning can gain more than changing the framework (3.0 against 1."),
+         "On the MNIST CNN, tuning PyTorch gains more (3.0 times) than any change of "
+         "framework (1."),
         (times(pytorch=60, tensorflow=20, pytorch_tuned=50, tensorflow_tuned=19),
-         "changing the framework can gain more than tuning (3.0 against 1."),
+         ""),
         (times(pytorch=60, tensorflow=30, pytorch_tuned=30, tensorflow_tuned=28),
-         "tuning and changing the framework can gain about as much (2."),
+         ""),
     ],
 )  # fmt: skip
 def test_tuning_is_weighed_against_the_framework(
     found: Found, ms: dict[tuple[str, str, str], float], words: str
 ) -> None:
-    assert tuning(found(replace(CNN, ms=ms))).startswith(f"On the MNIST CNN, {words}")
+    said = tuning(found(replace(CNN, ms=ms)))
+    assert said.startswith(words) and bool(said) == bool(words)
 
 
 def test_with_one_framework_there_is_nothing_to_win(found: Found) -> None:
     alone = found(replace(BASIC, frameworks=("pytorch",)))
-    assert headline(alone) == "Only PyTorch is in this study."
+    assert headline(alone) == (
+        "Only PyTorch was measured, so no framework is compared with another."
+    )
     title = "The same training step, timed in every framework"  # of configurations without one
     study = alone.machine.study.model_copy(update={"title": title})
     records = alone.machine.records.model_copy(update={"study": study})
@@ -139,14 +144,15 @@ def test_ratios_of_the_matrix_are_of_pairs_within_rounds(findings: Findings) -> 
     pairs = {(row.id, row.base): row.estimate for row in findings.pairs}
     pairs |= {(base, one): estimate.inverse for (one, base), estimate in pairs.items()}
     for line in findings.matrix:
-        if not line.fastest:
+        if line.base and line.id != line.base and line.ms is not None:
             assert line.estimate.ends == pytest.approx(pairs[line.id, line.base].ends)
 
 
 def test_refused_contenders_are_in_no_ratio(found: Found) -> None:
     findings = found(replace(BASIC, refused=("tensorflow/default/cpu/1",)))
-    (row,) = [line for line in findings.matrix if line.id.framework == "tensorflow"]
-    assert row.estimate.verdict == "refused" and row.base.framework == "pytorch"
+    (row,) = [line for line in findings.matrix if line.id.framework == "tensorflow" and line.ms]
+    assert row.estimate.ratio is None and "refused" in row.reason
+    assert row.base and row.base.framework == "pytorch"
     chip = same(findings)
     assert chip.mark == "!" and "1 did not agree and has no ratio" in chip.text
 
@@ -162,7 +168,7 @@ def test_the_strip_says_what_was_tested_and_what_was_not(found: Found) -> None:
 
 def test_an_a_a_study_counts_its_intervals(found: Found) -> None:
     findings = found(replace(CNN, controls=[(0.0, 1.0)], alone=True))
-    assert headline(findings).startswith("Every contender ran against itself: ")
+    assert headline(findings).startswith("Each contender against itself: ")
     assert not matrix(findings)
 
 
@@ -185,5 +191,5 @@ def test_committed_studies_say_it_in_short_sentences(committed: FirstScreen) -> 
 
 
 def test_the_page_names_when_where_and_what(committed: FirstScreen) -> None:
-    for word in ("2026", "UTC", "CPU only: 2 cores of Intel", "PyTorch 2.13.0", "parameters"):
+    for word in ("2026", "CPU only: 2 cores of an Intel", "PyTorch 2.13.0", "parameters"):
         assert word in committed.about

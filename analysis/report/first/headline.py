@@ -9,6 +9,8 @@ from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload
 from analysis.report.sections.pitfalls import pitfall_summary
 
+ALIKE = 1.15  # gains closer than this are about as large
+
 
 def headline(findings: Findings) -> str:
     if findings.machine.alone:
@@ -64,7 +66,7 @@ def tuning(findings: Findings) -> str:
     for name in findings.machine.workloads:
         gain = max(filter(tuned, rows(findings, "variant", name)), key=size, default=None)
         between = max(rows(findings, "framework", name), key=size, default=None)
-        if gain and between and size(gain) > size(between):
+        if gain and between and size(gain) > ALIKE * size(between):
             found.append(
                 f"On the {workload(name)}, tuning {title(gain.id.framework)} gains more "
                 f"({two(size(gain))} times) than any change of framework "
