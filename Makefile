@@ -47,8 +47,12 @@ schema: environment
 
 # What is committed: report by report from its records, then the pages that quote several of them.
 # These two end with 1 if studies contradict each other or a target is missed, which is no error here.
+# The other default studies of the machine of the reference study.
+EARLIER = $(wildcard $(patsubst reports/reference/%,reports/repeats/*/*/%,$(wildcard reports/reference/machines/*)))
+
 gallery: environment
-	for study in reference traps aa; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
+	python -m analysis reports/reference/machines/* --earlier $(EARLIER) --out reports/reference
+	for study in traps aa; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
 	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]
 	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/earlier reports/repeats --out docs/calibration.md
 	python -m benchmarks.simulation || [ $$? = 1 ]
