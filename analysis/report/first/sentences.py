@@ -29,7 +29,7 @@ def compared(findings: Findings) -> Iterator[str]:
         own = fastest_and_others(races(findings, name))
         if own:
             words = variant(name)
-            yield " ".join([f"{words[:1].upper()}{words[1:]}, {own[0]}", *own[1:]])
+            yield f"{words[:1].upper()}{words[1:]}: {' '.join(own)}"
 
 
 def tuning(findings: Findings) -> str:
@@ -40,17 +40,18 @@ def tuning(findings: Findings) -> str:
         return ""
     most = max(gains, key=size)
     alike = [row for row in gains if row.id.workload == most.id.workload]
-    place = column(most.id)._replace(threads=min(row.id.threads for row in alike))
-    held = [row for row in alike if column(row.id) == place]
+    at = column(most.id)._replace(threads=min(row.id.threads for row in alike))
+    held = [row for row in alike if column(row.id) == at]
     best: dict[str, PairLine] = {}
     for row in sorted(held, key=size, reverse=True):
         best.setdefault(row.id.framework, row)
     cuts = [
-        f"{title(name)}'s from {milliseconds(ms[row.base])} to {milliseconds(ms[row.id])} ms"
-        for name, row in best.items()
+        f"{title(name)}'s{' step' * (place == 0)} from {milliseconds(ms[row.base])} to "
+        f"{milliseconds(ms[row.id])} ms"
+        for place, (name, row) in enumerate(best.items())
     ]
-    where = f"the step of the {workload(place.workload)} with {count(place.threads, 'thread')}"
-    return f"Tuning cuts {where}: {listing(cuts)}." if cuts else ""
+    where = f"on the {workload(at.workload)} with {count(at.threads, 'thread')}"
+    return f"Tuning: {where} it cuts {listing(cuts)}." if cuts else ""
 
 
 def start(findings: Findings) -> str:
@@ -65,8 +66,8 @@ def start(findings: Findings) -> str:
     if not steps:
         return ""
     return (
-        f"{title(slowest)} starts slowest, in {two(seconds(rows, slowest))} s. Where its steps are "
-        f"faster, {spread(min(steps), max(steps))} of them make up for that."
+        f"Start: {title(slowest)}'s takes longest, {two(seconds(rows, slowest))} s. Where its "
+        f"steps are faster, {spread(min(steps), max(steps))} of them make up for that."
     )
 
 

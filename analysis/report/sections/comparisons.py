@@ -48,9 +48,9 @@ def declared(row: Comparison | PairLine) -> bool:
 
 
 def same(certificate: str) -> str:
-    """`yes, to 1.5e-14`, `† optimiser.adam`, or `no` without a certificate."""
+    """`yes, to 1.5e-14`, `† Adam` for what is declared, or `no` without a certificate."""
     if deviating := components(certificate):
-        return f"{DECLARED} {listing(deviating)}"
+        return f"{DECLARED} {listing(one.rpartition('.')[2].capitalize() for one in deviating)}"
     if SINGLE in certificate:
         return SINGLE
     return f"yes, {certificate.removeprefix('agrees ')}" if certificate else "no"
