@@ -16,6 +16,7 @@ from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
 from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import write_request
+from workflows.stages.captions import caption
 from workflows.planning.replicates import contests_key, counting
 from workflows.progress import explained
 
@@ -147,3 +148,9 @@ def report_inputs(wildcards):
         *expand(f"{REPORT}/machines/{{machine}}/{{file}}", machine=collected, file=FILES),
         *(str(path) for folder in brought for path in machine_files(folder)),
     ]
+
+
+def shown(kind, name):
+    """What the written report says of a figure or table; `snakemake --report` asks afterwards."""
+    text = caption(Path(f"{REPORT}/report.html"), kind, name)
+    return {"name": name, "shows": text or "not on the page"}

@@ -1,6 +1,3 @@
-from workflows.stages.captions import caption
-
-
 report: "captions/study.rst"
 
 
@@ -20,12 +17,6 @@ rule collect:
         code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
         "python -m workflows.stages.collect {params.folder:q} --out {params.out:q} --log {log:q}"
-
-
-def shown(kind, name):
-    """What the written report says of a figure or table; `snakemake --report` asks afterwards."""
-    text = caption(Path(f"{REPORT}/report.html"), kind, name)
-    return {"name": name, "shows": text or "not on the page"}
 
 
 rule report:
