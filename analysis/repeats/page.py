@@ -31,7 +31,7 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
-from analysis.report.sections.movement import turn
+from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
 from frameworks.device import DEVICES
 

@@ -1,26 +1,24 @@
 """The sections of a report, from the first to the last."""
 
 from analysis.report.layout import Section, StudySection
-from analysis.report.sections import (
+from analysis.report.sections.comparing import comparisons, movement, pairs, scaling, variants
+from analysis.report.sections.measuring import (
     again,
-    alone,
-    certificates,
-    comparisons,
-    controls,
-    differences,
-    equal,
     interference,
     machine,
     method,
     missing,
-    movement,
-    pairs,
-    pitfalls,
-    scaling,
     start,
     threats,
     times,
-    variants,
+)
+from analysis.report.sections.sameness import (
+    alone,
+    certificates,
+    controls,
+    differences,
+    equal,
+    pitfalls,
 )
 
 SECTIONS: tuple[Section | StudySection, ...] = (

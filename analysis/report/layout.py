@@ -50,19 +50,6 @@ class Rich(str):
     Markdown."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence that one row of a table supports: `where`: `finding`: `verdict`. `note`"""
-
-    where: str
-    finding: str
-    verdict: str
-    note: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.finding}: {self.verdict}.{self.note and ' ' + self.note}"
-
-
 class Content:
     """A part that is left out of the report if its first field is empty."""
 
@@ -77,11 +64,6 @@ class Paragraph(Content):
     text: str
     opening: str = ""
     style: str = ""
-
-
-@dataclass(frozen=True)
-class Claims(Content):
-    claims: Sequence[Claim]
 
 
 @dataclass(frozen=True)
@@ -110,17 +92,7 @@ class File:
     name: str
 
 
-@dataclass(frozen=True)
-class Folded:
-    """A long table, closed until a reader opens it. Markdown has it open unless
-    `in_markdown`."""
-
-    summary: str
-    table: Table
-    in_markdown: bool = True
-
-
-Part = Paragraph | Claims | Bullets | Terms | Commands | File | Table | Folded | Figure
+Part = Paragraph | Bullets | Terms | Commands | File | Table | Figure
 Parts = Sequence[Part | None]  # None if there is nothing to show
 Draw = Callable[[Findings, Theme, str], Figure | None]
 

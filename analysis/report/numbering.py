@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from analysis.report.figures.style import Figure
-from analysis.report.layout import Folded, Part
+from analysis.report.layout import Part
 from analysis.report.tables import Table
 
 
@@ -22,7 +22,7 @@ class Labels:
     def __init__(self, parts: Iterable[Part]) -> None:
         self.labels: dict[int, Label] = {}
         for part in parts:
-            shown = part.table if isinstance(part, Folded) else part
+            shown = part
             if isinstance(shown, Figure):
                 self.add(shown, "Figure", f"fig-{shown.name}")
             elif isinstance(shown, Table):

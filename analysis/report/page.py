@@ -17,7 +17,7 @@ from analysis.report.figures.style import Figure, Theme
 from analysis.report.first import FirstScreen
 from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
-from analysis.report.layout import Chapter, File, Folded, Part, Parts, StudySection
+from analysis.report.layout import Chapter, File, Part, Parts, StudySection
 from analysis.report.markup import anchor, for_html, for_markdown, for_script, numbers, variable
 from analysis.report.numbering import Labels
 from analysis.report.tables import Table
@@ -163,6 +163,6 @@ def embedded(sections: Sequence[Shown], data: Mapping[str, str]) -> dict[str, st
 
 def file_of(part: Part) -> str:
     match part:
-        case Folded(table=Table(file=name)) | Table(file=name) | File(name=name):
+        case Table(file=name) | File(name=name):
             return name
     return ""

@@ -13,6 +13,7 @@ WORKLOADS = MappingProxyType(TITLES)
 VARIANTS = MappingProxyType({"default": "as in the tutorials", "tuned": "tuned"})
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
 NEAR = 1.25  # below it, prose has percent
+METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>
 
 
 def workload(name: str) -> str:
@@ -107,3 +108,8 @@ def pair(one: BenchmarkId, base: BenchmarkId) -> str:
     if one.variant == base.variant:
         return f"{title(one.framework)} to {contender(base)}"
     return f"{subject(one)} to {contender(base)}"
+
+
+def more(anchor: str) -> str:
+    """A link to a part of the method's page, in rich text."""
+    return f"[More]({METHOD}#{anchor})"

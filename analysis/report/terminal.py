@@ -8,7 +8,7 @@ from analysis.report.first import FirstScreen, Matrix
 from analysis.report.first.grid import BOLD
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
-from analysis.report.sections.precision import advice
+from analysis.report.sections.comparing.precision import advice
 
 WIDTH = 80  # columns, of sentences; the matrix may need more
 GAP = "   "

@@ -13,7 +13,7 @@ from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
-from analysis.report.sections.differences import difference_table
+from analysis.report.sections.sameness.differences import difference_table
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import ContenderRecord
 

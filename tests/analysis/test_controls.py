@@ -20,8 +20,8 @@ from analysis.report.figures.style import Theme
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
 from analysis.report.prose import share
-from analysis.report.sections.alone import alone_summary
-from analysis.report.sections.controls import control_summary, control_table, cost, inside
+from analysis.report.sections.sameness.alone import alone_summary
+from analysis.report.sections.sameness.controls import control_summary, control_table, cost, inside
 from tests.analysis.synthetic import Recipe, write
 
 RIGHT = [(0.0, 1.0), (0.1, 1.1)]

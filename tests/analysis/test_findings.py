@@ -16,9 +16,9 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import agree
 from analysis.findings.findings import TABLES, Findings, Table, added, tables
-from analysis.report.sections.certificates import certificate_summary, certificate_table
-from analysis.report.sections.differences import declarations
-from analysis.report.sections.missing import gaps
+from analysis.report.sections.measuring.missing import gaps
+from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
+from analysis.report.sections.sameness.differences import declarations
 from tests.analysis.synthetic import MS, NO_GPU, Recipe, write
 
 Found = Callable[[Recipe], Findings]

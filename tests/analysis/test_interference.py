@@ -17,7 +17,7 @@ from analysis.findings.interference import flagged
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
-from analysis.report.sections.interference import Pair, effect, interference_summary
+from analysis.report.sections.measuring.interference import Pair, effect, interference_summary
 from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe, write
 from workflows.records.schema import TurnRecord

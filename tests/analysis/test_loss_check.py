@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.sections.certificates import certificate_summary
+from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.synthetic import Recipe, write
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)

@@ -13,7 +13,7 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.series.machine_speed import SPEED, SpeedLine, log_times, speed_summary
 from analysis.report.layout import Chapter, File, Paragraph
-from analysis.report.sections.machine import machine as machine_parts
+from analysis.report.sections.measuring.machine import machine as machine_parts
 from tests.analysis.synthetic import Recipe, make_contest, make_records
 from workflows.records import schema as r
 from workflows.records.storage import write_batches, write_json

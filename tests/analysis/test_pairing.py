@@ -16,9 +16,9 @@ from analysis.repeats.page import Page, markdown
 from analysis.repeats.series import all_series
 from analysis.report.caveats.registry import caveats
 from analysis.report.page import write as write_report
-from analysis.report.sections.comparisons import comparison_table
-from analysis.report.sections.differences import declarations, difference_table
-from analysis.report.sections.start import start_sentences, start_table
+from analysis.report.sections.comparing.comparisons import comparison_table
+from analysis.report.sections.measuring.start import start_sentences, start_table
+from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.synthetic import Recipe, write
 
 FIT = ("keras", "fit")

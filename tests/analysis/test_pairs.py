@@ -15,9 +15,9 @@ from analysis.data.pairing import AXES, BOTH
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings, tables
 from analysis.report.page import write as write_report
-from analysis.report.sections.pairs import pair_table
-from analysis.report.sections.scaling import thread_sentences
-from analysis.report.sections.variants import sentences, variant_table
+from analysis.report.sections.comparing.pairs import pair_table
+from analysis.report.sections.comparing.scaling import thread_sentences
+from analysis.report.sections.comparing.variants import sentences, variant_table
 from tests.analysis.synthetic import MS, SECOND_THREAD, Recipe, write
 
 Found = Callable[[Recipe], Findings]

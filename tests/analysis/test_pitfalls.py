@@ -18,8 +18,8 @@ from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Severity
 from analysis.report.page import write
-from analysis.report.sections.certificates import certificate_summary, certificate_table
-from analysis.report.sections.pitfalls import losses, pitfall_summary, pitfall_table
+from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
+from analysis.report.sections.sameness.pitfalls import losses, pitfall_summary, pitfall_table
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records
 

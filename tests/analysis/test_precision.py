@@ -22,7 +22,7 @@ from analysis.findings.precision import (
     scatter,
 )
 from analysis.report.page import write as write_report
-from analysis.report.sections.precision import advice, again
+from analysis.report.sections.comparing.precision import advice, again
 from tests.analysis.synthetic import Recipe, write
 from workflows.planning.configuration import Configuration
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from analysis.findings.findings import Findings
 from analysis.report.first.trust import same
-from analysis.report.sections.certificates import certificate_summary, certificate_table
+from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
 
 ONLY = (
     "in float32 only, since it has no float64: first gradients to 1e-05, losses of 10 steps to "

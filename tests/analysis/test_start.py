@@ -9,7 +9,7 @@ import pytest
 from analysis.findings.findings import Findings
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter
-from analysis.report.sections.start import beats, start, start_sentences, start_table
+from analysis.report.sections.measuring.start import beats, start, start_sentences, start_table
 from analysis.stats.fieller import fieller, pay_off
 
 

@@ -13,7 +13,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.steady_state import SteadyLine, relative_drifts
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
-from analysis.report.sections.times import steadiness
+from analysis.report.sections.measuring.times import steadiness
 from analysis.stats.inference import Estimate
 from tests.analysis.synthetic import Recipe
 

@@ -9,7 +9,7 @@ from analysis.data.loading import load
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
 from analysis.report.page import write
-from analysis.report.sections.precision import advice
+from analysis.report.sections.comparing.precision import advice
 from analysis.report.terminal import WIDTH, lines
 from tests.analysis.synthetic import Recipe
 from tests.analysis.synthetic import write as write_records

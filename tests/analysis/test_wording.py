@@ -12,7 +12,7 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Section
-from analysis.report.sections.method import method
+from analysis.report.sections.measuring.method import method
 from analysis.report.tables import Table
 from tests.conftest import ROOT
 

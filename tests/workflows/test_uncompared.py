@@ -6,8 +6,8 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.series.machine_speed import SPEED
-from analysis.report.sections.method import clock
-from analysis.report.sections.times import contender_table
+from analysis.report.sections.measuring.method import clock
+from analysis.report.sections.measuring.times import contender_table
 from tests.conftest import package
 from tests.workflows.conftest import make_study, several
 from workflows.planning.configfiles import ConfigurationError, parse

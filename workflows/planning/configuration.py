@@ -230,9 +230,7 @@ class Configuration(Section):
     """A whole study."""
 
     study: Annotated[str, Scope.CONCLUSIONS] = Field(pattern=NAME, max_length=60)
-    title: Annotated[str, AfterValidator(one_line), Scope.CONCLUSIONS] = (
-        "The same training step, timed in every framework"
-    )
+    title: Annotated[str, AfterValidator(one_line), Scope.CONCLUSIONS] = ""
     smoke: Annotated[bool, Scope.CONCLUSIONS] = False
     seed: int = Field(default=1, ge=0, lt=2**32)
     # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.

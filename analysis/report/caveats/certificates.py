@@ -9,7 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, listing, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import contender, place, places
-from analysis.report.sections.differences import named
+from analysis.report.sections.sameness.differences import named
 
 
 def refused(findings: Findings) -> Iterator[Caveat]:

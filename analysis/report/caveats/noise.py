@@ -8,7 +8,7 @@ from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, listing, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
-from analysis.report.sections.interference import describe, leaving, reversed_by
+from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
 
 APART = 1.5  # slowest over fastest replicate

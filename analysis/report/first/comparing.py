@@ -77,33 +77,35 @@ def against(row: PairLine, winner: str, other: str) -> Rival | None:
 
 
 def fastest_and_others(found: Sequence[Race]) -> list[str]:
-    """Who is fastest on which workloads, then what each other framework takes there."""
-    groups: dict[tuple[str, ...], list[Race]] = {}
+    """Who is fastest on which workloads, then what each slower framework takes there."""
+    groups: dict[frozenset[str], list[Race]] = {}
     for race in found:
-        groups.setdefault((race.winner,), []).append(race)
-    several = len(groups) > 1
+        groups.setdefault(frozenset(race.level), []).append(race)
     lines = []
-    for (winner,), own in groups.items():
-        where = f" {places(own, found)}" if several else ""
-        lines.append(f"{title(winner)} is fastest{where}{mark(own, winner)}.")
-        lines += followers(own, found)
+    for own in groups.values():
+        names = own[0].level
+        where = f" {places(own, found)}" if len(groups) > 1 else ""
+        verb = "is" if len(names) == 1 else "are"
+        level = ", without a significant difference" * (len(names) > 1)
+        lines.append(f"{listing(map(title, names))} {verb} fastest{where}{mark(own)}{level}.")
+        lines += followers(own)
     return lines
 
 
-def followers(own: Sequence[Race], all_races: Sequence[Race]) -> list[str]:
+def followers(own: Sequence[Race]) -> list[str]:
     """`PyTorch takes 1.3 times as long on the MLP and 1.7 to 2.1 times on the MNIST CNN.`"""
-    names = dict.fromkeys(one.framework for race in own for one in race.rivals)
+    slower: dict[str, dict[str, list[float]]] = {}
+    for race in own:
+        for one in race.rivals:
+            if one.slower:
+                places_of = slower.setdefault(one.framework, {})
+                places_of.setdefault(race.column.workload, []).append(one.ratio)
     lines = []
-    for name in names:
-        by_workload: dict[str, list[Race]] = {}
-        for race in own:
-            if any(one.framework == name for one in race.rivals):
-                by_workload.setdefault(race.column.workload, []).append(race)
-        parts = []
-        for workload_name, held in by_workload.items():
-            rivals = [one for race in held for one in race.rivals if one.framework == name]
-            where = f" on the {workload(workload_name)}" if len(by_workload) > 1 else ""
-            parts.append((takes(rivals), where))
+    for name, by_workload in slower.items():
+        parts = [
+            (takes(ratios), f" on the {workload(place)}" * (len(by_workload) > 1))
+            for place, ratios in by_workload.items()
+        ]
         lines.append(f"{title(name)} {joined(parts)}.")
     return lines
 
@@ -116,24 +118,17 @@ def joined(parts: Sequence[tuple[str, str]]) -> str:
     return listing(words)
 
 
-def takes(rivals: Sequence[Rival]) -> str:
-    """`takes 1.7 to 2.1 times as long`; percent near 1; in words if nothing was shown."""
-    slow = [one.ratio for one in rivals if one.slower]
-    if not slow:
-        if all(one.estimate.verdict == "equivalent" for one in rivals):
-            return "is equivalent"
-        return "was not shown to be slower"
-    low, high = min(slow), max(slow)
+def takes(ratios: Sequence[float]) -> str:
+    """`takes 1.7 to 2.1 times as long`; percent near 1."""
+    low, high = min(ratios), max(ratios)
     if high < NEAR:
         ends = dict.fromkeys(percent(float(f"{one - 1:.2g}")).removesuffix(" %")
                              for one in (low, high))  # fmt: skip
-        text = f"takes {' to '.join(ends)} % longer"
-    else:
-        text = f"takes {spread(low, high)} times as long"
-    return text + " where it is slower" * (len(slow) < len(rivals))
+        return f"takes {' to '.join(ends)} % longer"
+    return f"takes {spread(low, high)} times as long"
 
 
-def mark(found: Sequence[Race], winner: str) -> str:
+def mark(found: Sequence[Race]) -> str:
     """† if any of these ratios rests on a declared deviation."""
     return f" {DECLARED}" * any(one.declared for race in found for one in race.rivals)
 

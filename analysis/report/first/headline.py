@@ -7,7 +7,7 @@ from analysis.findings.matrix import Column
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload
-from analysis.report.sections.pitfalls import pitfall_summary
+from analysis.report.sections.sameness.pitfalls import pitfall_summary
 
 ALIKE = 1.15  # gains closer than this are about as large
 

@@ -50,7 +50,8 @@ def same(findings: Findings) -> Chip:
     if declared:
         parts = sorted({plain(one) for row in declared for one in components(row.certificate)})
         text += f" {DECLARED} {len(declared)} differ in a declared way: {listing(parts)}."
-    return Chip("!" if refused else "✓", heading, text,
+    sign = "!" if refused else "✓" if agreeing + single else "~"
+    return Chip(sign, heading, text,
                 "What differs on purpose" if declared else "The same losses")  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from analysis.format import count, percent, sentence, title
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import as_long, place, workload
-from analysis.report.sections.missing import unused
+from analysis.report.sections.measuring.missing import unused
 from analysis.report.tables import Table, intervals
 
 

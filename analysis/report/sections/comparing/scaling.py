@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, device
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Section
 from analysis.report.prose import spread, subject, two, workload
-from analysis.report.sections.variants import along
+from analysis.report.sections.comparing.variants import along
 
 
 def gain(row: PairLine) -> float:

@@ -5,8 +5,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.interference import OTHER, READ, SLOWED, STEAL, TurnLine
 from analysis.format import count, listing, percent
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
-from analysis.report.prose import places, share, two
-from analysis.report.sections.method import more
+from analysis.report.prose import more, places, share, two
 
 NAMES = {
     "steal_s": "steal time",

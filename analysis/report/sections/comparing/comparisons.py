@@ -6,9 +6,8 @@ from analysis.findings.findings import Findings
 from analysis.format import listing, percent
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
-from analysis.report.prose import DECLARED, pair, place, two
-from analysis.report.sections.method import more
-from analysis.report.sections.precision import advice
+from analysis.report.prose import DECLARED, more, pair, place, two
+from analysis.report.sections.comparing.precision import advice
 from analysis.report.tables import Table, intervals
 from analysis.stats.inference import of_equivalence
 

@@ -6,8 +6,7 @@ from analysis.findings.controls import ControlLine, expected_misses, judged, mis
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, sentence
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import contender, place, places, share, subject
-from analysis.report.sections.method import more
+from analysis.report.prose import contender, more, place, places, share, subject
 from analysis.report.tables import Table, intervals
 
 NONE = "This study has no self-test, so false alarms were not checked for. Add controls to it."

@@ -5,7 +5,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import contender, place, share
-from analysis.report.sections.controls import control_table, distance
+from analysis.report.sections.sameness.controls import control_table, distance
 
 
 def alone_summary(findings: Findings) -> str:

@@ -5,7 +5,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, percent
 from analysis.report.layout import Chapter, Parts, Section
 from analysis.report.prose import contender, place
-from analysis.report.sections.comparisons import same
+from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
 
 

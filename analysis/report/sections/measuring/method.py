@@ -9,16 +9,9 @@ from analysis.findings.findings import Findings
 from analysis.findings.harness import HarnessLine
 from analysis.format import count, large, listing, percent, short
 from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
-from analysis.report.prose import share, spread, workload
+from analysis.report.prose import more, share, spread, workload
 from frameworks.workloads import Stage, Workload, from_dict
 from workflows.records.schema import WorkloadRecord
-
-PAGE = "../../docs/method.md"  # from a report's folder, reports/<study>
-
-
-def more(anchor: str) -> str:
-    """A link to a part of the method's page, in rich text."""
-    return f"[More]({PAGE}#{anchor})"
 
 
 def method(findings: Findings) -> list[tuple[str, str]]:

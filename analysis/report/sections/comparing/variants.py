@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.format import percent, title
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, place, spread, variant
-from analysis.report.sections.comparisons import declared, same
+from analysis.report.sections.comparing.comparisons import declared, same
 from analysis.report.tables import Table, column, intervals
 
 Key = tuple[str, str, str]  # framework, variant, the variant compared with

@@ -4,7 +4,7 @@ from analysis.findings.fairness.audit import Entry
 from analysis.findings.fairness.checklist import HANDLED
 from analysis.format import count, title
 from analysis.report.layout import Chapter, File, Parts, Section, Terms
-from analysis.report.sections.differences import audited
+from analysis.report.sections.sameness.differences import audited
 
 
 def answers(one: Entry) -> str:

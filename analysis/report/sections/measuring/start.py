@@ -6,9 +6,8 @@ from analysis.findings.start import StartLine
 from analysis.format import count, listing, percent, title
 from analysis.report.figures.start import start as start_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import DECLARED, contender, place, spread, subject
-from analysis.report.sections.comparisons import declared
-from analysis.report.sections.method import more
+from analysis.report.prose import DECLARED, contender, more, place, spread, subject
+from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.tables import Table, column, fixed
 
 FIRST_ALONE = (

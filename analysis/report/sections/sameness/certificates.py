@@ -11,8 +11,8 @@ from analysis.format import count, crossed, listing, scientific, sentence
 from analysis.report.figures.losses import losses
 from analysis.report.figures.rounding import rounding
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import DECLARED, contender, elsewhere, places, workload
-from analysis.report.sections.method import more, span
+from analysis.report.prose import DECLARED, contender, elsewhere, more, places, workload
+from analysis.report.sections.measuring.method import span
 from analysis.report.tables import Table
 from workflows.records.schema import CertificateRow
 

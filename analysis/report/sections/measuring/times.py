@@ -5,8 +5,7 @@ from analysis.format import count, percent
 from analysis.report.figures.distributions import distributions
 from analysis.report.figures.series import series
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import contender, place, share
-from analysis.report.sections.method import more
+from analysis.report.prose import contender, more, place, share
 from analysis.report.tables import Table, column
 
 

@@ -1,0 +1,1 @@
+"""Sections on who takes how long compared with whom."""
