@@ -157,7 +157,7 @@ def test_editing_analysis_renders_the_report_and_measures_nothing(done):
 
 def test_the_report_says_how_it_was_made_with_overrides(done):
     done.snakemake("--config", "margin=0.1")
-    assert "--config margin=0.1" in (done.report / "report.md").read_text()
+    assert "--config margin=0.1" in (done.report / "report.html").read_text()
 
 
 def test_only_new_replicates_are_measured(done):
@@ -194,8 +194,8 @@ def test_a_new_workload_is_measured_together_with_the_others(done, small):
     done.snakemake()
     assert set(done.rows("mlp+wide").workload) == {"mlp", "wide"}
     assert [contest["workload"] for contest in done.contests("mlp+wide")] == ["mlp", "wide"]
-    report = (done.report / "report.md").read_text()
-    assert "1 contest (1 of mlp with wide)" in report  # the former contests of mlp do not count
+    report = (done.report / "report.html").read_text()
+    assert "1 contest of MLP and wide took" in report  # the former contests of mlp do not count
     assert "Nothing to be done" in done.snakemake()
 
 
@@ -252,7 +252,7 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     contenders = pd.read_csv(study.report / "tables" / "contenders.csv").set_index("variant")
     assert contenders.loc["default", "median_ms"] > 0
     assert "no beads left" in contenders.loc["raises", "reason"]
-    assert "no beads left" in (study.report / "report.md").read_text()
+    assert "no beads left" in (study.report / "report.html").read_text()
     # What failed, and nothing else, is to be done again.
     again = study.would_run()
     assert {"contest", "certify"} <= again and not {"prepare", "detect", "reference"} & again
@@ -295,7 +295,7 @@ def test_as_many_replicates_as_fit_are_measured_after_the_first_contest(clone):
     ]
     assert [text for text in said if text not in output] == []
     assert len(study.contests()) == 3
-    assert f"{said[2]} first contest." in (study.report / "report.md").read_text()
+    assert f"{said[2]} first contest." in (study.report / "report.html").read_text()
     assert "Nothing to be done" in study.snakemake()
 
 
@@ -328,7 +328,7 @@ def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
     assert "5 replicates, the fewest there may be, which take" in done.snakemake()
     assert len(done.contests()) == 5
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
-    assert "4 had been fixed" not in (done.report / "report.md").read_text()
+    assert "4 had been fixed" not in (done.report / "report.html").read_text()
 
 
 def test_results_of_another_machine_join_the_report(done):
