@@ -49,10 +49,16 @@ def declared(row: Comparison | PairLine) -> bool:
 def same(certificate: str) -> str:
     """`yes, to 1.5e-14`, `† Adam` for what is declared, or `no` without a certificate."""
     if deviating := components(certificate):
-        return f"{DECLARED} {listing(one.rpartition('.')[2].capitalize() for one in deviating)}"
+        return f"{DECLARED} {listing(map(short, deviating))}"
     if SINGLE in certificate:
         return SINGLE
     return f"yes, {certificate.removeprefix('agrees ')}" if certificate else "no"
+
+
+def short(component: str) -> str:
+    """`optimiser.adam` as `Adam`."""
+    kind, dot, name = component.partition(".")
+    return name.capitalize() if dot else kind
 
 
 def comparisons(chapter: Chapter) -> Parts:
