@@ -105,20 +105,23 @@ def worker(process):
 
 def test_ctrl_c_ends_it_with_the_command_that_goes_on(finished, tmp_path):
     study = Clone(tmp_path / "a clone", FINISHED, of=finished)
-    study.change(replicates=4)
-    process = started(study)
-    contest = contest_of(process)
-    while not any(worker(child) for child in contest.children()):  # it is past its imports
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=120)
+    for replicates in (4, 6, 8):  # on a busy machine the contests may end before the signal comes
+        study.change(replicates=replicates)
+        process = started(study)
+        contest = contest_of(process)
+        while not any(worker(child) for child in contest.children()):  # it is past its imports
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+        if process.returncode:
+            break
     assert process.returncode != 0
     assert output.endswith(
         "\nStopped. What is finished is kept; go on with:\n  snakemake --cores 1\n"
     )
     assert "Traceback" not in output and [word for word in SNAKEMAKE if word in output] == []
     study.snakemake()
-    assert len(study.contests()) == 4
+    assert len(study.contests()) == replicates
 
 
 def test_a_job_that_is_killed_says_so_and_how_to_go_on(finished, tmp_path):
