@@ -16,7 +16,10 @@ Function = Callable[..., Any]
 def network(workload: Workload) -> Function:
     """`apply(parameters, inputs)`, with a list of parameters in the workload's order."""
     functions = [
-        (function(stage.layer), len(stage.layer.parameter_shapes(stage.input_shape)))
+        (
+            function(stage.layer, stage.input_shape),
+            len(stage.layer.parameter_shapes(stage.input_shape)),
+        )
         for stage in workload.stages
     ]
 
@@ -29,19 +32,24 @@ def network(workload: Workload) -> Function:
     return apply
 
 
-def function(layer: layers.Layer) -> Function:
+def function(layer: layers.Layer, shape: layers.Shape) -> Function:
+    """One layer of the vocabulary, for inputs of the canonical shape given."""
     match layer:
         case layers.Dense():
             return lambda x, kernel, bias: x @ kernel + bias
-        case layers.Conv2D(stride=stride, padding=padding):
-            return lambda x, kernel, bias: bias + lax.conv_general_dilated(
-                x, kernel, (stride, stride), padding.upper(),
-                dimension_numbers=("NHWC", "HWIO", "NHWC"),
-            )  # fmt: skip
+        case layers.Conv2D(stride=stride, bias=biased):
+
+            def convolve(x: Any, kernel: Any) -> Any:
+                return lax.conv_general_dilated(
+                    x, kernel, (stride, stride), layer.pads(shape),
+                    dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                )  # fmt: skip
+
+            return (lambda x, kernel, bias: bias + convolve(x, kernel)) if biased else convolve
         case layers.MaxPool():
-            return lambda x: windows(x, layer, -jnp.inf, lax.max)
+            return lambda x: windows(x, layer, lax.max)
         case layers.AveragePool(size):
-            return lambda x: windows(x, layer, 0.0, lax.add) / size**2
+            return lambda x: windows(x, layer, lax.add) / size**2
         case layers.GlobalAveragePool():
             return lambda x: x.mean((1, 2))
         case layers.Flatten():
@@ -55,9 +63,10 @@ def function(layer: layers.Layer) -> Function:
     raise NotImplementedError(f"JAX adapter: no layer of kind {layer.kind!r}")
 
 
-def windows(x: Any, pool: layers.Pool, start: float, combine: Function) -> Any:
+def windows(x: Any, pool: layers.Pool, combine: Function) -> Any:
     size, step = (1, pool.size, pool.size, 1), (1, pool.step, pool.step, 1)
-    return lax.reduce_window(x, start, combine, size, step, "VALID")
+    pads = ((0, 0), *layers.both_sides(pool.padding), (0, 0))
+    return lax.reduce_window(x, pool.fill, combine, size, step, pads)
 
 
 def loss(workload: Workload) -> Function:

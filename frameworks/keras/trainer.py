@@ -12,6 +12,7 @@ from frameworks.tensorflow import keras_model
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
+PADDING = (keras.layers.ZeroPadding2D, keras.layers.Lambda)
 LAYOUTS = {"channels_last": "NHWC", "channels_first": "NCHW"}
 
 
@@ -77,4 +78,5 @@ def relu_and_pool(model: Any) -> str:
         "pool" if hasattr(layer, "pool_size")
         else "relu" if getattr(layer, "activation", None) is keras.activations.relu else ""
         for layer in model.layers
+        if not isinstance(layer, PADDING)
     )  # fmt: skip

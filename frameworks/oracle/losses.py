@@ -18,20 +18,11 @@ def mean_squared_error(outputs: Array, targets: Array) -> tuple[float, Array]:
 
 def sparse_cross_entropy(outputs: Array, targets: Array) -> tuple[float, Array]:
     """Outputs are logits, targets are labels `(batch,)`."""
-    return cross_entropy(outputs, one_hot(outputs, targets))
-
-
-def cross_entropy(logits: Array, wanted: Array) -> tuple[float, Array]:
-    """`wanted` are the probabilities of all classes, `(batch, outputs)`."""
-    logarithms = log_softmax(logits)
-    loss = -np.mean((wanted * logarithms).sum(axis=1))
-    shares = np.exp(logarithms) * wanted.sum(axis=1, keepdims=True)
-    return float(loss), (shares - wanted) / logits.dtype.type(len(logits))
-
-
-def one_hot(outputs: Array, labels: Array) -> Array:
-    rows: Array = np.eye(outputs.shape[1], dtype=outputs.dtype)[labels]
-    return rows
+    logarithms = log_softmax(outputs)
+    wanted = np.arange(len(outputs)), targets
+    slope = np.exp(logarithms)
+    slope[wanted] -= 1
+    return float(-np.mean(logarithms[wanted])), slope / outputs.dtype.type(len(outputs))
 
 
 def log_softmax(logits: Array) -> Array:

@@ -4,13 +4,13 @@ An operation takes `(layer, x, *parameters)`. It returns its output, and a funct
 gradient of the loss along that output into the gradients along `x` and each parameter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool
+from frameworks.workloads.layers import Conv2D, Dense, Layer, Pads, Pool, both_sides
 
 Array = np.ndarray
 Back = Callable[[Array], tuple[Array, ...]]
@@ -21,20 +21,21 @@ def dense(layer: Dense, x: Array, kernel: Array, bias: Array) -> tuple[Array, Ba
     return x @ kernel + bias, lambda s: (s @ kernel.T, x.T @ s, s.sum(axis=0))
 
 
-def conv2d(layer: Conv2D, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
+def conv2d(layer: Conv2D, x: Array, kernel: Array, *bias: Array) -> tuple[Array, Back]:
     return convolve(x, kernel, bias, layer.stride, layer.pads(x.shape[1:]))
 
 
 def convolve(
-    x: Array, kernel: Array, bias: Array, stride: int, pads: tuple[tuple[int, int], ...]
+    x: Array, kernel: Array, bias: Sequence[Array], stride: int, pads: Pads
 ) -> tuple[Array, Back]:
-    """Cross-correlation of `x`, padded with zeros."""
+    """Cross-correlation of `x`, padded with zeros. `bias` holds one array or none."""
     size, columns = kernel.shape[0], kernel.shape[-1]
     padded = np.pad(x, ((0, 0), *pads, (0, 0)))
     # (batch, rows, columns, size, size, channels): a row of the matrix for each output
     seen = patches(padded, size, stride).transpose(0, 1, 2, 4, 5, 3)
     matrix = seen.reshape(-1, kernel[..., 0].size)
-    y = (matrix @ kernel.reshape(-1, columns)).reshape(*seen.shape[:3], columns) + bias
+    y = (matrix @ kernel.reshape(-1, columns)).reshape(*seen.shape[:3], columns)
+    y = y + bias[0] if bias else y
 
     def back(s: Array) -> tuple[Array, ...]:
         flat = s.reshape(-1, columns)
@@ -42,20 +43,21 @@ def convolve(
         slope = scatter(spread.transpose(3, 4, 0, 1, 2, 5), padded.shape, stride)
         (top, _), (left, _) = pads
         inner = slope[:, top : top + x.shape[1], left : left + x.shape[2]]
-        return inner, (matrix.T @ flat).reshape(kernel.shape), flat.sum(axis=0)
+        along_kernel = (matrix.T @ flat).reshape(kernel.shape)
+        return (inner, along_kernel, flat.sum(axis=0)) if bias else (inner, along_kernel)
 
     return y, back
 
 
 def max_pool(layer: Pool, x: Array) -> tuple[Array, Back]:
-    seen = windows(layer, x)
+    seen = windows(layer, x, -np.inf)
     first = seen.argmax(axis=0)
     chosen = np.arange(len(seen)).reshape(-1, 1, 1, 1, 1) == first
     return seen.max(axis=0), lambda s: (gather(layer, chosen * s, x),)
 
 
 def average_pool(layer: Pool, x: Array) -> tuple[Array, Back]:
-    seen = windows(layer, x)
+    seen = windows(layer, x, 0.0)
     share = np.full((len(seen), 1, 1, 1, 1), 1 / len(seen), x.dtype)
     return seen.mean(axis=0), lambda s: (gather(layer, share * s, x),)
 
@@ -90,16 +92,20 @@ def patches(images: Array, size: int, stride: int) -> Array:
     return sliding_window_view(images, (size, size), axis=(1, 2))[:, ::stride, ::stride]
 
 
-def windows(layer: Pool, x: Array) -> Array:
-    """`(size * size, batch, rows, columns, channels)`."""
-    seen = patches(x, layer.size, layer.step)
+def windows(layer: Pool, x: Array, fill: float) -> Array:
+    """`(size * size, batch, rows, columns, channels)`, with this number as padding."""
+    beside = ((0, 0), *both_sides(layer.padding), (0, 0))
+    seen = patches(np.pad(x, beside, constant_values=fill), layer.size, layer.step)
     return seen.reshape(*seen.shape[:4], -1).transpose(4, 0, 1, 2, 3)
 
 
 def gather(layer: Pool, slopes: Array, x: Array) -> Array:
     """The gradient along the images, from the gradient along their `windows`."""
-    size = layer.size
-    return scatter(slopes.reshape(size, size, *slopes.shape[1:]), x.shape, layer.step)
+    size, p = layer.size, layer.padding
+    batch, height, width, channels = x.shape
+    shape = (batch, height + 2 * p, width + 2 * p, channels)
+    total = scatter(slopes.reshape(size, size, *slopes.shape[1:]), shape, layer.step)
+    return total[:, p : p + height, p : p + width]
 
 
 def scatter(slopes: Array, shape: tuple[int, ...], stride: int) -> Array:

@@ -75,10 +75,10 @@ def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
             return nn.Linear(shape[0], units)
         case layers.Conv2D():
             return convolution(layer, shape)
-        case layers.MaxPool(size):
-            return nn.MaxPool2d(size, layer.step)
-        case layers.AveragePool(size):
-            return nn.AvgPool2d(size, layer.step)
+        case layers.MaxPool(size, padding=padding):
+            return nn.MaxPool2d(size, layer.step, padding)
+        case layers.AveragePool(size, padding=padding):
+            return nn.AvgPool2d(size, layer.step, padding)
         case layers.GlobalAveragePool():
             return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
         case layers.Flatten():
@@ -97,8 +97,9 @@ def convolution(layer: layers.Conv2D, shape: layers.Shape) -> nn.Module:
     (top, bottom), (left, right) = layer.pads(shape)
     sizes = (shape[2], layer.filters, layer.kernel, layer.stride)
     if (top, left) == (bottom, right):
-        return nn.Conv2d(*sizes, padding=(top, left))
-    return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), nn.Conv2d(*sizes))
+        return nn.Conv2d(*sizes, padding=(top, left), bias=layer.bias)
+    convolve = nn.Conv2d(*sizes, bias=layer.bias)
+    return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), convolve)
 
 
 def overwritable(workload: Workload) -> Iterator[int]:

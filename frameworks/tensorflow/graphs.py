@@ -10,7 +10,8 @@ from frameworks import reading
 SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
 POOLS = ("MaxPool", "AvgPool")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput")
-PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd")  # operations to look through
+# operations to look through
+PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd", "Pad", "PadV2")
 
 
 def forward(network: Any, images: Any) -> list[Any]:

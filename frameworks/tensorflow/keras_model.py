@@ -7,6 +7,7 @@ The file is in this folder because editing frameworks/keras must not change Tens
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import keras
@@ -18,16 +19,34 @@ from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSp
 
 
 def network(workload: Workload, precision: str) -> Any:
-    parts = [keras_layer(stage.layer, precision) for stage in workload.stages]
-    return keras.Sequential([keras.Input(workload.dataset.shape, dtype=precision), *parts])
+    parts = [keras.Input(workload.dataset.shape, dtype=precision)]
+    for stage in workload.stages:
+        parts += padding(stage.layer, stage.input_shape, precision)
+        parts.append(keras_layer(stage.layer, stage.input_shape, precision))
+    return keras.Sequential(parts)
 
 
-def keras_layer(layer: layers.Layer, dtype: str) -> Any:
+def padding(layer: layers.Layer, shape: layers.Shape, dtype: str) -> list[Any]:
+    """The layer before this one that pads, if Keras has no name for the padding."""
+    match layer:
+        case layers.Conv2D() if not layer.padding_name(shape):
+            return [keras.layers.ZeroPadding2D(layer.pads(shape), dtype=dtype)]
+        case layers.AveragePool(padding=count) if count:
+            return [keras.layers.ZeroPadding2D(count, dtype=dtype)]
+        case layers.MaxPool(padding=count, fill=fill) if count:
+            pads = ((0, 0), (count, count), (count, count), (0, 0))
+            pad = partial(keras.ops.pad, pad_width=pads, constant_values=fill)
+            return [keras.layers.Lambda(pad, dtype=dtype)]
+    return []
+
+
+def keras_layer(layer: layers.Layer, shape: layers.Shape, dtype: str) -> Any:
     match layer:
         case layers.Dense(units):
             return keras.layers.Dense(units, dtype=dtype)
-        case layers.Conv2D(filters, kernel, stride, padding):
-            return keras.layers.Conv2D(filters, kernel, stride, padding, dtype=dtype)
+        case layers.Conv2D(filters, kernel, stride, bias=bias):
+            name = layer.padding_name(shape) or "valid"
+            return keras.layers.Conv2D(filters, kernel, stride, name, use_bias=bias, dtype=dtype)
         case layers.MaxPool(size):
             return keras.layers.MaxPooling2D(size, layer.step, dtype=dtype)
         case layers.AveragePool(size):

@@ -22,7 +22,7 @@ class Network:
             shapes = stage.layer.parameter_shapes(stage.input_shape).values()
             variables = [tf.Variable(tf.zeros(shape, precision)) for shape in shapes]
             self.trainable_variables += variables
-            self._operations.append(operation(stage.layer, *variables))
+            self._operations.append(operation(stage.layer, stage.input_shape, *variables))
 
     def __call__(self, inputs: Any, training: bool) -> Any:
         for apply in self._operations:
@@ -34,17 +34,24 @@ def network(workload: Workload, precision: str) -> Network:
     return Network(workload, precision)
 
 
-def operation(layer: layers.Layer, kernel: Any = None, bias: Any = None) -> Any:
+def operation(
+    layer: layers.Layer, shape: layers.Shape, kernel: Any = None, bias: Any = None
+) -> Any:
     match layer:
         case layers.Dense():
             return lambda x: tf.nn.bias_add(tf.matmul(x, kernel), bias)
-        case layers.Conv2D(stride=stride, padding=padding):
-            convolve = partial(tf.nn.conv2d, strides=stride, padding=padding.upper())
-            return lambda x: tf.nn.bias_add(convolve(x, kernel), bias)
-        case layers.MaxPool(size):
-            return partial(tf.nn.max_pool2d, ksize=size, strides=layer.step, padding="VALID")
-        case layers.AveragePool(size):
-            return partial(tf.nn.avg_pool2d, ksize=size, strides=layer.step, padding="VALID")
+        case layers.Conv2D(stride=stride):
+            name = layer.padding_name(shape)
+            padding = name.upper() if name else explicit(layer.pads(shape))
+            convolve = partial(tf.nn.conv2d, filters=kernel, strides=stride, padding=padding)
+            return convolve if bias is None else lambda x: tf.nn.bias_add(convolve(x), bias)
+        case layers.Pool(size, padding=count):
+            kind = tf.nn.max_pool2d if isinstance(layer, layers.MaxPool) else tf.nn.avg_pool2d
+            pool = partial(kind, ksize=size, strides=layer.step, padding="VALID")
+            if not count:
+                return pool
+            pads = explicit(layers.both_sides(count))
+            return lambda x: pool(tf.pad(x, pads, constant_values=layer.fill))
         case layers.GlobalAveragePool():
             return partial(tf.reduce_mean, axis=(1, 2))
         case layers.Flatten():
@@ -56,6 +63,10 @@ def operation(layer: layers.Layer, kernel: Any = None, bias: Any = None) -> Any:
         case layers.Sigmoid():
             return tf.nn.sigmoid
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
+
+
+def explicit(pads: layers.Pads) -> list[tuple[int, int]]:
+    return [(0, 0), *pads, (0, 0)]
 
 
 def loss(workload: Workload, precision: str) -> Callable[..., Any]:

@@ -5,11 +5,12 @@ Shapes leave out the batch dimension: `(features,)` for vectors and
 convolution `(height, width, in, out)`.
 """
 
-from dataclasses import dataclass
-from math import prod
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from math import inf, prod
+from typing import Any, ClassVar
 
 Shape = tuple[int, ...]
+Pads = tuple[tuple[int, int], tuple[int, int]]  # ((top, bottom), (left, right))
 
 
 class WorkloadError(ValueError):
@@ -34,6 +35,11 @@ class Layer:
         """Multiply-adds of one sample's forward pass, in matrix work only."""
         return 0
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its sizes, for people. A bias, no padding and a stride by default are not mentioned."""
+        return {k: v for k, v in vars(self).items() if v is False or (v and v is not True)}
+
 
 @dataclass(frozen=True)
 class Dense(Layer):
@@ -53,38 +59,54 @@ class Dense(Layer):
 
 @dataclass(frozen=True)
 class Conv2D(Layer):
-    """Cross-correlation.
+    """Cross-correlation of images that are padded with zeros.
 
     `same` pads like TensorFlow: `ceil(n / stride)` outputs, the odd row of padding at the bottom
-    and right.
+    and right. A number pads all sides alike. At a stride of 2 the two differ.
     """
 
     filters: int
     kernel: int = 3
     stride: int = 1
-    padding: str = "valid"
+    padding: str | int | Pads = "valid"
+    bias: bool = True
     kind: ClassVar[str] = "conv2d"
 
     def output_shape(self, shape: Shape) -> Shape:
         require_image(shape)
-        require(self.padding in ("valid", "same"), f"padding {self.padding!r} is not valid or same")
+        require(
+            known_padding(self.padding),
+            f"padding {self.padding!r} is not valid, same, a whole number from 0, or such numbers "
+            "in the form [[top, bottom], [left, right]]",
+        )
         if self.padding == "same":
             height, width = (-(-n // self.stride) for n in shape[:2])
         else:
-            height, width = (windows(n, self.kernel, self.stride, shape) for n in shape[:2])
+            padded = (n + sum(pair) for n, pair in zip(shape, self.pads(shape), strict=False))
+            height, width = (windows(n, self.kernel, self.stride, shape) for n in padded)
         return (height, width, self.filters)
 
     def parameter_shapes(self, shape: Shape) -> dict[str, Shape]:
         kernel = (self.kernel, self.kernel, shape[2], self.filters)
-        return {"kernel": kernel, "bias": (self.filters,)}
+        return {"kernel": kernel} | ({"bias": (self.filters,)} if self.bias else {})
 
     def multiply_adds(self, shape: Shape) -> int:
         return prod(self.output_shape(shape)) * self.kernel**2 * shape[2]
 
-    def pads(self, shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
+    def padding_name(self, shape: Shape) -> str | None:
+        """`valid` or `same` if that pads images of this shape in the same way, else None."""
+        if isinstance(self.padding, str):
+            return self.padding
+        names = ("valid", "same")
+        alike = [n for n in names if replace(self, padding=n).pads(shape) == self.pads(shape)]
+        return alike[0] if alike else None
+
+    def pads(self, shape: Shape) -> Pads:
         """Zeros to add: `((top, bottom), (left, right))`."""
+        if not isinstance(self.padding, str):
+            return both_sides(self.padding) if isinstance(self.padding, int) else self.padding
         if self.padding == "valid":
-            return (0, 0), (0, 0)
+            return both_sides(0)
         pairs = []
         for size in shape[:2]:
             total = max((-(-size // self.stride) - 1) * self.stride + self.kernel - size, 0)
@@ -94,10 +116,12 @@ class Conv2D(Layer):
 
 @dataclass(frozen=True)
 class Pool(Layer):
-    """Valid padding only; `stride` is `size` unless given."""
+    """`stride` is `size` unless given. `padding` pads all sides alike, `fill` with what."""
 
     size: int = 2
     stride: int | None = None
+    padding: int = 0
+    fill: ClassVar[float]
 
     @property
     def step(self) -> int:
@@ -105,18 +129,30 @@ class Pool(Layer):
 
     def output_shape(self, shape: Shape) -> Shape:
         require_image(shape)
-        height, width = (windows(n, self.size, self.step, shape) for n in shape[:2])
+        # PyTorch refuses more. So no window has only padding in it, which has no maximum.
+        require(
+            is_count(self.padding) and 2 * self.padding <= self.size,
+            f"padding {self.padding!r} is not a whole number from 0 to half the size {self.size}",
+        )
+        padded = (n + 2 * self.padding for n in shape[:2])
+        height, width = (windows(n, self.size, self.step, shape) for n in padded)
         return (height, width, shape[2])
 
 
 @dataclass(frozen=True)
 class MaxPool(Pool):
+    """Padding is never the largest."""
+
     kind: ClassVar[str] = "max_pool"
+    fill: ClassVar[float] = -inf
 
 
 @dataclass(frozen=True)
 class AveragePool(Pool):
+    """Padding counts: each sum is divided by the size of the window."""
+
     kind: ClassVar[str] = "average_pool"
+    fill: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True)
@@ -172,6 +208,22 @@ def require(condition: bool, message: str) -> None:
 
 def require_image(shape: Shape) -> None:
     require(len(shape) == 3, f"needs (height, width, channels), got shape {shape}")
+
+
+def known_padding(padding: object) -> bool:
+    """Whether it is a name, a number or `((top, bottom), (left, right))`."""
+    if isinstance(padding, tuple):
+        pairs = [pair for pair in padding if isinstance(pair, tuple) and len(pair) == 2]
+        return len(pairs) == len(padding) == 2 and all(is_count(n) for pair in pairs for n in pair)
+    return padding in ("valid", "same") or is_count(padding)
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def both_sides(count: int) -> Pads:
+    return (count, count), (count, count)
 
 
 def windows(size: int, kernel: int, stride: int, shape: Shape) -> int:

@@ -63,11 +63,20 @@ def parse_layer(number: int, item: Any) -> Layer:
         raise WorkloadError(
             f"layer {number}: unknown kind {kind!r}{suggestion(kind, VOCABULARY)} (known: {known})"
         )
+    if "padding" in values:  # its layer says what is wrong with it
+        values["padding"] = as_tuple(values["padding"])
     layer: Layer = build(VOCABULARY[kind], values, f"layer {number} ({kind})")
     for name, value in values.items():
-        if name != "padding" and not (name == "stride" and value is None):
-            whole(f"layer {number} ({kind}) {name}", value)
+        where = f"layer {number} ({kind}) {name}"
+        if name == "bias" and not isinstance(value, bool):
+            raise WorkloadError(f"{where}: true or false is wanted, got {value!r}")
+        if name not in ("padding", "bias") and not (name == "stride" and value is None):
+            whole(where, value)
     return layer
+
+
+def as_tuple(value: Any) -> Any:
+    return tuple(map(as_tuple, value)) if isinstance(value, (list, tuple)) else value
 
 
 def parse_optimiser(item: Any) -> Optimiser:

@@ -23,7 +23,7 @@ from frameworks.workloads.layers import (
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from frameworks.workloads.workload import LOSSES
 
-DEPTH, WIDTH, WINDOW, STRIDE, PIXELS, CHANNELS, BATCH = 7, 5, 5, 3, 11, 3, 5
+DEPTH, WIDTH, WINDOW, STRIDE, PAD, PIXELS, CHANNELS, BATCH = 7, 5, 5, 3, 3, 11, 3, 5
 
 
 def up_to(most: int) -> st.SearchStrategy[int]:
@@ -32,6 +32,8 @@ def up_to(most: int) -> st.SearchStrategy[int]:
 
 ACTIVATIONS = st.sampled_from([ReLU(), Tanh(), Sigmoid()])
 FLAT = st.sampled_from([Flatten(), GlobalAveragePool()])
+PAIR = st.tuples(st.integers(0, PAD), st.integers(0, PAD))
+PADS = st.integers(0, PAD) | st.tuples(PAIR, PAIR)
 DENSE = st.builds(Dense, up_to(WIDTH))
 VECTORS = st.tuples(up_to(PIXELS))
 IMAGES = st.tuples(up_to(PIXELS), up_to(PIXELS), up_to(CHANNELS))
@@ -44,18 +46,18 @@ def layers(shape: Shape) -> st.SearchStrategy[Layer]:
     fits = up_to(min(*shape[:2], WINDOW))
     steps = up_to(STRIDE)
     pools = st.none() | steps
-    convolutions = [
+    named = [
         st.builds(Conv2D, up_to(WIDTH), kernels, steps, st.just(padding))
         for padding, kernels in (("valid", fits), ("same", up_to(WINDOW)))
-        for _ in range(2)  # as often as all else that an image can go through
     ]
-    return st.one_of(
-        *convolutions,
-        ACTIVATIONS,
-        st.builds(MaxPool, fits, pools),
-        st.builds(AveragePool, fits, pools),
-        FLAT,
+    convolutions = [*named, st.builds(Conv2D, up_to(WIDTH), fits, steps, PADS, st.booleans())]
+    pooling = st.one_of(
+        st.builds(kind, st.just(size), pools, st.integers(0, size // 2))
+        for kind in (MaxPool, AveragePool)
+        for size in range(1, min(*shape[:2], WINDOW) + 1)
     )
+    # Convolutions as often as all else that an image can go through.
+    return st.one_of(*convolutions, *convolutions, ACTIVATIONS, pooling, FLAT)
 
 
 def decimals(*exponents: int) -> st.SearchStrategy[float]:

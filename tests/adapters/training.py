@@ -142,6 +142,25 @@ NETWORKS = {
         Conv2D(3), ReLU(), AveragePool(2, 3), MaxPool(1, 2), Flatten(), Dense(4), shape=(11, 9, 1)
     ),
     "global-average": small(Conv2D(5), Tanh(), GlobalAveragePool(), Dense(4)),
+    "padded": small(
+        Conv2D(3, 5, 2, 2),
+        MaxPool(3, 2, 1),
+        Tanh(),
+        AveragePool(3, 1, 1),
+        Conv2D(4, 3, 1, 1),
+        ReLU(),
+        Flatten(),
+        Dense(4),
+        shape=(12, 10, 2),
+    ),
+    "padded-by-side-without-bias": small(
+        Conv2D(3, 3, 1, ((0, 2), (3, 1)), bias=False),
+        Tanh(),
+        Conv2D(4, 3, 2, ((1, 0), (0, 4)), bias=False),
+        Flatten(),
+        Dense(4),
+    ),
+    "pooled-first-of-all": small(MaxPool(3, 2, 1), AveragePool(2, 1, 1), Flatten(), Dense(4)),
     "flatten-last": small(Conv2D(2, 3, 3), Flatten(), classes=8),
     "regression": small(
         Dense(7), ReLU(), ReLU(), Dense(5), Sigmoid(), ReLU(), Dense(3), shape=(12,), classes=None

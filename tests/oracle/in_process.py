@@ -73,5 +73,10 @@ STAGE = {
         Conv2D(2), MaxPool(3, 2), ReLU(), Conv2D(3, 2, 2), GlobalAveragePool(), Dense(4),
         shape=(14, 16, 2), optimiser=SGD(0.02),
     ),
+    "padded": small(
+        Conv2D(3, 3, 1, ((0, 2), (3, 1))), Tanh(), MaxPool(3, 2, 1),
+        Conv2D(4, 3, 2, 1, bias=False), Tanh(), AveragePool(2, 2, 1), GlobalAveragePool(), Dense(4),
+        shape=(15, 17, 2), optimiser=SGD(0.02),
+    ),
     "mnist-cnn": load("mnist-cnn", {}),
 }  # fmt: skip

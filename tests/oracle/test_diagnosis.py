@@ -30,7 +30,7 @@ def diagnosed(tmp_path):
     return diagnose
 
 
-@pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "mnist-cnn"])
+@pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "padded", "mnist-cnn"])
 @pytest.mark.parametrize("contender", CONTENDERS, ids="-".join)
 def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, diagnosed):
     def make(workload, weights):

@@ -24,6 +24,7 @@ from frameworks.workloads.workload import LOSSES
 
 CLASSES = 4
 VECTOR, IMAGE = (6,), (9, 8, 2)
+SIDES = ((0, 2), (1, 0))
 SQUARE = (Dense(6), Dense(CLASSES))  # on a vector of 6: a transposed kernel fits, and shows
 CONVOLUTION = (Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(CLASSES))
 
@@ -33,10 +34,15 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "conv2d, stride 2": (IMAGE, (Conv2D(5, 3, 2), Flatten(), Dense(CLASSES))),
     "conv2d, same": (IMAGE, (Conv2D(3, 4, 1, "same"), Flatten(), Dense(CLASSES))),
     "conv2d, same, stride 2": (IMAGE, (Conv2D(3, 3, 2, "same"), Flatten(), Dense(CLASSES))),
+    "conv2d, padding 1": (IMAGE, (Conv2D(3, 3, 2, 1), Flatten(), Dense(CLASSES))),
+    "conv2d, padding by side": (IMAGE, (Conv2D(3, padding=SIDES), Flatten(), Dense(CLASSES))),
+    "conv2d, no bias": (IMAGE, (Conv2D(3, bias=False), Flatten(), Dense(CLASSES))),
     "max_pool": (IMAGE, (MaxPool(2), Flatten(), Dense(CLASSES))),
     "max_pool, stride 2 of 3": (IMAGE, (MaxPool(3, 2), Flatten(), Dense(CLASSES))),
     "average_pool": (IMAGE, (AveragePool(2), Flatten(), Dense(CLASSES))),
     "average_pool, stride 2 of 3": (IMAGE, (AveragePool(3, 2), Flatten(), Dense(CLASSES))),
+    "max_pool, padding 1": (IMAGE, (MaxPool(3, 2, 1), Flatten(), Dense(CLASSES))),
+    "average_pool, padding 1": (IMAGE, (AveragePool(3, 2, 1), Flatten(), Dense(CLASSES))),
     "global_average_pool": (IMAGE, (GlobalAveragePool(), Dense(CLASSES))),
     "flatten": (IMAGE, (Flatten(), Dense(CLASSES))),
     **{

@@ -15,14 +15,16 @@ from frameworks.oracle.network import (
     average_pool,
     convolve,
     flatten,
+    max_pool,
 )
 from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads import Weights, Workload
-from frameworks.workloads.layers import Activation, Conv2D, Layer, Pool
+from frameworks.workloads.layers import Activation, Conv2D, Layer, Pads, Pool, both_sides
 
 BIAS = "Look whether every dense and conv2d layer is built with a bias, and adds it."
 PADDING = "Pad as Conv2D.pads says, the odd row at the bottom and right; if need be in a layer."
-POOLING = "Look at the pooling layers: kind, size, stride, and no padding."
+PADS = "Pad as Conv2D.pads says: ((top, bottom), (left, right)). Some paddings count columns first."
+POOLING = "Look at the pooling layers: kind, size, stride and padding."
 LAYOUT = "Look at how weights are loaded and read back: canonical is {}."
 DENSE = LAYOUT.format("(in, out)")
 CONVOLUTION = LAYOUT.format("(height, width, in, out), correlated and not flipped")
@@ -37,29 +39,61 @@ def operations(name: str, says: str, mend: str, changed: Mapping[str, Operation]
 
 
 def without_bias(kind: str) -> Operation:
-    def operation(layer: Layer, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
-        y, back = OPERATIONS[kind](layer, x, kernel, np.zeros_like(bias))
+    def operation(layer: Layer, x: Array, kernel: Array, *bias: Array) -> tuple[Array, Back]:
+        y, back = OPERATIONS[kind](layer, x, kernel, *map(np.zeros_like, bias))
 
         def unbiased(s: Array) -> tuple[Array, ...]:
-            slope, along_kernel, along_bias = back(s)
-            return slope, along_kernel, np.zeros_like(along_bias)
+            slope, along_kernel, *along_bias = back(s)
+            return slope, along_kernel, *map(np.zeros_like, along_bias)
 
         return y, unbiased
 
     return operation
 
 
-def padded(change: Callable[[Conv2D, tuple[int, int]], tuple[int, int]]) -> dict[str, Operation]:
-    def operation(layer: Conv2D, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
-        pads = tuple(change(layer, pair) for pair in layer.pads(x.shape[1:]))
+def padded(change: Callable[[Conv2D, Pads], Pads]) -> dict[str, Operation]:
+    def operation(layer: Conv2D, x: Array, kernel: Array, *bias: Array) -> tuple[Array, Back]:
+        pads = change(layer, layer.pads(x.shape[1:]))
         return convolve(x, kernel, bias, layer.stride, pads)
 
     return {"conv2d": operation}
 
 
-def alike(layer: Conv2D, pads: tuple[int, int]) -> tuple[int, int]:
-    """The padding that a framework has to be given if it pads both sides alike."""
-    return (layer.kernel // 2, layer.kernel // 2) if layer.padding == "same" else pads
+def where_same(change: Callable[[Conv2D, Pads], Pads]) -> dict[str, Operation]:
+    return padded(lambda layer, pads: change(layer, pads) if layer.padding == "same" else pads)
+
+
+def where_given(change: Callable[[Pads], Pads]) -> dict[str, Operation]:
+    """Change padding that the workload has in numbers."""
+    return padded(lambda layer, pads: pads if isinstance(layer.padding, str) else change(pads))
+
+
+def turned(pads: Pads) -> Pads:
+    (top, bottom), (left, right) = pads
+    return (bottom, top), (right, left)
+
+
+def shifted(by: int) -> Callable[[Pads], Pads]:
+    """More padding at the top and left by this number, and less at the other side, if it has so
+    much."""
+
+    def pair(before: int, after: int) -> tuple[int, int]:
+        return (before, after) if min(before + by, after - by) < 0 else (before + by, after - by)
+
+    return lambda pads: (pair(*pads[0]), pair(*pads[1]))
+
+
+def zero_padded(layer: Pool, x: Array) -> tuple[Array, Back]:
+    p = layer.padding
+    beside = ((0, 0), *both_sides(p), (0, 0))
+    y, back = max_pool(replace(layer, padding=0), np.pad(x, beside))
+    return y, lambda s: (back(s)[0][:, p : p + x.shape[1], p : p + x.shape[2]],)
+
+
+def over_pixels(layer: Pool, x: Array) -> tuple[Array, Back]:
+    y, back = average_pool(layer, x)
+    share, _ = average_pool(layer, np.ones_like(x))
+    return y / share, lambda s: back(s / share)
 
 
 def channels_first(layer: Layer, x: Array) -> tuple[Array, Back]:
@@ -78,19 +112,61 @@ operations(
     "same-padding-at-the-top",
     "puts the odd row of `same` padding at the top and left",
     PADDING,
-    padded(lambda layer, pads: pads[::-1]),
+    where_same(lambda layer, pads: turned(pads)),
 )
 operations(
     "same-padding-alike",
     "pads both sides alike by half the kernel, as PyTorch's `padding=` does",
     PADDING,
-    padded(alike),
+    where_same(lambda layer, pads: both_sides(layer.kernel // 2)),
+)
+operations(
+    "padding-missing",
+    "does not pad its convolutions where the workload has numbers",
+    PADS,
+    where_given(lambda pads: both_sides(0)),
+)
+operations(
+    "padding-at-the-wrong-side",
+    "puts the padding of the top at the bottom and that of the left at the right, or vice versa",
+    PADS,
+    where_given(turned),
+)
+operations(
+    "padding-transposed",
+    "pads left and right as top and bottom should be, and vice versa",
+    PADS,
+    where_given(lambda pads: (pads[1], pads[0])),
+)
+operations(
+    "padding-shifted-down",
+    "has its images one pixel too far down and right in their padding",
+    PADS,
+    where_given(shifted(1)),
+)
+operations(
+    "padding-shifted-up",
+    "has its images one pixel too far up and left in their padding",
+    PADS,
+    where_given(shifted(-1)),
 )
 operations(
     "flatten-channels-first",
     "flattens images channel by channel",
     "Flatten in the order (height, width, channels), or permute the dense kernel behind it.",
     {"flatten": channels_first},
+)
+operations(
+    "max-pool-pads-zeros",
+    "pads with zeros before it takes a maximum",
+    "Pad max pooling with minus infinity: a zero is larger than a negative pixel.",
+    {"max_pool": zero_padded},
+)
+operations(
+    "average-without-padding",
+    "divides the sum of a window by its pixels, without the padding",
+    "Let padding count in average pooling: divide by the window's size (count_include_pad).",
+    {"average_pool": over_pixels},
 )
 operations(
     "average-for-max", "takes the average in max pooling", POOLING, {"max_pool": average_pool}
@@ -117,6 +193,17 @@ relayered(
     "Look at the activations: one for each in the workload, of its kind, in its place.",
     lambda layer: None if isinstance(layer, Activation) else layer,
 )
+relayered(
+    "same-for-a-number",
+    "pads as `same` does where the workload has a number",
+    "Pad by the number on every side: at a stride of 2, `same` has fewer rows at the top.",
+    lambda layer: (
+        replace(layer, padding="same")
+        if isinstance(layer, Conv2D) and isinstance(layer.padding, int)
+        else layer
+    ),
+)
+relayered("pooling-padding-missing", "does not pad its pooling", POOLING, each(Pool, padding=0))
 relayered(
     "stride-ignored",
     "moves its convolutions by one pixel, whatever their stride",
@@ -199,12 +286,12 @@ def rounded(x: Array, bits: int) -> Array:
 
 
 def products(kind: str, bits: int) -> Operation:
-    def operation(layer: Layer, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
-        y, back = OPERATIONS[kind](layer, rounded(x, bits), rounded(kernel, bits), bias)
+    def operation(layer: Layer, x: Array, kernel: Array, *bias: Array) -> tuple[Array, Back]:
+        y, back = OPERATIONS[kind](layer, rounded(x, bits), rounded(kernel, bits), *bias)
 
         def reduced(s: Array) -> tuple[Array, ...]:
-            slope, along_kernel, _ = back(rounded(s, bits))
-            return slope, along_kernel, s.sum(axis=tuple(range(s.ndim - 1)))
+            slope, along_kernel, *_ = back(rounded(s, bits))
+            return slope, along_kernel, *(s.sum(axis=tuple(range(s.ndim - 1))) for _ in bias)
 
         return y, reduced
 

@@ -172,7 +172,7 @@ def layers(record: WorkloadRecord) -> str:
 def layer(stage: Stage) -> str:
     """`conv2d (filters 32, kernel 3, stride 1, padding valid) 26x26x32`"""
     name = str(stage.layer.kind).replace("_", " ")
-    values = [f"{key} {value}" for key, value in vars(stage.layer).items() if value is not None]
+    values = [f"{key} {value}" for key, value in stage.layer.options.items()]
     sizes = f" ({', '.join(values)})" if values else ""
     reshaped = len(stage.input_shape) > 1 and stage.output_shape != stage.input_shape
     return name + sizes + (f" {shape(stage.output_shape)}" if reshaped else "")
