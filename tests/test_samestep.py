@@ -326,8 +326,8 @@ def test_new_overwrites_nothing(tmp_path, capsys):
 def test_a_workload_of_the_catalogue(capsys):
     assert main(["workload", "mlp"]) == 0
     text = capsys.readouterr().out
-    for words in ("normal, 10,000 samples of 10000", "32, 312 an epoch", "11,003,001",
-                  "1.47 GFLOP", "400 MB", "adam (learning_rate 0.001",
+    for words in ("normal, 10,000 samples of 10000", "32, 312 an epoch", "11,003,001 in 6 tensors",
+                  "1.47 GFLOP", "400.1 MB", "adam (learning_rate 0.001",
                   "kernel 10000 x 1000 in ±0.01"):  # fmt: skip
         assert words in text, text
 

@@ -24,6 +24,7 @@ TINY = {
         {"conv2d": {"filters": 4, "kernel": 3, "stride": 2, "padding": "same"}},
         "tanh",
         {"average_pool": {"size": 2, "stride": 1}},
+        {"conv2d": {"filters": 2, "padding": [[1, 0], [0, 2]], "bias": False}},
         "flatten",
         {"dense": 3},
     ],
@@ -60,6 +61,38 @@ def test_the_convolutional_network_of_the_default_study():
     assert workload.flops_per_step == 2 * 64 * (2 * first + 3 * others)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "tensors", "multiply_adds", "gflop", "megabytes"),
+    [  # the last three as the specification of these networks has them
+        ("fcn-s", 117_997_696, 8, 117.96, 38.3, 2613),
+        ("alexnet-s", 62_378_344, 16, 1135.26, 105.6, 1497),
+        ("fcn-r", 14_205_962, 8, 14.20, 83.9, 448),
+        ("alexnet-r", 85_098, 8, 10.73, 60.9, 3),
+    ],
+)  # fmt: skip
+def test_the_networks_of_shi_et_al(name, parameters, tensors, multiply_adds, gflop, megabytes):
+    workload = load(name, None)
+    assert (workload.parameters, len(workload.parameter_shapes)) == (parameters, tensors)
+    assert round(workload.multiply_adds / 1e6, 2) == multiply_adds
+    assert round(workload.flops_per_step / 1e9, 1) == gflop
+    assert round(workload.bytes_per_step() / 1e6) == megabytes
+
+
+@pytest.mark.parametrize(
+    ("name", "sides"),
+    [("alexnet-s", [224, 55, 27, 27, 13, 13, 13, 13, 6]), ("alexnet-r", [32, 32, 15, 15, 7, 7, 3])],
+)
+def test_sides_of_the_images(name, sides):
+    stages = [s for s in load(name, None).stages if hasattr(s.layer, "padding")]
+    assert [stages[0].input_shape[0], *(s.output_shape[0] for s in stages)] == sides
+    assert all(s.output_shape[0] == s.output_shape[1] for s in stages)
+
+
+def test_filters_of_every_convolution():
+    with pytest.raises(WorkloadError, match="filters: 5 numbers are wanted"):
+        load("alexnet-s", {"filters": [1, 2, 3]})
+
+
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_descriptions_survive_the_way_to_json_and_back(name):
     assert from_dict(to_dict(load(name, None))) == load(name, None)
@@ -88,7 +121,34 @@ def test_same_padding(size, kernel, stride, output, pads):
     assert layer.pads((size, size, 1)) == (pads, pads)
 
 
+def test_padding_by_number_and_by_side():
+    numbered, sided = Conv2D(1, 3, 2, 1), Conv2D(1, 3, 1, ((0, 2), (1, 0)))
+    assert numbered.output_shape((6, 7, 1)) == (3, 4, 1)
+    assert numbered.pads((6, 7, 1)) == ((1, 1), (1, 1))
+    assert sided.output_shape((6, 7, 1)) == (6, 6, 1)
+    assert Conv2D(1, 5, padding=1).output_shape((3, 3, 1)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [
+        (Conv2D(1, 3, 1, 1), "same"),
+        (Conv2D(1, 3, 2, 1), None),  # `same` has no row at the top of an even side
+        (Conv2D(1, 3, 1, ((1, 1), (1, 0))), None),
+        (Conv2D(1, 3, 1, 0), "valid"),
+        (Conv2D(1, 1, 1, "same"), "same"),
+    ],
+)
+def test_a_framework_may_know_the_padding_by_a_name(layer, name):
+    assert layer.padding_name((6, 6, 1)) == name
+
+
+def test_a_convolution_may_have_no_bias():
+    assert Conv2D(4, bias=False).parameter_shapes((6, 6, 2)) == {"kernel": (3, 3, 2, 4)}
+
+
 def test_pooling_shapes():
+    assert MaxPool(3, 2, 1).output_shape((112, 111, 64)) == (56, 56, 64)
     assert MaxPool(2).output_shape((5, 6, 3)) == (2, 3, 3)
     assert AveragePool(3, 1).output_shape((5, 6, 3)) == (3, 4, 3)
     assert GlobalAveragePool().output_shape((5, 6, 3)) == (3,)
@@ -106,6 +166,12 @@ def test_pooling_shapes():
         ({"layers": [{"conv2d": {"kernel": 3}}]}, r"layer 1 \(conv2d\): filters is missing"),
         ({"layers": [{"conv2d": {"filters": 2, "pad": 1}}]}, "unknown key 'pad'"),
         ({"layers": [{"conv2d": {"filters": 2, "padding": "full"}}]}, "padding 'full'"),
+        ({"layers": [{"conv2d": {"filters": 2, "padding": -1}}]}, "padding -1 is not valid, same"),
+        ({"layers": [{"conv2d": {"filters": 2, "padding": [1, 1]}}]}, "form .*top, bottom"),
+        ({"layers": [{"conv2d": {"filters": 2, "padding": True}}]}, "padding True is not"),
+        ({"layers": [{"conv2d": {"filters": 2, "bias": 0}}]}, "bias: true or false is wanted"),
+        ({"layers": [{"max_pool": {"size": 3, "padding": 2}}]}, "from 0 to half the size 3"),
+        ({"layers": [{"max_pool": {"padding": "same"}}]}, "layer max_pool1: padding 'same' is not"),
         ({"layers": ["flatten", {"dense": -3}]}, "units: a whole number from 1"),
         ({"layers": ["flatten", {"dense": "many"}]}, "units: a whole number from 1"),
         ({"layers": ["flatten"]}, "no layer has anything to train"),
@@ -158,7 +224,30 @@ def test_narrow_copies_keep_everything_but_width():
     assert [s.layer.kind for s in narrow.stages] == [s.layer.kind for s in wide.stages]
     assert (narrow.optimiser, narrow.loss) == (wide.optimiser, wide.loss)
     assert narrow.outputs == wide.outputs
+    assert narrowed(load("fcn-s", None)).dataset.classes == 26_752
     images = narrowed(load("mnist-cnn", None))
     assert images.batch == 16 and images.stages[0].output_shape == (26, 26, 16)
     small = load("mnist-cnn", {"filters": [4, 4], "batch": 8})
     assert narrowed(small) == small
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("alexnet-s", (96, 128, 3)), ("alexnet-r", (24, 32, 3))]
+)
+def test_narrow_copies_have_small_images(name, shape):
+    """And every window pads and leaves over as before."""
+    wide, narrow = load(name, None), narrowed(load(name, None))
+    assert narrow.dataset.shape == shape
+    assert narrow.flops_per_step < wide.flops_per_step / 100
+    for one, other in zip(wide.stages, narrow.stages, strict=True):
+        if one.layer.kind == "conv2d":
+            assert one.layer.pads(one.input_shape) == other.layer.pads(other.input_shape)
+            assert left_over(one) == left_over(other)
+        elif one.layer.kind.endswith("pool"):
+            assert left_over(one) == left_over(other)
+
+
+def left_over(stage):
+    layer = stage.layer
+    size, step = (getattr(layer, "kernel", 0) or layer.size), getattr(layer, "step", layer.stride)
+    return [(n + 2 * layer.padding - size) % step for n in stage.input_shape[:2]]

@@ -1,6 +1,6 @@
 """Workloads: what every framework must build, in terms of no framework."""
 
-from frameworks.workloads.catalogue import CATALOGUE, TITLES, load
+from frameworks.workloads.catalogue import CATALOGUE, SMALL, TITLES, load
 from frameworks.workloads.layers import WorkloadError
 from frameworks.workloads.parsing import from_dict, to_dict
 from frameworks.workloads.smaller import narrowed
@@ -8,6 +8,6 @@ from frameworks.workloads.weights import Weights, initial_weights
 from frameworks.workloads.workload import Dataset, Stage, Workload
 
 __all__ = [
-    "CATALOGUE", "TITLES", "Dataset", "Stage", "Weights", "Workload", "WorkloadError",
+    "CATALOGUE", "SMALL", "TITLES", "Dataset", "Stage", "Weights", "Workload", "WorkloadError",
     "from_dict", "initial_weights", "load", "narrowed", "to_dict",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from frameworks.workloads import shi2016
 from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer, MaxPool, ReLU, WorkloadError
 from frameworks.workloads.parsing import from_dict, parse_optimiser, suggestion, whole
 from frameworks.workloads.workload import Dataset, Workload
@@ -64,8 +65,23 @@ def mnist_cnn(
     )
 
 
-CATALOGUE: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
-TITLES = {"mlp": "MLP", "mnist-cnn": "MNIST CNN"}  # for people
+# Those of the default study. Others of the catalogue take minutes to certify.
+SMALL: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
+CATALOGUE: dict[str, Callable[..., Workload]] = {
+    **SMALL,
+    "fcn-s": shi2016.fcn_s,
+    "fcn-r": shi2016.fcn_r,
+    "alexnet-s": shi2016.alexnet_s,
+    "alexnet-r": shi2016.alexnet_r,
+}
+TITLES = {
+    "mlp": "MLP",
+    "mnist-cnn": "MNIST CNN",
+    "fcn-s": "FCN-S",
+    "fcn-r": "FCN-R",
+    "alexnet-s": "AlexNet-S",
+    "alexnet-r": "AlexNet-R",
+}  # for people
 
 
 def load(name: str, entry: Mapping[str, Any] | None) -> Workload:

@@ -27,13 +27,17 @@ ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no orde
 def narrowed(workload: Workload) -> Workload:
     """The workload itself, or a narrow copy if it is costly.
 
-    The copy limits the input vector, the batch, and hidden dense and convolution layers.
+    The copy limits the input vector, the batch, and hidden dense and convolution layers. Random
+    images are as small as they can be if every window has to pad and leave over as many rows as
+    before.
     """
     if workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS:
         return workload
     dataset = workload.dataset
-    if dataset.kind == "normal" and len(dataset.shape) == 1:
-        dataset = replace(dataset, shape=(min(prod(dataset.shape), MOST_INPUTS),))
+    if dataset.kind == "normal":
+        shape = dataset.shape
+        least = (*image(workload.layers, shape), shape[2]) if len(shape) == 3 else None
+        dataset = replace(dataset, shape=least or (min(prod(shape), MOST_INPUTS),))
     *hidden, last = workload.layers
     return replace(
         workload,
@@ -104,15 +108,16 @@ def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
 
     A side for which no smaller size will do keeps its size.
     """
-    height = side(layers, shape[0], shape[2], ROWS, other=0)
-    return height, side(layers, shape[1], shape[2], COLUMNS, other=height)
+    height = side(layers, shape, 0, ROWS)
+    return height, side(layers, shape, 1, COLUMNS, other=height)
 
 
-def side(layers: tuple[Layer, ...], size: int, channels: int, least: int, other: int) -> int:
-    wanted, *_ = windows(layers, size, channels)
+def side(layers: tuple[Layer, ...], shape: Shape, axis: int, least: int, other: int = 0) -> int:
+    size, channels = shape[axis], shape[2]
+    wanted, *_ = windows(layers, size, channels, axis)
     for n in range(1, size + 1):
         try:
-            found, last, roomy = windows(layers, n, channels)
+            found, last, roomy = windows(layers, n, channels, axis)
         except WorkloadError:
             continue
         if found == wanted and last >= least and roomy and n != other:
@@ -120,8 +125,10 @@ def side(layers: tuple[Layer, ...], size: int, channels: int, least: int, other:
     return size
 
 
-def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[Shape], int, bool]:
-    """What the windows do along a side of this size.
+def windows(
+    layers: tuple[Layer, ...], size: int, channels: int, axis: int
+) -> tuple[list[Shape], int, bool]:
+    """What the windows do along this axis of images whose sides have this size.
 
     Returns what every window pads and leaves over, the side's length in the last images, and
     whether all convolutions would fit without their padding, which an adapter could forget.
@@ -133,14 +140,14 @@ def windows(layers: tuple[Layer, ...], size: int, channels: int) -> tuple[list[S
     last, roomy = size, True
     for stage in walk(layers, (size, size, channels)):
         if len(stage.input_shape) == 3:
-            last = stage.input_shape[0]
+            last = stage.input_shape[axis]
         match stage.layer:
             case Conv2D(_, kernel, stride):
                 roomy = roomy and kernel <= last
-                (before, after), _ = stage.layer.pads(stage.input_shape)
+                before, after = stage.layer.pads(stage.input_shape)[axis]
                 found.append((before, after, (last + before + after - kernel) % stride))
-            case Pool(window):
-                found.append(((last - window) % stage.layer.step,))
+            case Pool(window, padding=padding):
+                found.append(((last + 2 * padding - window) % stage.layer.step,))
     return found, last, roomy
 
 

@@ -112,6 +112,11 @@ class Workload:
         return inputs, np.zeros((self.batch, self.outputs), np.float32)
 
     @property
+    def multiply_adds(self) -> int:
+        """Of the matrix work in one sample's forward pass."""
+        return sum(s.layer.multiply_adds(s.input_shape) for s in self.stages)
+
+    @property
     def flops_per_step(self) -> int:
         """Floating-point operations of the matrix work in one step.
 
@@ -119,9 +124,9 @@ class Workload:
         and the gradient of the input except in the first trained layer. Activations, pooling,
         loss and optimiser are left out.
         """
-        work = [s.layer.multiply_adds(s.input_shape) for s in self.stages]
-        trained = [w for w in work if w]
-        return 2 * self.batch * (3 * sum(trained) - trained[0])
+        work = (s.layer.multiply_adds(s.input_shape) for s in self.stages)
+        first = next(w for w in work if w)
+        return 2 * self.batch * (3 * self.multiply_adds - first)
 
     def bytes_per_step(self, precision: str = "float32") -> int:
         """The least memory traffic of the weights in one step, if nothing stays in cache.

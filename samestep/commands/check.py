@@ -11,7 +11,7 @@ from rich.text import Text
 from frameworks.contract import Framework
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import UnknownFramework, framework, names
-from frameworks.workloads import CATALOGUE
+from frameworks.workloads import CATALOGUE, SMALL
 from samestep.terminal import Problem, unknown
 from workflows.conformance.engine import Examined, Outcome
 from workflows.conformance.rules import RULES
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workload", action="append", choices=list(CATALOGUE), metavar="W",
-        help=f"certify on this workload; may be repeated (default: {', '.join(CATALOGUE)})",
+        help=f"certify on this workload; may be repeated (default: {', '.join(SMALL)})",
     )  # fmt: skip
     parser.add_argument(
         "--interpreter", default=sys.executable, help="the Python that has the framework"
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.variant,
             arguments.device,
             arguments.threads,
-            dict.fromkeys(arguments.workload or CATALOGUE),
+            dict.fromkeys(arguments.workload or SMALL),
             arguments.quick,
             arguments.interpreter,
             say=lambda text: progress.update(len(outcomes), text),

@@ -73,6 +73,7 @@ def described(workload: Workload) -> dict[str, Any]:
         },
         "parameters": workload.parameters,
         "batches": workload.batches,
+        "multiply_adds": workload.multiply_adds,
         "flops_per_step": workload.flops_per_step,
         "bytes_per_step": workload.bytes_per_step(),
     }
@@ -89,9 +90,11 @@ def show(workload: Workload) -> None:
         "mini-batch": f"{workload.batch}, {workload.batches:,} an epoch",
         "loss": workload.loss,
         "optimiser": f"{workload.optimiser.kind} ({numbers})",
-        "parameters": f"{workload.parameters:,}",
-        "a step": f"{workload.flops_per_step / 1e9:.3g} GFLOP of matrix work, at least "
-        f"{workload.bytes_per_step() / 1e6:.3g} MB of weights' traffic in float32",
+        "parameters": f"{workload.parameters:,} in {len(workload.parameter_shapes)} tensors",
+        "a sample": f"{workload.multiply_adds / 1e6:,.2f} million multiply-adds of matrix work, "
+        "forward",
+        "a step": f"{large(workload.flops_per_step / 1e9)} GFLOP of matrix work, at least "
+        f"{large(workload.bytes_per_step() / 1e6)} MB of weights' traffic in float32",
     }
     width = max(map(len, facts))
     for key, value in facts.items():
@@ -109,8 +112,13 @@ def show(workload: Workload) -> None:
     out.print(rows)
 
 
+def large(value: float) -> str:
+    """Three digits, and all before the point."""
+    return f"{value:.3g}" if value < 100 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
+
+
 def options(layer: Layer) -> str:
-    return ", ".join(f"{key} {value}" for key, value in vars(layer).items() if value is not None)
+    return ", ".join(f"{key} {value}" for key, value in layer.options.items())
 
 
 def by(shape: Shape) -> str:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from frameworks.oracle import OracleTrainer
-from frameworks.workloads import Workload, initial_weights
+from frameworks.workloads import CATALOGUE, SMALL, Workload, initial_weights, load
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD, Optimiser
+from frameworks.workloads.smaller import miniature
 from tests.adapters.training import (
     AGREE,
     NETWORKS,
@@ -45,6 +46,11 @@ def test_the_truth_against_finite_differences(network: str) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 def test_loss_and_gradient(contender: Contender, network: str) -> None:
     compare(contender, replace(NETWORKS[network], optimiser=STEEP), steps=1)
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in SMALL])
+def test_networks_of_the_literature(contender: Contender, name: str) -> None:
+    compare(contender, miniature(load(name, None)), steps=3)
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: o.kind)

@@ -26,6 +26,15 @@ def test_it_is_small_and_still_the_same_layers(name):
         assert small.dataset.shape[0] != small.dataset.shape[1]
 
 
+@pytest.mark.parametrize("name", ["alexnet-s", "alexnet-r"])
+def test_images_are_as_small_as_their_windows_let_them(name):
+    large = load(name, None)
+    small = miniature(large)
+    assert small.flops_per_step < 40_000_000 < large.flops_per_step / 1000
+    (flattened,) = [stage.input_shape for stage in small.stages if stage.layer.kind == "flatten"]
+    assert flattened[:2] == (2, 3)
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_convolutions_pad_as_before(name):
     pairs = zip(WORKLOADS[name].stages, miniature(WORKLOADS[name]).stages, strict=True)

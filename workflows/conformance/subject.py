@@ -12,7 +12,7 @@ from typing import Any, Self
 from frameworks.contract import Framework, Unavailable
 from frameworks.device import HOST
 from frameworks.registry import own_variables
-from frameworks.workloads import CATALOGUE, Workload, to_dict
+from frameworks.workloads import SMALL, Workload, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, Basis
@@ -69,7 +69,7 @@ class Subject:
 
     Args:
         workloads: the workloads to certify, in the form of a study's configuration; by
-            default the whole catalogue.
+            default the small ones of the catalogue.
         quick: whether certificates take few steps.
         timeout_s: how long an answer may take.
         say: is called with what is being tried.
@@ -93,7 +93,7 @@ class Subject:
     ) -> None:
         self.description, self.variant = description, variant
         self.device, self.threads = device, threads
-        self.workloads = dict.fromkeys(CATALOGUE) if workloads is None else dict(workloads)
+        self.workloads = dict.fromkeys(SMALL) if workloads is None else dict(workloads)
         self.quick, self.interpreter, self.timeout_s = quick, interpreter, timeout_s
         self.say, self.isolated = say, isolated
         self.processes: dict[KEY, Process] = {}

@@ -31,7 +31,7 @@ class Conformance:
 
     Attributes:
         variants: all but pitfalls unless given.
-        workloads: to certify, in the form of a study's configuration; by default all.
+        workloads: to certify, in the form of a study's configuration; by default the small ones.
         isolated: False tries the rules in pytest's own process, which is quicker and lets a
             debugger stop in the adapter. Rules about processes are then skipped.
         known: reasons by rule, or by variant and rule.
