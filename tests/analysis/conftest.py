@@ -7,7 +7,8 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from tests.analysis.synthetic import ENVIRONMENT, Recipe, write
+from tests.analysis.recipe import ENVIRONMENT, Recipe
+from tests.analysis.synthetic import write
 
 
 @pytest.fixture(scope="session")

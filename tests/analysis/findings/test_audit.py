@@ -1,0 +1,171 @@
+"""Statuses of settings, and the audit that the report makes of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.fairness.audit import entries, mismatches
+from analysis.findings.fairness.checklist import CHECKLIST
+from analysis.findings.fairness.settings import SettingLine
+from analysis.findings.findings import Findings
+from analysis.report.caveats.registry import caveats
+from analysis.report.layout import Severity
+from analysis.report.sections.sameness.differences import difference_table
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records.schema import ContenderRecord
+
+MLP = ("mlp", "default", "cpu", 2)
+
+
+@pytest.fixture
+def changed(findings: Findings) -> Callable[[Callable[[ContenderRecord], None]], Findings]:
+    """The default study with something done to every contender's record."""
+
+    def make(change: Callable[[ContenderRecord], None]) -> Findings:
+        records = findings.machine.records.model_copy(deep=True)
+        for contest in records.contests:
+            for contender in contest.contenders:
+                if contender.settings:
+                    change(contender)
+        return Findings(replace(findings.machine, records=records))
+
+    return make
+
+
+def lines(findings: Findings, where: tuple[str, str, str, int] = MLP) -> dict[str, SettingLine]:
+    """TensorFlow's, by setting."""
+    return {
+        line.setting: line
+        for line in findings.settings
+        if line.id.framework == "tensorflow"
+        and (line.id.workload, line.id.variant, line.id.device, line.id.threads) == where
+    }
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "status", "reason"),
+    [
+        ("intra_threads", "2", "equal", ""),
+        ("learning_rate", "0.0010000000474974513", "equal", ""),
+        ("layout", "NHWC", "declared", "part of what is compared; a conversion in put counts as"),
+        ("epsilon_place", "outside the root, before bias correction", "declared",
+         "by the certificate of tensorflow/default/cpu/2"),
+        ("effective_epsilon", "3.162e-07", "declared", "by the certificate of"),
+        ("mode", "n/a", "n/a", ""),
+        ("decay", "not recorded", "n/a", ""),
+    ],
+)  # fmt: skip
+def test_statuses(findings: Findings, setting: str, value: str, status: str, reason: str) -> None:
+    line = lines(findings)[setting]
+    assert (line.value, line.status) == (value, status)
+    assert line.reason.startswith(reason) and bool(line.reason) == bool(reason)
+
+
+def test_nothing_is_mismatched_in_a_sound_study(findings: Findings) -> None:
+    assert {line.status for line in findings.settings} == {"equal", "declared", "n/a", ""}
+    assert mismatches(findings.settings) == []
+
+
+def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    def both_sides(contender: ContenderRecord) -> None:
+        if "same_padding" in contender.settings:
+            torch = contender.framework == "pytorch"
+            contender.settings["same_padding"] = "both sides" if torch else "bottom and right"
+
+    found = changed(both_sides)
+    assert lines(found)["same_padding"].status == "mismatched"
+    (said,) = [one for one in caveats(found, 2) if one.heading == "Mismatched"]
+    assert said.severity is Severity.WARNING
+    assert said.seen == (
+        "same_padding (PyTorch: both sides; TensorFlow: bottom and right) should be equal and is "
+        "not: MLP and MNIST CNN, as in the tutorials and tuned, CPU, 1 and 2 threads."
+    )
+    table = difference_table(found)
+    assert table and table.rows[0][0] == "SAME padding with stride 2 (should be equal)"
+    first = entries(found.settings)[0]
+    assert (first.title, first.status) == ("SAME padding with stride 2", "mismatched")
+    assert first.values == {"pytorch": "both sides", "tensorflow": "bottom and right"}
+
+
+def test_an_optimiser_is_declared_only_by_a_certificate(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    def other_epsilon(contender: ContenderRecord) -> None:
+        if contender.framework == "tensorflow" and "effective_epsilon" in contender.settings:
+            contender.settings["effective_epsilon"] = 3.2e-7
+
+    found = changed(other_epsilon)
+    assert lines(found)["effective_epsilon"].status == "declared"
+    assert lines(found, ("mlp", "tuned", "cpu", 2))["effective_epsilon"].status == "mismatched"
+
+
+def test_one_declared_deviation_does_not_cover_two_others(tmp_path: Path) -> None:
+    recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), threads=(1,))
+    machine = load([write(tmp_path / "in", recipe)])[0]
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.framework == "jax" and contender.settings:
+                contender.settings["effective_epsilon"] = 1e-5
+    status = {
+        line.id.framework: line.status
+        for line in Findings(machine).settings
+        if line.setting == "effective_epsilon" and line.id.variant == "default"
+    }
+    assert status == {"pytorch": "mismatched", "tensorflow": "declared", "jax": "mismatched"}
+
+
+def test_what_could_not_be_probed_is_held_against_nobody(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    def refuses(contender: ContenderRecord) -> None:
+        if contender.framework == "tensorflow" and "put" in contender.settings:
+            contender.settings["put"] = "not supported: out of memory"
+
+    found = changed(refuses)
+    assert lines(found)["put"].status == "n/a"
+    assert mismatches(found.settings) == []
+
+
+def test_the_audit_has_every_item(findings: Findings) -> None:
+    found = {one.title: one for one in entries(findings.settings)}
+    assert set(found) == {item.title for item in CHECKLIST}
+    assert all(one.status != "not recorded" for one in found.values())
+    assert found["optimiser's epsilon"].values["tensorflow"] == (
+        "effective epsilon: 3.162e-7 (default), 1e-8 (tuned); epsilon place: outside the root, "
+        "before bias correction (default), outside the root (tuned)"
+    )
+    assert found["optimiser's epsilon"].where == "default"
+    assert found["threads at work"].values["pytorch"] == "1 (1 thread), 2 (2 threads)"
+    assert found["threads"].values["pytorch"] == (
+        "inter threads: 1; intra threads: 1 (1 thread), 2 (2 threads)"
+    )
+    assert found["gradient of the input"].status == "equal"
+    assert [one.status for one in entries(findings.settings)] == sorted(
+        (one.status for one in found.values()), key=["declared", "equal", "n/a"].index
+    )
+
+
+def test_what_an_older_study_lacks_is_not_recorded(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    found = changed(lambda contender: contender.settings.pop("initial_weights", None) and None)
+    last = entries(found.settings)[-1]
+    assert (last.title, last.status) == ("initial weights", "not recorded")
+    assert set(last.values.values()) == {"not recorded"}
+
+
+def test_a_setting_beyond_the_catalogue_must_be_equal_too(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    def extra(contender: ContenderRecord) -> None:
+        contender.settings["sparsity"] = contender.framework == "pytorch"
+
+    found = changed(extra)
+    assert lines(found)["sparsity"].status == "mismatched"
+    assert entries(found.settings)[0].values == {"pytorch": "yes", "tensorflow": "no"}

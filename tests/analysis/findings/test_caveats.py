@@ -1,0 +1,189 @@
+"""Each caveat is in the report if its fact is in the records, and only then."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.caveats.registry import caveats
+from tests.analysis.recipe import ENVIRONMENT, Recipe
+from tests.analysis.synthetic import write
+from workflows.records.schema import ContestRecord
+
+QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
+QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]
+SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), environment=QUIET)
+
+
+def said(findings: Findings, machines: int = 2) -> list[str]:
+    return [caveat.text for caveat in caveats(findings, machines)]
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Findings:
+    return Findings(load([write(tmp_path / "sound", SOUND)])[0])
+
+
+def test_nothing_to_say(sound: Findings) -> None:
+    assert said(sound) == []
+
+
+def test_one_machine(sound: Findings) -> None:
+    assert said(sound, machines=1) == [
+        "This is one machine; ratios differ between machines. Measure on another, and give the "
+        "report the folders of both."
+    ]
+
+
+def dirty(contest: ContestRecord) -> None:
+    contest.code.dirty = True
+
+
+def no_commit(contest: ContestRecord) -> None:
+    contest.code.commit = ""
+
+
+def other_code(contest: ContestRecord) -> None:
+    contest.code.commit = f"{contest.replicate}"
+
+
+def other_configuration(contest: ContestRecord) -> None:
+    contest.configuration = f"{contest.replicate}"
+
+
+def virtual(contest: ContestRecord) -> None:
+    contest.system_info["virtualisation"] = {"machine": "KVM", "container": "docker"}
+
+
+def virtual_in_a_word(contest: ContestRecord) -> None:
+    contest.system_info["virtualisation"] = "kvm"
+
+
+def started_anew(contest: ContestRecord) -> None:
+    contest.system_info["system"] = {"boot": "before" if contest.replicate < 3 else "after"}
+
+
+def no_governor(contest: ContestRecord) -> None:
+    contest.system_info["cpu"]["governor"] = "not readable"
+
+
+def newer_version(contest: ContestRecord) -> None:
+    contest.contenders[0].versions["torch"] = f"2.{contest.replicate}"
+
+
+def threads_changed(contest: ContestRecord) -> None:
+    contest.contenders[0].settings["intra_threads"] = contest.replicate
+
+
+def other_mode(contest: ContestRecord) -> None:
+    for contender in contest.contenders:
+        contender.settings["mode"] = "inference"
+    contest.contenders[0].settings["mode"] = "training"
+
+
+def no_probes(contest: ContestRecord) -> None:
+    for contender in contest.contenders:
+        contender.settings.pop("same_padding", None)
+        contender.settings.pop("put", None)
+
+
+def failed(contest: ContestRecord) -> None:
+    if contest.replicate > 3:
+        contest.contenders[0].status = "failed"
+
+
+@pytest.mark.parametrize(
+    ("threads", "fraction", "hypervisor", "kernel", "warned"),
+    [
+        (2, "0", True, "Linux 6.18.44", True),
+        (2, "0", True, "Linux 7.0", True),
+        (2, "1000", True, "Linux 6.18.44", False),
+        (1, "0", True, "Linux 6.18.44", False),
+        (2, "0", False, "Linux 6.18.44", False),
+        (2, "0", True, "Linux 6.1.140", False),
+    ],
+)
+def test_pages_kept_by_cores(
+    tmp_path: Path, threads: int, fraction: str, hypervisor: bool, kernel: str, warned: bool
+) -> None:
+    environment = {
+        **QUIET,
+        "memory": {"pages_kept_by_core": fraction},
+        "virtualisation": {"hypervisor": hypervisor, "machine": "", "container": "docker"},
+        "system": {"kernel": kernel},
+    }
+    recipe = replace(SOUND, threads=(threads,), environment=environment)
+    found = said(Findings(load([write(tmp_path / "study", recipe)])[0]))
+    assert any("percpu_pagelist_high_fraction" in text for text in found) == warned
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (dirty, "The code differed from its commit"),
+        (no_commit, "samestep ran outside a clone, so its commit is unknown"),
+        (other_code, "Contests ran with different versions of the code"),
+        (other_configuration, "Contests ran under different configurations"),
+        (virtual, "The machine is a docker container in a KVM virtual machine"),
+        (virtual_in_a_word, "The machine is a kvm virtual machine"),
+        (started_anew, "The machine was started anew between replicates (2 and 5 of them)"),
+        (no_governor, "The processor's governor cannot be read here"),
+        (newer_version, "Versions changed between contests: versions.pytorch.torch"),
+        (threads_changed, "Settings that changed between replicates: intra_threads"),
+        (
+            other_mode,
+            "mode (PyTorch: training; TensorFlow: inference) should be equal and is not: "
+            "MLP, tuned, CPU, 1 thread. Do not rely",
+        ),
+        (
+            no_probes,
+            "Not read back in these records: SAME padding with stride 2 and arrays of the caller.",
+        ),
+        (failed, "MLP, PyTorch, tuned, 1 thread. What is missing has the reasons;"),
+        (failed, "A ratio rests on 3 replicates only, so its interval is wide."),
+    ],
+)
+def test_records(sound: Findings, change: Callable[[ContestRecord], None], expected: str) -> None:
+    records = sound.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        change(contest)
+    found = said(Findings(replace(sound.machine, records=records)))
+    assert any(text.startswith(expected) for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("column", "factor", "add", "expected"),
+    [
+        ("switches", 0, 40, "2 of 2 contenders lost a core more than 100 times a second, up to "),
+        ("cpu_ns", 0.5, 0, "2 contenders had less than a whole processor, down to 4"),
+        ("loss", float("nan"), 0, "Losses that are not finite: pytorch/tuned/cpu/1"),
+    ],
+)
+def test_batches(sound: Findings, column: str, factor: float, add: int, expected: str) -> None:
+    batches = sound.machine.batches.copy()
+    batches[column] = batches[column] * factor + add
+    found = said(Findings(replace(sound.machine, batches=batches)))
+    assert any(text.startswith(expected) for text in found), found
+
+
+def test_reference_that_was_not_measured(tmp_path: Path) -> None:
+    recipe = replace(SOUND, reference="jax")
+    (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))
+    assert text.startswith("JAX was not measured; ratios refer to PyTorch. Set ")
+
+
+def test_every_caveat_says_what_to_do(tmp_path: Path) -> None:
+    recipe = replace(
+        Recipe(), smoke=True, mnist="stand-in", replicates=2,
+        refused=("pytorch/tuned/cpu/1",), controls=[(0.0, 1.2)], controlled="default",
+        absent={("mlp", 2, "tensorflow/tuned/cpu/2"): "out of memory"},
+    )  # fmt: skip
+    found = caveats(Findings(load([write(tmp_path / "in", recipe)])[0]), 1)
+    assert len(found) > 7
+    for caveat in found:
+        assert caveat.seen.endswith(".") and caveat.do.endswith(".")
+        assert caveat.seen[0].isupper() or caveat.seen[0].isdigit(), caveat.seen
+        assert len(caveat.do.split()) <= 20

@@ -1,0 +1,195 @@
+"""The first screen: its rules, on studies with planted ratios and on the committed ones."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.format import titled
+from analysis.report.caveats.registry import caveats
+from analysis.report.figures.style import Theme
+from analysis.report.first import FirstScreen
+from analysis.report.first.grid import matrix
+from analysis.report.first.header import heading
+from analysis.report.first.headline import headline, tuning, winner
+from analysis.report.first.screen import screen
+from analysis.report.first.sentences import sentences, start
+from analysis.report.first.sentences import tuning as gains
+from analysis.report.first.trust import not_covered, repeats, same, self_test
+from analysis.report.layout import Chapter
+from tests.analysis.recipe import Recipe
+from tests.conftest import ROOT
+
+Found = Callable[[Recipe], Findings]
+CNN = Recipe(workloads=("mnist-cnn",), threads=(1,), rounds=4, replicates=6)
+BASIC = replace(CNN, variants=("default",))
+
+
+def times(**ms: float) -> dict[tuple[str, str, str], float]:
+    """`times(pytorch=30.0, tensorflow_tuned=20.0)` on the CNN."""
+    return {
+        ("mnist-cnn", name.partition("_")[0], name.partition("_")[2] or "default"): value
+        for name, value in ms.items()
+    }
+
+
+def chapter(findings: Findings) -> Chapter:
+    return Chapter(findings, Theme.of(findings.availability), 1, caveats(findings, 1))
+
+
+@pytest.mark.parametrize(
+    ("ms", "sentence"),
+    [
+        (times(pytorch=30, tensorflow=15, pytorch_tuned=25, tensorflow_tuned=10),
+         "TensorFlow is fastest."),
+        (times(pytorch=30, tensorflow=15, pytorch_tuned=9, tensorflow_tuned=14),
+         "PyTorch is fastest."),
+    ],
+)  # fmt: skip
+def test_one_framework_may_win_everywhere(
+    found: Found, ms: dict[tuple[str, str, str], float], sentence: str
+) -> None:
+    assert winner(found(replace(CNN, ms=ms))) == sentence
+
+
+def test_a_framework_with_a_declared_deviation_is_marked(findings: Findings) -> None:
+    assert winner(findings) == "TensorFlow† is fastest everywhere."
+
+
+def test_no_framework_wins_if_columns_differ(found: Found) -> None:
+    recipe = Recipe(threads=(1,), rounds=4, variants=("default",),
+                    ms={("mlp", "tensorflow", "default"): 150.0})  # fmt: skip
+    findings = found(recipe)
+    assert winner(findings) == "No framework is fastest everywhere."
+    first, *_ = sentences(findings)
+    assert first.startswith("As in the tutorials: PyTorch is fastest on the MLP †.")
+    assert "TensorFlow is fastest on the MNIST CNN †. PyTorch takes 2.0 times as long." in first
+
+
+def test_a_tie_is_no_win(found: Found) -> None:
+    findings = found(replace(BASIC, ms=times(pytorch=20, tensorflow=20.1)))
+    assert winner(findings) == (
+        "PyTorch and TensorFlow† are fastest, without a significant difference."
+    )
+    (first,) = [text for text in sentences(findings) if "tutorials" in text]
+    assert "are fastest †, without a significant difference." in first and "takes" not in first
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [
+        (times(pytorch=60, tensorflow=55, pytorch_tuned=20, tensorflow_tuned=22),
+         "On the MNIST CNN, tuning PyTorch gains more (3.0 times) than any change of "
+         "framework (1."),
+        (times(pytorch=60, tensorflow=20, pytorch_tuned=50, tensorflow_tuned=19),
+         ""),
+        (times(pytorch=60, tensorflow=30, pytorch_tuned=30, tensorflow_tuned=28),
+         ""),
+    ],
+)  # fmt: skip
+def test_tuning_is_weighed_against_the_framework(
+    found: Found, ms: dict[tuple[str, str, str], float], words: str
+) -> None:
+    said = tuning(found(replace(CNN, ms=ms)))
+    assert said.startswith(words) and bool(said) == bool(words)
+
+
+def test_with_one_framework_there_is_nothing_to_win(found: Found) -> None:
+    alone = found(replace(BASIC, frameworks=("pytorch",)))
+    assert headline(alone) == (
+        "Only PyTorch was measured, so no framework is compared with another."
+    )
+    title = "The same training step, timed in every framework"  # of configurations without one
+    study = alone.machine.study.model_copy(update={"title": title})
+    records = alone.machine.records.model_copy(update={"study": study})
+    own = Findings(replace(alone.machine, records=records))
+    assert heading(own) == "PyTorch: one training step, timed"
+    assert heading(alone) == alone.machine.study.title != title
+    assert same(alone).text == "No two frameworks were compared."
+
+
+def test_tuning_is_told_in_milliseconds(found: Found) -> None:
+    text = gains(found(replace(CNN, ms=times(pytorch=60, pytorch_tuned=20, tensorflow=30.0,
+                                             tensorflow_tuned=30.0))))  # fmt: skip
+    assert re.fullmatch(
+        r"Tuning: on the MNIST CNN with 1 thread it cuts PyTorch's step from [56]\d to [12]\d ms\.",
+        text,
+    )  # fmt: skip
+    assert gains(found(replace(BASIC, machine="other"))) == ""
+
+
+def test_a_start_is_told_if_it_decides_a_short_run(findings: Findings) -> None:
+    late = [row for row in findings.start if row.ahead == "from"]
+    text = start(findings)
+    assert bool(text) == bool(late)
+
+
+def test_the_matrix_has_the_fastest_of_each_column(findings: Findings) -> None:
+    shown = matrix(findings)
+    rows = [row for _, held in shown.groups for row in held]
+    assert [title for title, _ in shown.groups] == ["As in the tutorials", "Tuned"]
+    assert shown.columns[0] == ("MLP", "1 thread")
+    for number in range(len(shown.columns)):
+        cells = [row.cells[number] for row in rows]
+        fastest = [cell for cell in cells if cell.relative == "fastest"]
+        assert len(fastest) == 1 and fastest[0].fastest
+        assert float(fastest[0].time) == min(float(cell.time) for cell in cells)
+        assert max(cell.share for cell in cells) == 1.0
+
+
+def test_ratios_of_the_matrix_are_of_pairs_within_rounds(findings: Findings) -> None:
+    pairs = {(row.id, row.base): row.estimate for row in findings.pairs}
+    pairs |= {(base, one): estimate.inverse for (one, base), estimate in pairs.items()}
+    for line in findings.matrix:
+        if line.base and line.id != line.base and line.ms is not None:
+            assert line.estimate.ends == pytest.approx(pairs[line.id, line.base].ends)
+
+
+def test_refused_contenders_are_in_no_ratio(found: Found) -> None:
+    findings = found(replace(BASIC, refused=("tensorflow/default/cpu/1",)))
+    (row,) = [line for line in findings.matrix if line.id.framework == "tensorflow" and line.ms]
+    assert row.estimate.ratio is None and "refused" in row.reason
+    assert row.base and row.base.framework == "pytorch"
+    chip = same(findings)
+    assert chip.mark == "!" and "1 did not agree and has no ratio" in chip.text
+
+
+def test_the_strip_says_what_was_tested_and_what_was_not(found: Found) -> None:
+    findings = found(replace(CNN, controls=[(0.0, 1.0), (0.1, 1.1)]))
+    chip = self_test(chapter(findings))
+    assert chip.mark in "✓!" and "slowed by 10 %" in chip.text
+    assert repeats(findings).mark == "~" and "one study, one hour" in repeats(findings).text
+    assert not_covered(findings).text.startswith("GPUs, more than 1 thread")
+    assert self_test(chapter(found(replace(CNN, machine="none")))).mark == "~"
+
+
+def test_an_a_a_study_counts_its_intervals(found: Found) -> None:
+    findings = found(replace(CNN, controls=[(0.0, 1.0)], alone=True))
+    assert headline(findings).startswith("Each contender against itself: ")
+    assert not matrix(findings)
+
+
+@pytest.fixture(scope="module", params=["reference", "aa", "traps"])
+def committed(request: pytest.FixtureRequest) -> FirstScreen:
+    machines = load(sorted((ROOT / "reports" / request.param / "machines").iterdir()))
+    with titled(machines[0].titles):
+        return screen(chapter(Findings(machines[0])))
+
+
+def test_committed_studies_say_it_in_short_sentences(committed: FirstScreen) -> None:
+    texts = [committed.headline, *committed.findings, *(chip.text for chip in committed.strip)]
+    for text in texts:
+        for sentence in re.split(r"(?<=[.:]) ", text):
+            assert len(sentence.split()) <= 30, sentence
+        # Two digits, apart from milliseconds, versions and counts.
+        assert not re.search(r"\d\.\d\d", text), text
+    assert all(chip.mark in "✓~✗!" for chip in committed.strip)
+    assert len(committed.findings) <= 5
+
+
+def test_the_page_names_when_where_and_what(committed: FirstScreen) -> None:
+    for word in ("2026", "CPU only: 2 cores of an Intel", "PyTorch 2.13.0", "parameters"):
+        assert word in committed.about

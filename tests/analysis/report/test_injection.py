@@ -1,0 +1,312 @@
+"""Names and messages in records are other people's text: none becomes a tag, a handler, a link, a
+column, a formula, or a file elsewhere."""
+
+import csv
+import html
+import json
+import re
+import shlex
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import FORMULA, cell, is_number
+from analysis.format import file_name, markdown_table
+from analysis.report.page import write as write_report
+from analysis.report.terminal import lines
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records.schema import MachineRecords
+from workflows.records.storage import read_json, write_batches
+
+VOID = ("meta", "br", "link", "img", "hr", "input", "source")
+WORKLOAD = "<script>alert(1)</script>"
+MACHINES = ("=cmd|' /C calc'!A0", '../../../evil"><img src=x onerror=alert(2)>')
+TITLES = {
+    "pytorch": "Py|Torch `$a_b$` </script><b onclick=alert(3)>",
+    "tensorflow": "[click](javascript:alert(4)) \\| *x*",
+}
+TITLE = "Costs $x^2$ and $\\frac{ | </script> `]]> --> <!-- </title>"
+VARIANT = '@SUM(1+1)" onload="alert(5)'
+PITFALL = "label $\\frac{ </text><script>alert(6)</script> | `"
+REASON = (
+    "\x1b[31mError\x1b[0m\x07: | a | b |\n<img src=x onerror=alert(7)>\n\n## heading\n"
+    "[x](javascript:alert(8)) \u202etxt.exe"
+)
+SETTING = "-2+3+cmd|' /C calc'!A0"
+COMMAND = "snakemake --config 'title=\"</code></script>```\n# heading\"'"
+
+
+def hostile(folder: Path, machine: str) -> Path:
+    """The records of a study whose every text is an attack."""
+    recipe = Recipe(
+        machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
+        controls=((0.0, 1.0), (0.1, 1.1)),
+        opted=(("pytorch", VARIANT),),
+        traps={("pytorch", "trap-</svg>"): (PITFALL, 1.5, 0.1)},
+        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): REASON},
+    )  # fmt: skip
+    return renamed(write(folder, recipe), WORKLOAD, hostile_records)
+
+
+def harmless(folder: Path, machine: str) -> Path:
+    """The same study with plain names."""
+    recipe = Recipe(
+        machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
+        controls=((0.0, 1.0), (0.1, 1.1)),
+        opted=(("pytorch", "other"),),
+        traps={("pytorch", "trap-plain"): ("label", 1.5, 0.1)},
+        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): "Error"},
+    )  # fmt: skip
+    return write(folder, recipe)
+
+
+def renamed(folder: Path, workload: str, change: Any) -> Path:
+    """The study with another name for its workload, everywhere, and other records."""
+    path = folder / "records.json"
+    values = json.loads(path.read_text().replace('"mnist-cnn"', json.dumps(workload)))
+    change(values)
+    path.write_text(json.dumps(values))
+    table = pq.read_table(folder / "batches.parquet")
+    column = table.schema.get_field_index("workload")
+    table = table.set_column(column, "workload", pa.array([workload] * table.num_rows))
+    write_batches(folder / "batches.parquet", table)
+    return folder
+
+
+def hostile_records(values: dict[str, Any]) -> None:
+    values["study"] |= {"title": TITLE, "titles": TITLES, "command": COMMAND}
+    for record in values["datasets"]:
+        record["source"] = f"=HYPERLINK(1) {WORKLOAD} | a"
+    for contest in values["contests"]:
+        contest["code"]["commit"] = "=1+1"
+        contest["system_info"] |= {"summary": f"]]></svg>{WORKLOAD}", "+key</td>": "\t=1"}
+        for contender in contest["contenders"]:
+            if contender["settings"]:
+                contender["settings"] |= {
+                    "blas": SETTING + contender["framework"],
+                    "@odd | </td>": "<b>",
+                }
+    for certificate in values["certificates"]:
+        for row in certificate["rows"]:
+            row["cause"] = f"=cause {REASON}" if row["status"] == "refused" else ""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The report of two hostile machines, and that of two harmless ones."""
+    base = tmp_path_factory.mktemp("injection")
+    found = []
+    for kind, names in ((hostile, MACHINES), (harmless, ("one", "two"))):
+        folders = [kind(base / kind.__name__ / str(n), name) for n, name in enumerate(names)]
+        out = base / kind.__name__ / "in" / "a" / "deep" / "folder" / "report"
+        chapters = write_report(load(folders), out)
+        said = "\n".join(line for chapter in chapters for line in lines(chapter))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", said)
+        found.append(out)
+    return found[0], found[1]
+
+
+class Tags(HTMLParser):
+    """The elements of a page: tags with the names of their attributes, and what could act."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.kinds: set[tuple[str, str]] = set()
+        self.links: set[str] = set()
+        self.open: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], list[str]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.kinds |= {(tag, name) for name, _ in attrs} | {(tag, "")}
+        values = dict(attrs)
+        self.links |= {values[name] or "" for name in ("href", "src", "xlink:href", "action")
+                       if name in values}  # fmt: skip
+        if tag == "script":
+            self.scripts.append((values, []))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["script"]:
+            self.scripts[-1][1].append(data)
+
+
+def test_no_element_of_theirs_is_on_the_page(reports: tuple[Path, Path]) -> None:
+    theirs, plain = (Tags((out / "report.html").read_text()) for out in reports)
+    assert theirs.kinds == plain.kinds and not theirs.open
+    assert not any(name.startswith("on") for _, name in theirs.kinds)
+    assert not any(re.match(r"\s*(javascript|data|vbscript):", link, re.I) for link in theirs.links)
+    files = {path.relative_to(reports[0]).as_posix() for path in reports[0].rglob("*")}
+    ours = r"#|\.\./\.\./docs/method\.md#[a-z-]+$"
+    assert all(re.match(ours, link) or link in files for link in theirs.links)
+
+
+def test_scripts_of_the_page_are_its_own(reports: tuple[Path, Path]) -> None:
+    """Those that run are the same in both reports; data among them is the text of a file."""
+    theirs, plain = (Tags((out / "report.html").read_text()).scripts for out in reports)
+    assert len(theirs) == len(plain)
+    for (attributes, own), (_, usual) in zip(theirs, plain, strict=True):
+        if attributes.get("type") in (None, "module", "text/javascript"):
+            assert "".join(own) == "".join(usual) and "alert(" not in "".join(own)
+        else:
+            assert "<!--" not in "".join(own)  # after it, </script> may not end the element
+
+
+def test_drawings_are_strict_xml_without_anything_active(reports: tuple[Path, Path]) -> None:
+    kinds: list[set[str]] = []
+    for out in reports:
+        kinds.append(set())
+        for path in sorted((out / "figures").glob("*.svg")):
+            root = ElementTree.fromstring(path.read_text())
+            for element in root.iter():
+                kinds[-1].add(str(element.tag))
+                for name, value in element.attrib.items():
+                    assert not name.lower().startswith("on")
+                    assert not name.endswith("href") or value.startswith("#")
+    assert kinds[0] and kinds[0] <= kinds[1]
+    assert not any("script" in kind or "foreignObject" in kind for kind in kinds[0])
+
+
+def raw_tags(text: str) -> set[str]:
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return {tag.split()[0] for tag in re.findall(r"</?[A-Za-z!][^\s>]*", outside)}
+
+
+def test_markdown_has_its_own_tags_links_headings_and_columns(reports: tuple[Path, Path]) -> None:
+    theirs, plain = ((out / "report.md").read_text() for out in reports)
+    assert raw_tags(theirs) <= raw_tags(plain)
+    assert "](javascript:" not in theirs
+    links = re.findall(r"(?<!\\)\]\(([^)]*)\)", theirs)
+    assert all(not re.match(r"\w+:", link) for link in links)
+    headings = [line for line in theirs.splitlines() if line.startswith("#")]
+    expected = [line for line in plain.splitlines() if line.startswith("#")]
+    assert len(headings) == len(expected) and "## heading" not in headings
+    tables, usual = (re.findall(r"(?:^\|.*\n)+", text, re.M) for text in (theirs, plain))
+    assert [table.count("\n") for table in tables] == [table.count("\n") for table in usual]
+    assert sum(map(len, tables)) > 1000
+    for table in tables:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1, table
+    assert sum(line.startswith("```") for line in theirs.splitlines()) % 2 == 0
+
+
+def test_a_command_to_copy_names_folders_as_one_word_each(reports: tuple[Path, Path]) -> None:
+    page = html.unescape((reports[0] / "report.html").read_text())
+    (command,) = re.findall(r"<code>(python -m analysis [^\n]*)</code>", page)
+    folders = [f"reports/default/machines/{name}" for name in MACHINES]
+    words = ["python", "-m", "analysis", *sorted(folders), "--out", "reports/default"]
+    assert sorted(shlex.split(command)) == sorted(words)
+
+
+def test_no_cell_of_a_table_is_a_formula(reports: tuple[Path, Path]) -> None:
+    apostrophes = 0
+    for path in sorted((reports[0] / "tables").glob("*.csv")):
+        with path.open(newline="") as file:
+            first, *rows = csv.reader(file)
+        for row in rows:
+            assert len(row) == len(first), path.name
+            for text in row:
+                assert not text.startswith(FORMULA) or is_number(text), f"{path.name}: {text}"
+                apostrophes += text.startswith("'")
+    assert apostrophes > 20  # the machine's name alone is in every row
+
+
+def test_nothing_is_written_elsewhere(reports: tuple[Path, Path]) -> None:
+    for out in reports:
+        allowed = {"report.html", "report.md", "figures", "tables"}
+        assert {path.name for path in out.iterdir()} == allowed
+        for parent, name in ((out.parent, "report"), (out.parents[1], "folder")):
+            assert [path.name for path in parent.iterdir()] == [name]
+        for path in out.rglob("*"):
+            assert re.fullmatch(r"[A-Za-z0-9._-]+", path.name), path
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("=1+1", "'=1+1"), ("+a", "'+a"), ("-a", "'-a"), ("@a", "'@a"), ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"), ("\uff1d1+1", "'\uff1d1+1"), ("a=1", "a=1"), ("", ""), (" =1", " =1"),
+        (-1, "-1"), (-0.5, "-0.5"), ("-0.5", "-0.5"), ("+1e-08", "+1e-08"), ("-2+3", "'-2+3"),
+        (float("-inf"), "-inf"), (True, "yes"), (None, ""),
+    ],
+)  # fmt: skip
+def test_a_cell_of_a_file(value: Any, text: str) -> None:
+    assert cell(value) == text
+
+
+def test_a_cell_in_markdown() -> None:
+    table = markdown_table(["a", "b|c"], [["x\n| y", "<b>[t](u) 3 < 4 \\|"]])
+    head, line, row = table.splitlines()
+    assert head == "| a | b\\|c |" and line == "| --- | --- |"
+    assert row == "| x \\| y | &lt;b>[t]\\(u) 3 < 4 \\| |"
+
+
+def test_a_part_of_a_file_name() -> None:
+    assert file_name("intel-xeon-2c-24gb-3681d7") == "intel-xeon-2c-24gb-3681d7"
+    assert file_name("../../etc/passwd") == "etc-passwd" and file_name("..") == "unnamed"
+
+
+def test_records_are_read_without_control_characters(tmp_path: Path) -> None:
+    folder = hostile(tmp_path / "one", MACHINES[0])
+    records = read_json(folder / "records.json", MachineRecords)
+    (reason,) = {c.reason for x in records.contests for c in x.contenders if "Error" in c.reason}
+    assert reason.startswith("Error: | a | b |\n<img") and reason.endswith(" txt.exe")
+
+
+@pytest.mark.all
+def opened_and_saved(playwright: Any, chromium: str, out: Path) -> tuple[int, list[str]]:
+    """How many files were saved, and everything that ran, failed or asked for a network."""
+    events: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.on("dialog", lambda dialog: (events.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.on("request", lambda asked: asked.url.startswith(("file:", "data:", "blob:"))
+                or events.append(asked.url))  # fmt: skip
+        for path in [*sorted(out.glob("figures/*.svg")), out / "report.html"]:
+            page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        for button in page.locator("thead button").all():
+            button.click()
+        saved = page.locator("a[data-from^=csv-]").all()[:6]  # a browser stops a page at ten
+        for link in saved:
+            with page.expect_download() as download:
+                link.click()
+            name = download.value.suggested_filename
+            text = Path(download.value.path()).read_bytes()
+            assert text == (out / "tables" / name).read_bytes()
+        browser.close()
+    return len(saved), events
+
+
+def test_nothing_of_theirs_runs_in_a_browser(reports: tuple[Path, Path]) -> None:
+    """Pages and drawings are opened, sections unfolded, columns sorted, and files saved."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if not chromium:
+        pytest.skip("no Chromium here (Debian: apt-get install chromium)")
+    # In a thread of its own, because another test's browser may be open in this one.
+    with ThreadPoolExecutor(1) as thread:
+        saved, events = thread.submit(opened_and_saved, playwright, chromium, reports[0]).result()
+    assert saved and events == []

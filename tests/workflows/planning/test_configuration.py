@@ -1,0 +1,260 @@
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from workflows.planning.configfiles import ConfigurationError, merge, parse, read
+
+CONFIG = ROOT / "config"
+
+
+def default():
+    return yaml.safe_load((CONFIG / "study.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", [p.name for p in sorted(CONFIG.glob("*.yaml"))])
+def test_committed_configurations_are_valid(name):
+    read([CONFIG / "study.yaml", CONFIG / name])
+
+
+# What is laid over the default study, the key that the error must name, and a word of advice.
+BAD = {
+    "misspelt key": ({"replicats": 3}, "replicats", "did you mean 'replicates'"),
+    "misspelt key in a section": ({"contest": {"round": 3}}, "contest.round", "'rounds'"),
+    "no replicates": ({"replicates": 0}, "replicates", "greater than or equal to 1"),
+    "replicates in words": ({"replicates": "five"}, "replicates", "'five'"),
+    "negative seed": ({"seed": -1}, "seed", "-1"),
+    "study with a slash": ({"study": "a/b"}, "study", "'a/b'"),
+    "study without a name": ({"study": None}, "study", "string"),
+    "study named ..": ({"study": ".."}, "study", "'..'"),
+    "unknown framework": (
+        {"contenders": [{"framework": "pytorhc"}]}, "contenders[0]", "known: ",
+    ),
+    "unknown variant": (
+        {"contenders": [{"framework": "pytorch", "variants": ["quick"]}]},
+        "contenders[0]", "it has: default, tuned",
+    ),
+    "a variant twice": (
+        {"contenders": [{"framework": "pytorch", "variants": ["tuned", "tuned"]}]},
+        "contenders[0].variants", "twice",
+    ),
+    "no contenders": ({"contenders": []}, "contenders", "at least 1"),
+    "contender without framework": (
+        {"contenders": [{"variants": ["default"]}]}, "contenders[0].framework", "missing",
+    ),
+    "unknown device": ({"devices": ["tpu"]}, "devices[0]", "'cpu' or 'gpu'"),
+    "no threads": ({"threads": [0]}, "threads[0]", "1"),
+    "threads in words": ({"threads": ["some"]}, "threads[0]", "'some'"),
+    "a thread count twice": ({"threads": [1, 1]}, "threads", "twice"),
+    "reference that is not there": (
+        {"reference": "mlx"}, "reference",
+        "not among the contenders (known: fastest, pytorch, tensorflow, jax)",
+    ),
+    "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
+    "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
+    "workloads with names too long for a folder": (
+        {"workloads": {"a" * 120: {"from": "mlp"}, "b" * 120: {"from": "mlp"}}},
+        "contest.together", "200 at most",
+    ),
+    "title of several lines": ({"title": "a\nb"}, "title", "one line"),
+    "title with an escape sequence": ({"title": "\x1b[31mred"}, "title", "one line"),
+    "workload like an option": ({"workloads": {"-x": {"from": "mlp"}}}, "workloads", "'-x'"),
+    "unknown parameter": (
+        {"workloads": {"mlp": {"feature": 3}}}, "workloads", "did you mean 'features'",
+    ),
+    "unknown optimiser": (
+        {"workloads": {"mlp": {"optimiser": "adamm"}}}, "workloads", "did you mean 'adam'",
+    ),
+    "learning rate in words": (
+        {"workloads": {"mlp": {"optimiser": {"adam": {"learning_rate": "low"}}}}},
+        "workloads", "learning_rate",
+    ),
+    "batch of a half": ({"workloads": {"mlp": {"batch": 0.5}}}, "workloads", "batch"),
+    "batch larger than the data": (
+        {"workloads": {"mlp": {"batch": 20_000}}}, "workloads", "larger than",
+    ),
+    "unknown optimiser to certify": (
+        {"certificate": {"optimisers": ["adamm"]}}, "certificate.optimisers", "did you mean 'adam'",
+    ),
+    "hidden as a number": ({"workloads": {"mlp": {"hidden": 5}}}, "workloads", "hidden"),
+    "too many poolings": (
+        {"workloads": {"mnist-cnn": {"filters": [8, 8, 8, 8, 8]}}},
+        "workloads", "does not fit into shape",
+    ),
+    "unknown layer": (
+        {"workloads": {"mine": {"dataset": {"kind": "normal", "samples": 3200, "shape": [4]},
+         "batch": 32, "layers": [{"densee": 4}], "loss": "mean_squared_error",
+         "optimiser": "sgd"}}},
+        "workloads", "did you mean 'dense'",
+    ),
+    "dense on an image": (
+        {"workloads": {"mine": {"dataset": {"kind": "normal", "samples": 3200, "shape": [8, 8, 1]},
+         "batch": 32, "layers": [{"conv2d": 4}, {"dense": 4}], "loss": "mean_squared_error",
+         "optimiser": "sgd"}}},
+        "workloads", "layer dense1: needs a vector, got shape (6, 6, 4)",
+    ),
+    "unknown MNIST source": ({"mnist": {"source": "web"}}, "mnist.source", "'auto'"),
+    "a handicap of nothing": ({"controls": {"handicaps": [0]}}, "controls.handicaps[0]", "0"),
+    "a handicap in percent": ({"controls": {"handicaps": [25]}}, "controls.handicaps[0]", "25"),
+    "a handicap twice": (
+        {"controls": {"handicaps": [0.05, 0.1, 0.05]}}, "controls.handicaps", "'5%' is listed",
+    ),
+    "two handicaps of one name": (
+        {"controls": {"handicaps": [0.05, 0.050000001]}}, "controls.handicaps", "'5%' is listed",
+    ),
+    "controls of nothing": (
+        {"controls": {"twin": False, "handicaps": []}}, "controls", "`controls: false`",
+    ),
+    "controls of somebody": ({"controls": {"of": "some"}}, "controls.of", "'all'"),
+    "misspelt key of the controls": (
+        {"controls": {"handicap": [0.1]}}, "controls.handicap", "did you mean 'handicaps'",
+    ),
+    "an unknown workload in a contest": (
+        {"contest": {"together": [["mlp", "resnet"]]}}, "contest.together", "'resnet' is not among",
+    ),
+    "a workload in two contests": (
+        {"contest": {"together": [["mlp"], ["mlp", "mnist-cnn"]]}},
+        "contest.together", "'mlp' is listed twice",
+    ),
+    "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
+    "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
+    "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
+    "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
+    "precision of nothing": ({"precision": 0}, "precision", "greater than 0"),
+    "precision in percent": ({"precision": 3}, "precision", "less than 1"),
+    "no time": ({"minutes": 0}, "minutes", "greater than 0"),
+    "neither minutes nor replicates": (
+        {"minutes": None, "replicates": None}, "replicates or minutes", "one of these keys",
+    ),
+    "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
+    "interpreter for nobody": ({"interpreters": {"mlx": "/bin/python"}}, "", "interpreters: 'mlx'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_configurations_are_refused_by_key(case):
+    overlay, key, advice = BAD[case]
+    values = default()
+    if "workloads" in overlay and "mine" in overlay["workloads"]:
+        values["workloads"] = {}
+    for replaced in ("contenders", "devices", "threads"):
+        if replaced in overlay:
+            values.pop(replaced)
+    merge(values, overlay)
+    with pytest.raises(ConfigurationError) as caught:
+        parse(values)
+    message = str(caught.value)
+    assert key in message
+    assert advice in message
+    assert len(message.splitlines()) <= 15
+    assert all(len(line) < 400 for line in message.splitlines())
+
+
+@pytest.mark.parametrize("key", ["study", "reference", "contenders", "workloads"])
+def test_missing_keys_are_named(key):
+    values = default()
+    del values[key]
+    with pytest.raises(ConfigurationError, match=f"{key}: this key is missing"):
+        parse(values)
+
+
+def test_unreadable_files_are_named(tmp_path):
+    (tmp_path / "broken.yaml").write_text("study: [")
+    (tmp_path / "list.yaml").write_text("- study")
+    for name, words in [("none", "No such file"), ("broken", "YAML"), ("list", "keys and values")]:
+        with pytest.raises(ConfigurationError, match=words) as caught:
+            read([tmp_path / f"{name}.yaml"])
+        assert f"{name}.yaml" in str(caught.value)
+
+
+def test_later_files_go_over_earlier_ones_key_by_key(tmp_path):
+    (tmp_path / "over.yaml").write_text("contest: {rounds: 3}\nworkloads: {mlp: {batch: 16}}\n")
+    study = read([CONFIG / "study.yaml", tmp_path / "over.yaml"])
+    assert study.contest.rounds == 3
+    assert study.contest.turn == default()["contest"]["turn"]
+    assert study.workload("mlp").batch == 16
+    assert "mnist-cnn" in study.workloads
+
+
+def test_a_workload_can_be_written_in_the_configuration():
+    values = default()
+    values["workloads"] = {
+        "tiny": {
+            "dataset": {"kind": "normal", "samples": 3200, "shape": [8, 8, 3], "classes": 4},
+            "batch": 32,
+            "layers": [{"conv2d": {"filters": 4, "padding": "same"}}, "relu",
+                       "global_average_pool", {"dense": 4}],
+            "loss": "sparse_cross_entropy",
+            "optimiser": {"momentum": {"learning_rate": 0.1}},
+        }
+    }  # fmt: skip
+    workload = parse(values).workload("tiny")
+    assert [stage.output_shape for stage in workload.stages] == [
+        (8, 8, 4), (8, 8, 4), (4,), (4,),
+    ]  # fmt: skip
+    assert workload.optimiser.momentum == 0.9
+
+
+@pytest.mark.parametrize(
+    ("together", "groups"),
+    [
+        (True, {"a+b+c": ["a", "b", "c"]}),
+        (False, {"a": ["a"], "b": ["b"], "c": ["c"]}),
+        ([["c", "a"]], {"c+a": ["c", "a"], "b": ["b"]}),
+        ([["a"], ["b", "c"]], {"a": ["a"], "b+c": ["b", "c"]}),
+    ],
+)
+def test_workloads_share_contests_as_configured(together, groups):
+    values = {**default(), "workloads": {name: {"from": "mlp"} for name in "abc"}}
+    values["contest"] = {"together": together}
+    assert parse(values).groups == groups
+
+
+def test_controls_are_on_unless_they_are_switched_off():
+    assert parse(default()).controls.kinds == [("twin", 0.0), ("10%", 0.1)]
+    values = default()
+    del values["controls"]
+    assert parse(values).controls.kinds == [("twin", 0.0), ("10%", 0.1)]
+    for word in (False, None):
+        assert parse({**default(), "controls": word}).controls is None
+        again = parse({**default(), "controls": word}).model_dump(mode="json")
+        assert parse(again).controls is None
+
+
+def test_the_a_a_study_has_every_contender_of_the_default_study():
+    study = read([CONFIG / "study.yaml", CONFIG / "aa.yaml"])
+    assert study.contenders == read([CONFIG / "study.yaml"]).contenders
+    assert (study.controls.of, study.controls.alone) == ("all", True)
+    assert study.controls.kinds == [("twin", 0.0)]
+
+
+def test_an_optimiser_that_no_workload_uses_is_proven_on_the_cheapest():
+    def proven(**workloads):
+        study = parse({**default(), "workloads": workloads})
+        return {name: study.other_optimisers(name) for name in workloads}
+
+    others = ["sgd", "momentum", "rmsprop"]
+    assert proven(**{"mnist-cnn": {}, "mlp": {}}) == {"mlp": others, "mnist-cnn": []}
+    assert proven(**{"mnist-cnn": {}}) == {"mnist-cnn": others}
+    sgd = {"optimiser": {"sgd": {"learning_rate": 0.01}}}
+    assert proven(**{"mnist-cnn": sgd, "mlp": {}}) == {"mlp": others[1:], "mnist-cnn": []}
+
+
+def test_schema_for_editors_is_current():
+    from workflows.planning.configfiles import schema
+
+    assert (CONFIG / "schema.json").read_text() == schema()
+
+
+def test_former_names_of_keys_are_read_and_said(small, abacus, tmp_path, capsys):
+    former = {**small, "harness": False, "precision": 0.01, "contest": {"settle": 1, "turn": 4}}
+    former = {key: value for key, value in former.items() if key != "noop"}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(former))
+    study = read([path])
+    assert (study.noop, study.target_precision, study.contest.discard) == (False, 0.01, 1)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{path}: `harness` is now called `noop`; the old name still works.",
+        f"{path}: `precision` is now called `target_precision`; the old name still works.",
+        f"{path}: `contest.settle` is now called `contest.discard`; the old name still works.",
+    ]
+    assert parse(former) == study
