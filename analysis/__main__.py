@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.data.series import with_others
     from analysis.format import file_name
     from analysis.report.page import write
-    from analysis.report.terminal import lines
+    from analysis.report.terminal import all_lines
 
     try:
         machines = with_others(load(options.folders), options.earlier)
@@ -38,8 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RecordError, WorkloadError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 1
-    for chapter in chapters:
-        print("\n".join(lines(chapter)))
+    print("\n".join(all_lines(chapters)))
     print(f"\nThe report: {out / 'report.html'}")
     return 0
 

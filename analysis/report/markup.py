@@ -2,6 +2,7 @@
 from becoming markup."""
 
 import html
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -38,10 +39,18 @@ def for_markdown(value: Any) -> Any:
     return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", value.replace("<", "&lt;"))
 
 
-def for_script(text: str) -> Markup:
-    """Text between <script> tags that no parser can take for a tag; the page's script undoes
-    it."""
-    return Markup(text.replace("\\", "\\\\").replace("<", "\\u003c"))
+def packed(text: str) -> Markup:
+    """A CSV file for the page's script, which undoes it: each cell once, and rows of their places,
+    empty where a cell is that of the row above. No parser can take it for a tag."""
+    places: dict[str, int] = {}
+    rows, above = [], list[int]()
+    for line in text.split("\n"):
+        row = [places.setdefault(cell, len(places)) for cell in line.split(",")]
+        shown = ("" if [at] == above[n : n + 1] else f"{at}" for n, at in enumerate(row))
+        rows.append(",".join(shown))
+        above = row
+    held = json.dumps({"cells": list(places), "rows": rows}, separators=(",", ":"))
+    return Markup(held.replace("<", "\\u003c"))
 
 
 def anchor(title: str) -> str:

@@ -15,16 +15,16 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Figure, Theme
 from analysis.report.first import FirstScreen
+from analysis.report.first.across import across
 from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Part, Parts, StudySection
-from analysis.report.markup import anchor, for_html, for_markdown, for_script, numbers, variable
+from analysis.report.markup import anchor, for_html, for_markdown, numbers, packed, variable
 from analysis.report.numbering import Labels
 from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
-LARGEST = 32_000  # bytes of a table that the page itself holds; a larger one is only beside it
 
 
 class Shown(NamedTuple):
@@ -47,8 +47,7 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
         chapters, files = render(machines)
     for name, content in files.items():
         with atomic(out / name) as temporary:
-            data = content if isinstance(content, bytes) else content.encode()
-            temporary.write_bytes(data)
+            temporary.write_bytes(content.encode())
     for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
         for path in out.glob(pattern):
             if path.relative_to(out).as_posix() not in files:
@@ -56,7 +55,7 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     return chapters
 
 
-def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | bytes]]:
+def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str]]:
     """Chapters, and the content of every file by its path in the report's folder."""
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(
@@ -70,7 +69,7 @@ def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str | 
     ]
     sections = list(show(chapters))
     data = {f"{name}.csv": text for name, text in tables(found).items()}
-    files: dict[str, str | bytes] = {f"tables/{name}": text for name, text in data.items()}
+    files: dict[str, str] = {f"tables/{name}": text for name, text in data.items()}
     screens = [screen(chapter) for chapter in chapters]
     figures = [part for part in parts(sections) if isinstance(part, Figure)]
     for figure in [*figures, *pictures(chapters, screens)]:
@@ -119,7 +118,7 @@ def pages(
     screens: Sequence[FirstScreen],
     sections: Sequence[Shown],
     data: Mapping[str, str],
-) -> dict[str, str | bytes]:
+) -> dict[str, str]:
     several = len(chapters) > 1
     words: dict[str, Any] = {
         "study": chapters[0].findings.machine.study,
@@ -127,13 +126,14 @@ def pages(
             (chapter.name * several, shown)
             for chapter, shown in zip(chapters, screens, strict=True)
         ],
+        "across": across([chapter.findings for chapter in chapters]),
         "sections": sections,
         "data": embedded(sections, data),
         "theme": chapters[0].theme,
         "label": Labels(parts(sections)),
         "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
     }
-    written: dict[str, str | bytes] = {}
+    written: dict[str, str] = {}
     for name, escape in (("report.md", False), ("report.html", True)):
         environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
@@ -146,7 +146,7 @@ def pages(
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
         environment.filters |= {
-            "cell": markdown_cell, "anchor": anchor, "for_script": for_script,
+            "cell": markdown_cell, "anchor": anchor, "packed": packed,
             "variable": variable, "numbers": numbers,
         }  # fmt: skip
         environment.globals |= words
@@ -158,7 +158,7 @@ def pages(
 def embedded(sections: Sequence[Shown], data: Mapping[str, str]) -> dict[str, str]:
     """The tables' files that the page holds, so that a reader of the page alone can save them."""
     shown = dict.fromkeys(file for part in parts(sections) if (file := file_of(part)))
-    return {name: data[name] for name in shown if len(data[name].encode()) <= LARGEST}
+    return {name: data[name] for name in shown}
 
 
 def file_of(part: Part) -> str:

@@ -1,10 +1,11 @@
 """The report's first screen, for the terminal of the command that made it."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analysis.format import titled
 from analysis.report.first import FirstScreen, Matrix
+from analysis.report.first.across import across
 from analysis.report.first.grid import BOLD
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
@@ -12,6 +13,14 @@ from analysis.report.sections.comparing.precision import advice
 
 WIDTH = 80  # columns, of sentences; the matrix may need more
 GAP = "   "
+
+
+def all_lines(chapters: Sequence[Chapter]) -> Iterator[str]:
+    """Several machines: whether they agree, then each by itself."""
+    with titled(chapters[0].findings.machine.titles):
+        yield from wrapped(across([chapter.findings for chapter in chapters]))
+    for chapter in chapters:
+        yield from lines(chapter)
 
 
 def lines(chapter: Chapter) -> list[str]:

@@ -11,14 +11,12 @@ import matplotlib
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from PIL import Image
 
 from analysis.data.results import BenchmarkId
 from analysis.report.figures.inline import embedded
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
-COLOURS = 64  # colours of a PNG: drawings use few, plus shades at smooth edges
 WIDTH = 4.9  # inches at 96 pixels: a phone of 390 pixels shows text at three quarters of its size
 TALLEST = 6.1  # inches, unless there are more panels than fit
 
@@ -85,7 +83,6 @@ class Figure:
     caption: str
     alt: str
     svg: str
-    png: bytes
     width: float
     finding: str = ""
     text: str = ""
@@ -96,12 +93,9 @@ class Figure:
         return painted(self.svg, ON_WHITE)
 
     @property
-    def files(self) -> dict[str, str | bytes]:
+    def files(self) -> dict[str, str]:
         """By their names in the folder of figures."""
-        found: dict[str, str | bytes] = {
-            f"{self.name}.svg": self.file,
-            f"{self.name}.png": self.png,
-        }
+        found = {f"{self.name}.svg": self.file}
         if not self.text:
             found[f"{self.name}-dark.svg"] = painted(self.svg, ON_BLACK)
         return found
@@ -133,13 +127,11 @@ def render(
     finding: str = "",
     inlined: bool = True,
 ) -> Figure:
-    """The drawing as SVG and PNG; the same figure gives the same bytes."""
+    """The drawing as SVG; the same figure gives the same bytes."""
     settle(drawn)
-    png = io.BytesIO()
-    drawn.savefig(png, format="png", dpi=160, metadata={"Software": None})
     svg, text = vector(drawn, "path", PAPER), vector(drawn, "none", "none") if inlined else ""
     width = float(drawn.get_figwidth())
-    return Figure(name, title, caption, alt, svg, paletted(png), width, finding, text)
+    return Figure(name, title, caption, alt, svg, width, finding, text)
 
 
 def vector(drawn: Canvas, letters: str, background: str) -> str:
@@ -152,14 +144,6 @@ def vector(drawn: Canvas, letters: str, background: str) -> str:
     coordinates = r'\b(?:d|x|y)="[^"]*"'
     text = svg.getvalue()
     return re.sub(coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
-
-
-def paletted(png: io.BytesIO) -> bytes:
-    """The same picture with a reduced palette, in a third of the bytes."""
-    small = io.BytesIO()
-    picture = Image.open(png).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    picture.save(small, "png", optimize=True)
-    return small.getvalue()
 
 
 def settle(drawn: Canvas) -> None:

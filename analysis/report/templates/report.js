@@ -161,12 +161,18 @@ function drawing(svg) {
     .replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim())
     .replace(/currentcolor/gi, style.getPropertyValue("--ink").trim());
 }
+function unpacked({ cells, rows }) {
+  let above = [];
+  return rows.map(row => {
+    above = row.split(",").map((place, n) => place === "" ? above[n] : place);
+    return above.map(place => cells[place]).join(",");
+  }).join("\n");
+}
 for (const link of all("a[data-from]")) {
   link.addEventListener("click", event => {
     event.preventDefault();
     const source = document.getElementById(link.dataset.from), svg = source.querySelector("svg");
-    const undone = () => source.textContent.replace(/\\(\\|u003c)/g, (_, it) => it === "\\" ? "\\" : "<");
     if (svg) save(link.download, drawing(svg), "image/svg+xml");
-    else save(link.download, undone(), "text/csv");
+    else save(link.download, unpacked(JSON.parse(source.textContent)), "text/csv");
   });
 }

@@ -335,7 +335,7 @@ def test_the_matrix_is_a_file_for_light_and_for_dark_pages(findings: Findings) -
     theme = Theme(("pytorch", "tensorflow"), ("tuned",))
     figure = picture(screen(shown), findings, theme, "matrix")
     assert figure is not None and not figure.text and figure.finding == "One wins."
-    assert {*figure.files} == {"matrix.svg", "matrix.png", "matrix-dark.svg"}
+    assert {*figure.files} == {"matrix.svg", "matrix-dark.svg"}
     light, dark = (str(figure.files[name]) for name in ("matrix.svg", "matrix-dark.svg"))
     for text in (light, dark):
         ElementTree.fromstring(text)

@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import json
 import os
 import re
 import subprocess
@@ -19,11 +20,12 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.first import FirstScreen
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, Severity
+from analysis.report.markup import packed
 from analysis.report.page import write as write_report
 from tests.analysis.recipe import MS, Recipe
 from tests.analysis.synthetic import write
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 SMOKE = Recipe(
     study="smoke",
     smoke=True,
@@ -145,8 +147,8 @@ def hashes(folder: Path) -> dict[str, str]:
 
 def test_files(report: Path) -> None:
     drawn = ("distributions", "losses", "matrix", "ratios", "rounding", "series", "start")
-    figures = [f"figures/{name}.{kind}" for name in drawn for kind in ("png", "svg")]
-    figures.insert(figures.index("figures/matrix.png"), "figures/matrix-dark.svg")
+    figures = [f"figures/{name}.svg" for name in drawn]
+    figures.insert(figures.index("figures/matrix.svg"), "figures/matrix-dark.svg")
     names = (
         "agreement certificate comparisons contenders gradients machine matrix missing pairs "
         "precision settings start steady"
@@ -182,7 +184,7 @@ def test_same_bytes_from_another_process_without_any_framework(
 def test_nothing_is_loaded_and_one_script_runs(page: Page) -> None:
     assert page.loads == []
     assert page.handlers == 0
-    running = [values for values in page.scripts if values.get("type") != "text/csv"]
+    running = [values for values in page.scripts if values.get("type") != "application/json"]
     assert running == [{}]
     files = r"tables/\w+\.csv|figures/[\w-]+\.svg|\.\./\.\./docs/[\w-]+\.md(#[\w-]+)?"
     assert all(re.fullmatch(rf"#.*|{files}", link) for link in page.links)
@@ -191,12 +193,28 @@ def test_nothing_is_loaded_and_one_script_runs(page: Page) -> None:
 
 def test_the_page_holds_the_tables_that_it_shows(report: Path) -> None:
     text = (report / "report.html").read_text()
-    found = re.findall(r'<script type="text/csv" id="csv-(\w+\.csv)">(.*?)</script>', text, re.S)
-    assert {"comparisons.csv", "pairs.csv"} <= {name for name, _ in found}
+    found = re.findall(
+        r'<script type="application/json" id="csv-(\w+\.csv)">(.*?)</script>', text, re.S
+    )
+    assert {"comparisons.csv", "pairs.csv", "settings.csv"} <= {name for name, _ in found}
     for name, held in found:
         assert "<" not in held
-        undone = held.replace("\\u003c", "<").replace("\\\\", "\\")
-        assert undone == (report / "tables" / name).read_text()
+        assert unpacked(json.loads(held)) == (report / "tables" / name).read_text()
+
+
+def unpacked(held: dict[str, list[str]]) -> str:
+    """As the page's script does it."""
+    lines, above = [], list[str]()
+    for row in held["rows"]:
+        above = [place or above[n] for n, place in enumerate(row.split(","))]
+        lines.append(",".join(held["cells"][int(place)] for place in above))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("text", ["", "a\n", "a,b\n1,\n1,\n,,\n", 'x\n"<b>, </script>"\n"a\nb"\n'])
+def test_any_table_can_be_packed(text: str) -> None:
+    assert "<" not in packed(text)
+    assert unpacked(json.loads(packed(text))) == text
 
 
 def test_figures_and_tables_have_numbers_and_ids(report: Path) -> None:
@@ -307,6 +325,8 @@ def test_several_machines_stand_apart(tmp_path: Path) -> None:
     page = Page((tmp_path / "out" / "report.html").read_text())
     assert "reports/default/machines/laptop reports/default/machines/server" in page.text
     assert len(page.ids) == len(set(page.ids))
+    said = "On these 2 machines, none of 2 comparisons have opposite verdicts."
+    assert said in flat(markdown) and said in page.text
     # back to one machine: figures of the other rendering go
     write_report(load(folders[:1]), tmp_path / "out")
     assert not list((tmp_path / "out" / "figures").glob("*-server.*"))

@@ -3,7 +3,9 @@
 import shlex
 from collections.abc import Sequence
 
-from analysis.report.layout import Chapter, Commands, Paragraph, Parts, StudySection
+from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, StudySection
+
+EARLIER = "Add `--earlier` and the folders of the other studies that *Other times* has beside it."
 
 
 def again(chapters: Sequence[Chapter]) -> Parts:
@@ -11,11 +13,13 @@ def again(chapters: Sequence[Chapter]) -> Parts:
     report = f"reports/{studies[0].name}"
     folders = [f"{report}/machines/{chapter.name}" for chapter in chapters]
     command = ["python", "-m", "analysis", *folders, "--out", report]
+    others = any(chapter.findings.machine.others for chapter in chapters)
     return [
         Paragraph("Measure it again:"),
         Commands(list(dict.fromkeys(study.command for study in studies))),
         Paragraph("Rebuild this report from its records, without any framework installed:"),
         Commands([shlex.join(command)]),
+        Paragraph(Rich(EARLIER)) if others else None,
     ]
 
 

@@ -1,0 +1,49 @@
+"""Several machines in one report: whether they agree on who is faster, and where least."""
+
+from collections.abc import Sequence
+
+from analysis.findings.comparisons import Comparison
+from analysis.findings.fairness.certificates import components
+from analysis.findings.findings import Findings
+from analysis.format import count, title
+from analysis.report.prose import DECLARED, two, workload
+
+OPPOSITE = {"faster", "slower"}
+
+
+def across(machines: Sequence[Findings]) -> str:
+    """Nothing is pooled over machines. "" for one machine."""
+    if len(machines) == 1:
+        return ""
+    here = f"On these {len(machines)} machines"
+    tables = [
+        {(row.id, row.base): row for row in found.comparisons if row.estimate.ratio}
+        for found in machines
+    ]
+    shared = [[own[pair] for own in tables] for pair in tables[0] if all(pair in t for t in tables)]
+    if not shared:
+        return f"{here} no comparison was made on each."
+    opposed = sum({row.estimate.verdict for row in rows} >= OPPOSITE for rows in shared)
+    verb = "has" if 1 in (opposed, len(shared)) else "have"
+    counted = f"{opposed or 'none'} of {count(len(shared), 'comparison')} {verb} opposite verdicts."
+    return f"{here}, {counted} {furthest(machines, shared)}"
+
+
+def furthest(machines: Sequence[Findings], shared: Sequence[Sequence[Comparison]]) -> str:
+    """The comparison whose ratio depends most on the machine."""
+    rows = max(shared, key=lambda rows: max(map(ratio, rows)) / min(map(ratio, rows)))
+    named = sorted(zip(rows, machines, strict=True), key=lambda one: ratio(one[0]))
+    (low, first), (high, last) = named[0], named[-1]
+    one = low.id
+    declared = any(components(row.certificate) for row, _ in named)
+    name = f"{title(one.framework)} {one.variant}{DECLARED * declared}"
+    return (
+        f"The largest difference is on the {workload(one.workload)} with "
+        f"{count(one.threads, 'thread')}: {name} takes {two(ratio(low))} times as long as "
+        f"{low.against} on {first.machine.name} and {two(ratio(high))} times on "
+        f"{last.machine.name}."
+    )
+
+
+def ratio(row: Comparison) -> float:
+    return row.estimate.ratio or 1.0
