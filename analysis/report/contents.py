@@ -11,6 +11,7 @@ from analysis.report.sections.measuring import (
     start,
     threats,
     times,
+    use,
 )
 from analysis.report.sections.sameness import (
     alone,
@@ -35,6 +36,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     certificates.SECTION,
     controls.SECTION,
     times.SECTION,
+    use.SECTION,
     interference.SECTION,
     method.SECTION,
     equal.SECTION,

@@ -148,6 +148,10 @@ class Contest(WorkerPool):
             slowed_by=record.slowed_by,
         )  # fmt: skip
         after = look(pid, cores)
+        memory = {"peak_mib": rows.pop("peak_mib")}
+        for name in ("minor_faults", "major_faults"):
+            counted = rows.pop(name)[discard:]
+            memory[name] = sum(counted) / len(counted) if counted else None
         self.columns.add(workload, record, number, position, discard, rows)
         self.dealt[workload].append(
             TurnRecord(
@@ -158,6 +162,7 @@ class Contest(WorkerPool):
                 cores=len(cores),
                 switches=sum(rows["switches"]),
                 **between(before, after),
+                **memory,
             )
         )
 

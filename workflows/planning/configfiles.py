@@ -21,6 +21,8 @@ from workflows.planning.configuration import (
 )
 from workflows.records.earlier import GONE, RENAMED, renamed_keys
 
+DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
+
 
 class ConfigurationError(Exception):
     """What is wrong with a configuration, by key; `str()` fits on one screen."""
@@ -96,6 +98,14 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
             merge(into[key], value)
         else:
             into[key] = value
+
+
+def in_order(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the default study's keys first, whose workloads take turns in that order.
+    Snakemake puts keys of the files that are laid over it first."""
+    ordered: dict[str, Any] = yaml.safe_load(DEFAULT.read_text())
+    merge(ordered, values)
+    return ordered
 
 
 def schema() -> str:

@@ -77,19 +77,18 @@ TURNS = pa.schema(
         ("pressure_us", pa.int64()),
         ("mhz", pa.float64()),
         ("throttles", pa.int64()),
+        ("minor_faults", pa.float64()),
+        ("major_faults", pa.float64()),
+        ("peak_mib", pa.float64()),
     ]
 )
 
 # Values of columns that a file lacks. A column that is added to BATCHES or TURNS needs a
 # value here, so that earlier files can still be read. All other columns are required.
-DEFAULTS: dict[str, Any] = {
-    "steal_us": None,
-    "other_us": None,
-    "elsewhere_us": None,
-    "pressure_us": None,
-    "mhz": None,
-    "throttles": None,
-}
+DEFAULTS: dict[str, Any] = dict.fromkeys(
+    ["steal_us", "other_us", "elsewhere_us", "pressure_us", "mhz", "throttles",
+     "minor_faults", "major_faults", "peak_mib"]
+)  # fmt: skip
 
 # Configuration keys that change no measurement, for records that do not list them.
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
@@ -154,7 +153,8 @@ class ContenderRecord(Entrant):
     contest spent on it: its turns, and its part of the common start by processor time, shared
     equally by the workloads of the contest. `import_s` is the time to import the framework and
     apply the conditions, without starting Python and NumPy. Only processes that import alone
-    have it. It is the same for all workloads of the contest. In earlier records, a control
+    have it. It is the same for all workloads of the contest. `idle_mib` is the memory of its
+    process before any workload: Python, NumPy and the framework. In earlier records, a control
     busy-waited for the share `idle` of its time between mini-batches, outside the timed region.
     """
 
@@ -165,6 +165,7 @@ class ContenderRecord(Entrant):
     cores: list[int] = []
     build_s: float | None = None
     import_s: float | None = None
+    idle_mib: float | None = None
     took_s: float | None = None
     idle: float = 0.0
 
@@ -179,7 +180,9 @@ class TurnRecord(Record):
     other cores. These three times are counted in ticks of 10 ms. `pressure_s` is the time in
     which any process waited for a core. `switches` counts involuntary context switches during
     mini-batches. `mhz` is the mean frequency of its cores at the end, and `throttles` counts how
-    often heat slowed them.
+    often heat slowed them. Page faults are the process's per counted mini-batch; a minor one costs
+    the kernel time, a major one waits for a disk. `peak_mib` is the most memory of the process at
+    one time, with all workloads of the contest.
     """
 
     round: int  # 0: warm-up before the rounds
@@ -197,6 +200,9 @@ class TurnRecord(Record):
     pressure_s: float | None = None
     mhz: float | None = None
     throttles: int | None = None
+    minor_faults: float | None = None
+    major_faults: float | None = None
+    peak_mib: float | None = None
 
 
 class Code(Record):
@@ -376,6 +382,7 @@ class StudyRecord(Record):
     target_precision: float = 0.03  # half-width asked of every ratio's interval, relative
     fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
     titles: dict[str, str] = {}  # of frameworks, as people write them
+    left_out: dict[str, list[str]] = {}  # variants by framework that are there and not asked for
     concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
 
 

@@ -21,7 +21,7 @@ from workflows.planning.replicates import contests_key, counting
 from workflows.progress import explained
 
 try:
-    STUDY = configfiles.parse(config)
+    STUDY = configfiles.parse(configfiles.in_order(config))
     MACHINE = fingerprint()
 except (configfiles.ConfigurationError, ValueError) as error:
     sys.exit(str(error))

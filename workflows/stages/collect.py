@@ -71,6 +71,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             configuration=plan.configuration,
             concluding=[key for key, scope in study.scopes() if scope is Scope.CONCLUSIONS],
             titles={c.framework: framework(c.framework).title for c in plan.contenders},
+            left_out=left_out(study),
         ),
         workloads=[described(plan, name) for name in study.workloads],
         datasets=datasets,
@@ -100,6 +101,20 @@ def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord
     both = [pair for pairs in found.values() for pair in pairs]
     tables = [BATCHES.empty_table(), *(table for _, table in both)]
     return [contest for contest, _ in both], pa.concat_tables(tables)
+
+
+def left_out(study: Configuration) -> dict[str, list[str]]:
+    """Variants of the study's frameworks that it does not ask for, pitfalls apart."""
+    asked = {(c.framework, variant) for c in study.contenders for variant in c.variants}
+    found = {
+        name: [
+            variant
+            for variant, description in framework(name).variants.items()
+            if (name, variant) not in asked and not description.pitfall
+        ]
+        for name in sorted({name for name, _ in asked})
+    }
+    return {name: variants for name, variants in found.items() if variants}
 
 
 def pitfalls(study: Configuration) -> list[PitfallRow]:

@@ -55,7 +55,7 @@ class Turns:
 
     def measure(self, trainer: Trainer, number: int, step: int) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence."""
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        before = resource.getrusage(resource.RUSAGE_SELF)
         cpu = time.process_time_ns()
         start = now()
         np.copyto(self.host_inputs, self.inputs[number])
@@ -68,7 +68,7 @@ class Turns:
         trainer.synchronise()
         stepped = now()
         cpu = time.process_time_ns() - cpu
-        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+        after = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "batch": number,
             "step": step,
@@ -77,7 +77,9 @@ class Turns:
             "transfer_ns": transferred - fetched,
             "step_ns": stepped - transferred,
             "cpu_ns": cpu,
-            "switches": switches,
+            "switches": after.ru_nivcsw - before.ru_nivcsw,
+            "minor_faults": after.ru_minflt - before.ru_minflt,
+            "major_faults": after.ru_majflt - before.ru_majflt,
             "loss": trainer.loss(),
         }
 

@@ -17,6 +17,7 @@ from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import untimed_training as training
 from workflows.worker.clock import Turns, timed, unfenced
+from workflows.worker.memory import forget_peak, peak_mib, resident_mib
 from workflows.worker.probes import probe
 from workflows.worker.recorded_run import Script, perform
 
@@ -52,6 +53,7 @@ class Handlers:
         return {
             "versions": {**installed, "numpy": np.__version__, "python": python_version()},
             "import_s": seconds,
+            "idle_mib": resident_mib(),
         }
 
     def pin(self, cores: list[int]) -> dict[str, Any]:
@@ -91,15 +93,18 @@ class Handlers:
         takes `1 + slowed_by` times as long.
 
         A turn begins with the initial weights, in a new network if `rebuild` is True and in the
-        same one if it is False. If it is None, training continues.
+        same one if it is False. If it is None, training continues. The answer has a list for
+        each column, and `peak_mib` of the whole turn.
         """
+        forget_peak()
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.built()
         elif rebuild is not None:
             self.trainer.restart(self.initial)
         self.trainer.synchronise()
-        return self.turns.turn(self.trainer, first, count, slowed_by)
+        columns = self.turns.turn(self.trainer, first, count, slowed_by)
+        return {**columns, "peak_mib": peak_mib()}
 
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework, and the cores pinned to."""

@@ -1,1 +1,1 @@
-"""What changes from study to study: the machine's own speed, and the ratios."""
+"""What changes from study to study: the ratios, the machine's own speed, and its limit."""

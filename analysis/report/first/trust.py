@@ -114,9 +114,11 @@ def not_covered(findings: Findings) -> Chip:
     }
     found += [f"{title(name)}, which was not measured" for name in sorted(lost)]
     networks = listing(workload(name) for name in findings.machine.workloads)
-    variants = listing(dict.fromkeys(one.variant for one in findings.matched))
     found += ["other machines", f"networks unlike {networks}"]
-    if variants:
+    skipped = findings.machine.study.left_out
+    found += [f"{title(name)}'s {listing(variants)}" for name, variants in skipped.items()]
+    variants = listing(dict.fromkeys(one.variant for one in findings.matched))
+    if variants and not skipped:  # older records do not name them
         found.append(f"variants besides {variants}")
     text = f"{listing(found)}."
     return Chip("✗", "Not covered", text[:1].upper() + text[1:], "What is missing")

@@ -12,8 +12,12 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.series.machine_speed import SPEED, SpeedLine, log_times, speed_summary
+from analysis.findings.series.use import USE
+from analysis.report.figures.roofline import roofline
+from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter, File, Paragraph
 from analysis.report.sections.measuring.machine import machine as machine_parts
+from analysis.report.sections.measuring.use import nearest
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import make_contest, make_records
 from workflows.records import schema as r
@@ -132,7 +136,35 @@ def test_nothing_else_changes_with_the_machines_turns(found: Findings, tmp_path:
     without = write(tmp_path, None)
     both, alone = tables([found]), tables([without])
     assert both.pop("machine_speed").count("\n") == 1 + 2 * 2 * 4
+    assert both.pop("use").count("\n") == 1 + 2 * 2
     assert both == alone
+
+
+def test_the_limit_is_the_longer_of_arithmetic_and_memory(found: Findings) -> None:
+    (work,) = found.machine.records.workloads
+    lines = USE.of(found)
+    for one in lines:
+        product, stream = (line(found, name, one.id.threads, None).speed or 0.0 for name in MS)
+        arithmetic = work.flops_per_step / (product * 1e9)
+        memory = work.bytes_per_step / (stream * 4 / 3 * 1e9)
+        assert one.limit.binds == "arithmetic" and arithmetic > memory
+        assert one.limit.compute_ms == pytest.approx(1000 * arithmetic)
+        assert one.limit.memory_ms == pytest.approx(1000 * memory)
+        assert one.limit.share == pytest.approx(1000 * arithmetic / one.median_ms)
+    # 1.048 GFLOP at 38.3 GFLOP/s on one thread take 27.4 ms; TensorFlow's step takes 11 ms
+    assert max(one.limit.share or 0 for one in lines) == pytest.approx(27.4 / 11, rel=0.1)
+    (text,) = nearest(lines)
+    assert text.startswith("On the MNIST CNN, TensorFlow comes nearest to the machine's limit: 2")
+    figure = roofline(found, Theme.of(one.id for one in lines), "roofline")
+    assert figure and "PyTorch on the MNIST CNN least" in figure.finding
+
+
+def test_where_little_is_computed_memory_binds(found: Findings) -> None:
+    (work,) = found.machine.records.workloads
+    light = work.model_copy(update={"flops_per_step": 1000})
+    records = found.machine.records.model_copy(update={"workloads": [light]})
+    lines = USE.of(Findings(replace(found.machine, records=records)))
+    assert lines and {one.limit.binds for one in lines} == {"memory traffic"}
 
 
 def test_records_without_the_machines_turns_say_nothing(findings: Findings) -> None:

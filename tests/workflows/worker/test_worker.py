@@ -1,5 +1,6 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
+import mmap
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,26 @@ def test_without_a_word_on_rebuilding_training_goes_on(worker):
 def test_mini_batches_begin_again_after_the_last(worker):
     last = len(worker.turns.inputs) - 1
     assert worker.turn(first=last, count=2, rebuild=True)["batch"] == [last, 0]
+
+
+def test_page_faults_and_peak_memory_are_those_of_the_turn(worker, monkeypatch):
+    def touch():
+        with mmap.mmap(-1, 2000 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+            for place in range(0, len(memory), mmap.PAGESIZE):
+                memory[place] = 1
+
+    before = worker.turn(first=0, count=3, rebuild=None)
+    step = worker.trainer.step
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.trainer, "step", lambda batch: (touch(), step(batch)))
+        touching = worker.turn(first=0, count=3, rebuild=None)
+    after = worker.turn(first=0, count=3, rebuild=None)
+    assert min(touching["minor_faults"]) >= 2000 > max(after["minor_faults"])
+    assert touching["major_faults"] == [0, 0, 0]
+    pages = 2000 * mmap.PAGESIZE / 2**20
+    for other in (before, after):  # the peak of one turn is forgotten in the next
+        assert touching["peak_mib"] - other["peak_mib"] == pytest.approx(pages, rel=0.3)
 
 
 def test_the_parts_of_a_mini_batch_are_fenced(worker, monkeypatch):

@@ -1,0 +1,76 @@
+"""Memory and page faults: the table, and a cause only where its evidence is."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.sections.measuring.use import causes, compared, use_table
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records.schema import TurnRecord
+
+MS = {
+    ("mlp", "pytorch", "default"): 100.0,
+    ("mlp", "pytorch", "tuned"): 50.0,
+    ("mlp", "tensorflow", "default"): 60.0,
+    ("mlp", "tensorflow", "tuned"): 40.0,
+}
+
+
+def study(folder: Path, faults: dict[str, float]) -> Findings:
+    """Contenders with page faults by framework and variant; each has its own peak and 100 MiB of
+    its framework."""
+    recipe = Recipe(workloads=("mlp",), threads=(1,), replicates=3, ms=MS)
+    (machine,) = load([write(folder / "machine", recipe)])
+    for contest in machine.records.contests:
+        for place, one in enumerate(contest.contenders):
+            if one.status != "ok":
+                continue
+            one.idle_mib = 100.0
+            for number in range(recipe.rounds + 1):
+                counted = {
+                    "minor_faults": faults.get(f"{one.framework} {one.variant}", 3.0),
+                    "major_faults": 0.0,
+                    "peak_mib": 200.0 + place,
+                }
+                contest.turns.append(
+                    TurnRecord(
+                        round=number, position=place, contender=one.name, start_ns=0, cores=1,
+                        duration_s=0.2, switches=0, **(counted if number else {"peak_mib": 900.0}),
+                    )
+                )  # fmt: skip
+    return Findings(machine)
+
+
+def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(tmp_path: Path) -> None:
+    findings = study(tmp_path, {"pytorch default": 31_000.0})
+    rows = {row.id.who: row for row in compared(findings)}
+    first = rows["PyTorch default"]
+    assert (first.faults, first.idle_mib) == (31_000.0, 100.0)
+    assert 200 <= (first.peak_mib or 0) < 300
+    table = use_table(compared(findings))
+    (line,) = [row for row in table.rows if row[1] == "PyTorch"]
+    assert line[2:] == [f"{first.peak_mib:.0f}", f"{(first.peak_mib or 0) - 100:.0f}", "31,000"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        ({"pytorch default": 31_000.0, "pytorch tuned": 12.0},
+         ["PyTorch takes 31,000 page faults in a mini-batch of the MLP with 1 thread; tuned takes "
+          "12 and is faster."]),
+        ({}, []),  # few page faults
+        ({"pytorch default": 31_000.0, "pytorch tuned": 30_000.0}, []),  # as many when tuned
+        ({"pytorch tuned": 31_000.0}, []),  # more in the faster one
+    ],
+)  # fmt: skip
+def test_a_cause_needs_its_evidence(
+    tmp_path: Path, faults: dict[str, float], said: list[str]
+) -> None:
+    assert list(causes(study(tmp_path, faults))) == said
+
+
+def test_records_of_before_have_no_memory(findings: Findings) -> None:
+    assert compared(findings) == [] and list(causes(findings)) == []
