@@ -1,0 +1,53 @@
+"""Judge the claims of the literature by the tables of studies, and write down the numbers of 2016.
+
+`python -m analysis.literature reports/reference --out reports/literature`
+"""
+
+import argparse
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflows.records.storage import RecordError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m analysis.literature", description=__doc__)
+    parser.add_argument(
+        "studies", nargs="*", type=Path, metavar="REPORT",
+        help="the folder of a study's report, like reports/reference",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path("reports/literature"), help="where to")
+    options = parser.parse_args(arguments)
+    # Only now: statistics and plotting take seconds to import.
+    from analysis.literature.averages import COLUMNS, then, values
+    from analysis.literature.claims import judge
+    from analysis.literature.figure import impossible
+    from analysis.literature.page import page
+    from analysis.literature.studies import read
+    from analysis.report.figures.style import ON_BLACK, ON_WHITE, painted
+
+    try:
+        studies = [read(folder) for folder in options.studies]
+        figure = impossible()
+        numbers = io.StringIO()
+        csv.writer(numbers, lineterminator="\n").writerows([COLUMNS, *map(values, then())])
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, text in {
+            "claims.md": page(judge(studies), studies, figure),
+            "then.csv": numbers.getvalue(),
+            f"{figure.name}.svg": painted(figure.text, ON_WHITE),
+            f"{figure.name}-dark.svg": painted(figure.text, ON_BLACK),
+        }.items():
+            (options.out / name).write_text(text, encoding="utf-8")
+    except (RecordError, OSError) as error:
+        print(f"literature: {error}", file=sys.stderr)
+        return 1
+    print(f"The claims: {options.out / 'claims.md'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Claims that a calculation decides: each function returns whether the claim holds, and the
+calculation in a sentence."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import yaml
+
+from analysis.format import count, three
+from analysis.literature.peaks import processors, shares
+from analysis.literature.table7 import DATA, rows
+from frameworks.workloads import Workload, load
+
+
+class Calculation(NamedTuple):
+    holds: bool
+    says: str
+
+
+def stated(quantity: str) -> float:
+    """A number that a source prints."""
+    (row,) = [row for row in rows("printed.csv") if row["quantity"] == quantity]
+    return float(row["value"])
+
+
+def peak_of_a_card() -> Calculation:
+    """Within 5 %: a core adds and multiplies once a cycle."""
+    cores, clock, said = (stated(f"GTX 3090 {part}") for part in ("cores", "clock", "peak"))
+    found = cores * clock * 2 / 1e3
+    return Calculation(
+        abs(found / said - 1) <= 0.05,
+        f"{cores:,.0f} cores x {clock:g} GHz x 2 operations are {three(found)} TFLOP/s; the same "
+        f"sentence says about {said:.0f}",
+    )
+
+
+def vgg_19() -> Workload:
+    """As published by Simonyan and Zisserman (2015), table 1, column E."""
+    text = (DATA / "vgg-19.yaml").read_text(encoding="utf-8")
+    return load("vgg-19", yaml.safe_load(text)["workloads"]["vgg-19"])
+
+
+def parameters_of_vgg_19() -> Calculation:
+    """Within half a million."""
+    said, counted = stated("VGG-19 parameters"), vgg_19().parameters
+    says = f"VGG-19 has {counted:,} parameters, where the source has {said / 1e6:.0f} million"
+    return Calculation(abs(counted - said) <= 0.5e6, says)
+
+
+def most_of_the_peak() -> Calculation:
+    """The claim falls with a cell of CNTK's LSTM that needs more than the peak of its processor."""
+    most = max(
+        (one for one in shares() if (one.cell.network, one.cell.tool) == ("LSTM", "CNTK")),
+        key=lambda one: one.low,
+    )
+    where = processors()[most.cell.device]["title"]
+    return Calculation(
+        not most.impossible,
+        f"with {count(most.cell.threads or 0, 'thread')} on the {where} the published time needs "
+        f"{most.value:.1f} times the peak, if a mini-batch is 128 sequences of 32 words",
+    )
+
+
+def cuda_in_the_default_wheel() -> Calculation:
+    """`data/wheel.csv` has what the wheel of PyTorch that pip installs on Linux requires."""
+    found = rows("wheel.csv")
+    cuda = [row for row in found if row["requirement"].startswith(("nvidia-", "cuda-"))]
+    wheel = f"{found[0]['package']} {found[0]['version']}"
+    packages = count(len(cuda), "CUDA package")
+    return Calculation(not cuda, f"the Linux wheel of {wheel} makes pip download {packages}")
+
+
+CALCULATIONS: dict[str, Callable[[], Calculation]] = {
+    "peak of a card": peak_of_a_card,
+    "parameters of VGG-19": parameters_of_vgg_19,
+    "most of the peak": most_of_the_peak,
+    "CUDA in the default wheel": cuda_in_the_default_wheel,
+}

@@ -1,0 +1,162 @@
+"""The ledger: each claim of the literature, and the verdict that tables give it.
+
+`data/claims.csv` says what was claimed and by which rule it is judged, `data/rules.csv` which rows
+of a study's tables the rule is about. No verdict is written by hand, and no row counts whose
+contenders are without a certificate.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from analysis.format import device
+from analysis.literature.arithmetic import CALCULATIONS
+from analysis.literature.judging import Answer, Rule, answers, rule, together
+from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.table7 import rows
+from frameworks.device import HOST
+
+Verdict = Literal[
+    "holds here",
+    "does not hold here",
+    "cannot tell",
+    "needs a study that has not been run",
+    "needs hardware that is not here",
+]
+DECIDED: dict[bool, Verdict] = {True: "holds here", False: "does not hold here"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`quote`: the source's words. `statement`: what is judged. `published`: the figure of the
+    source or of Table 7.
+
+    `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
+    calculation that decides it instead. `pair` and the last four: the rows of pairs.csv that the
+    rule is about; an empty tuple means any.
+    """
+
+    id: str
+    source: str
+    quote: str
+    statement: str
+    rule: str
+    published: str
+    study: str
+    hardware: str
+    calculation: str
+    pair: Pair | None
+    workloads: tuple[str, ...]
+    variants: tuple[str, ...]
+    devices: tuple[str, ...]
+    threads: tuple[str, ...]
+
+    def about(self, row: Ratio) -> bool:
+        named = (
+            (self.workloads, row.workload),
+            (self.variants, row.variant),
+            (self.devices, row.device),
+            (self.threads, str(row.threads)),
+        )
+        return all(not asked or value in asked for asked, value in named)
+
+    def complete(self, found: Sequence[Ratio]) -> bool:
+        """Whether there is a row for each workload and variant that the claim names."""
+        there = {(row.workload, row.variant) for row in found}
+        variants = self.variants or tuple({row.variant for row in found})
+        return bool(found) and all((w, v) in there for w in self.workloads for v in variants)
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    selections = {row["claim"]: row for row in rows("rules.csv")}
+    return tuple(claim(row, selections[row["id"]]) for row in rows("claims.csv"))
+
+
+def claim(row: dict[str, str], selection: dict[str, str]) -> Claim:
+    axis, one, over = (selection[key] for key in Pair._fields)
+    workloads, variants, devices, threads = (
+        tuple(selection[key].split()) for key in ("workloads", "variants", "devices", "threads")
+    )
+    return Claim(
+        row["id"],
+        row["source"],
+        row["quote"],
+        row["statement"],
+        row["rule"],
+        row["published"],
+        selection["study"],
+        selection["hardware"],
+        selection["calculation"],
+        Pair(axis, one, over) if axis else None,
+        workloads,
+        variants,
+        devices,
+        threads,
+    )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why, and the rows that decide it, one for each variant."""
+
+    claim: Claim
+    verdict: Verdict
+    why: str
+    deciding: tuple[Ratio, ...] = ()
+
+
+def judge(studies: Sequence[Study]) -> list[Judgement]:
+    """Every claim, from these studies."""
+    found: dict[str, list[Answer]] = {one.id: [] for one in claims()}
+    for study in studies:
+        asked = [
+            (one.id, own, row)
+            for one in claims()
+            if one.pair and (own := rule(one.rule))
+            for row in study.of(one.pair)
+            if one.about(row)
+        ]
+        said = answers([(own, row) for _, own, row in asked])
+        for (name, _, _), answer in zip(asked, said, strict=True):
+            found[name].append(answer)
+    here = frozenset({HOST.name}).union(*(study.hardware for study in studies))
+    return [judgement(one, found[one.id], here) for one in claims()]
+
+
+def judgement(one: Claim, found: Sequence[Answer], here: Collection[str]) -> Judgement:
+    if one.calculation:
+        holds, says = CALCULATIONS[one.calculation]()
+        return Judgement(one, DECIDED[holds], says)
+    own = rule(one.rule)
+    if own and found:
+        complete = one.complete([answer.row for answer in found])
+        answer = together(own.quantifier, [row.holds for row in found], complete)
+        if answer is not None:
+            return Judgement(one, DECIDED[answer], "", deciding(own, found, answer))
+        if complete:
+            reasons = dict.fromkeys(row.row.reason for row in found if row.row.reason)
+            return Judgement(one, "cannot tell", "; ".join(reasons), deciding(own, found, None))
+    if one.hardware not in here:
+        return Judgement(one, "needs hardware that is not here", device(one.hardware))
+    return Judgement(one, "needs a study that has not been run", one.study)
+
+
+def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
+    """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
+    if all have to hold and do."""
+    turned = holds is not None and own.quantifier == "not"
+    wanted = not holds if turned else holds
+    nearest = wanted is True and own.quantifier != "EXISTS"
+    by_variant: dict[str, list[Ratio]] = {}
+    for answer in found:
+        if answer.holds is wanted and answer.row.value:
+            by_variant.setdefault(answer.row.variant, []).append(answer.row)
+
+    def distance(row: Ratio) -> float:
+        return abs(math.log((row.value or 1.0) / (own.limit or 1.0)))
+
+    chosen = min if nearest else max
+    return tuple(chosen(own_rows, key=distance) for own_rows in by_variant.values())

@@ -1,0 +1,96 @@
+"""`impossible`: the share of its processor's peak that each cell of Table 7 needs."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from analysis.format import count
+from analysis.literature.peaks import Share, processors, shares
+from analysis.literature.table7 import CPUS, networks
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+
+TOOLS = ("Caffe", "CNTK", "TensorFlow", "MXNet", "Torch")
+ROW = 0.115  # inches for each tool of a network
+VALUE = attrgetter("value")
+MARKS = {True: "o", False: "D"}  # processors, GPUs
+
+
+def impossible() -> Figure:
+    found = shares()
+    theme = Theme(tuple(tool.lower() for tool in TOOLS), ())
+    with canvas(1.3 + ROW * (len(TOOLS) + 1) * len(networks())) as drawn:
+        axes = drawn.add_subplot()
+        named = {(one.cell.network, one.cell.tool): one for one in sorted(found, key=VALUE)}
+        for one in found:
+            most = one.exceeds and named[one.cell.network, one.cell.tool] is one
+            draw(axes, one, theme.colour(one.cell.tool.lower()), most)
+        axes.axvline(1, color=INK, linewidth=1.4)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(10))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("share of the processor's peak in float32 (1: all of it)")
+        axes.set_yticks([top(name) + (len(TOOLS) - 1) / 2 for name in networks()], networks())
+        axes.set_ylim(top(networks()[-1]) + len(TOOLS) - 0.3, -0.7)
+        bare(axes, "x")
+        drawn.legend(handles=handles(theme), loc="outside upper left", ncols=4, labelcolor=INK,
+                     handletextpad=0.1, columnspacing=1, borderaxespad=0.2)  # fmt: skip
+        return render(
+            drawn,
+            "impossible",
+            "Published times against the peak",
+            "Each mark is a cell of Table 7 of Shi et al. (2016): the operations of the network "
+            "that the cell names, over its time and the peak of the cores or the GPU at their "
+            "highest clock. Hollow: the same time with the operations of the definition in the "
+            "authors' repository. Above 1 a processor cannot have done the work. On a GPU it "
+            "proves nothing, because some convolutions take fewer operations than are counted. "
+            "Logarithmic axis.",
+            "Dot plot of the share of the peak by network, tool and device.",
+            finding(found),
+        )
+
+
+def finding(found: Sequence[Share]) -> str:
+    above = [one for one in found if one.exceeds]
+    most = max(found, key=VALUE)
+    threads = "" if most.cell.threads is None else f" with {count(most.cell.threads, 'thread')}"
+    return (
+        f"{len(above)} of {len(found)} published times need more than the peak, most of all "
+        f"{most.cell.tool}'s {most.cell.network}{threads} on the "
+        f"{processors()[most.cell.device]['title']}: {most.value:.1f} times."
+    )
+
+
+def top(network: str) -> float:
+    """Where a network's first tool is drawn."""
+    return networks().index(network) * (len(TOOLS) + 1)
+
+
+def draw(axes: Axes, one: Share, colour: str, most: bool) -> None:
+    """`most`: the cell is the farthest above the peak of its tool and network, and is named."""
+    place = top(one.cell.network) + TOOLS.index(one.cell.tool)
+    mark = MARKS[one.cell.device in CPUS]
+    axes.plot([one.value], [place], mark, color=colour, markersize=3.6)
+    if one.exceeds and one.defined:
+        axes.plot([one.defined, one.value], [place, place], color=colour, linewidth=0.7, zorder=1)
+        axes.plot([one.defined], [place], mark, color=colour, markersize=4.2,
+                  markerfacecolor=PAPER, markeredgewidth=1.1, zorder=4)  # fmt: skip
+    if most:
+        axes.annotate(f"{one.value:.1f}", (one.value, place), xytext=(5, 0), va="center",
+                      textcoords="offset points", fontsize=8)  # fmt: skip
+
+
+def handles(theme: Theme) -> list[Line2D]:
+    tools = [
+        Line2D([], [], marker="s", linestyle="", color=theme.colour(tool.lower()), label=tool)
+        for tool in TOOLS
+    ]
+    kinds = [("o", INK, "processor"), ("D", INK, "GPU"), ("o", PAPER, "as defined")]
+    return tools + [
+        Line2D([], [], marker=mark, linestyle="", color=INK, markerfacecolor=inside,
+               markersize=4.5, label=label)
+        for mark, inside, label in kinds
+    ]  # fmt: skip

@@ -1,0 +1,90 @@
+"""From ratios to a verdict: the few functions that judge every claim about times.
+
+A rule is text, as in `data/claims.csv`: `FASTER(10)`, `all rows FASTER(1/0.55)`, `EXISTS slower`,
+`not FASTER(2)`. What this module cannot read, it does not judge.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.literature.studies import Ratio
+from analysis.stats.inference import holm
+
+RULE = re.compile(
+    r"(?:(?P<quantifier>all rows|EXISTS|not) )?"
+    r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|(?P<slower>slower))"
+)
+LEVEL = 0.05  # of all tests of a study together
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`limit`: the ratio that a faster side has to stay below; None asks for slower."""
+
+    quantifier: str
+    limit: float | None
+
+
+def rule(text: str) -> Rule | None:
+    """None if the rule is of another kind."""
+    found = RULE.fullmatch(text)
+    if not found:
+        return None
+    limit = None if found["slower"] else float(found["by"] or 1) / float(found["times"])
+    return Rule(found["quantifier"] or "all rows", limit)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A rule on one row. `p` is that of the difference from the rule's limit, `adjusted` Holm's
+    over all tests of the row's study."""
+
+    rule: Rule
+    row: Ratio
+    adjusted: float = 1.0
+
+    @property
+    def holds(self) -> bool | None:
+        """None if the row cannot tell."""
+        row, limit = self.row, self.rule.limit
+        if not row.usable:
+            return None
+        if limit in (None, 1.0) and row.verdict == "equivalent":
+            return False
+        if self.adjusted > LEVEL:
+            return None
+        if limit is None:
+            return {"slower": True, "faster": False}.get(row.verdict or "")
+        if limit == 1.0:
+            return {"faster": True, "slower": False}.get(row.verdict or "")
+        assert row.low and row.high
+        return True if row.high < limit else False if row.low > limit else None
+
+
+def answers(asked: Sequence[tuple[Rule, Ratio]]) -> list[Answer]:
+    """All tests of one study, corrected together."""
+    limits = [one.limit or 1.0 for one, _ in asked]
+    usable = [row.usable for _, row in asked]
+    p = [row.p(limit) for (_, row), limit, use in zip(asked, limits, usable, strict=True) if use]
+    adjusted = iter(holm(p)) if p else iter(())
+    return [
+        Answer(one, row, next(adjusted) if use else 1.0)
+        for (one, row), use in zip(asked, usable, strict=True)
+    ]
+
+
+def together(quantifier: str, said: Sequence[bool | None], complete: bool) -> bool | None:
+    """What the rows say together. `complete`: whether every row that the claim is about is there;
+    without that, only a row against all, or one that exists, decides."""
+    if quantifier == "EXISTS":
+        if True in said:
+            return True
+        return False if complete and said and set(said) == {False} else None
+    if False in said:
+        every: bool | None = False
+    else:
+        every = True if complete and said and None not in said else None
+    if quantifier == "not":
+        return None if every is None else not every
+    return every

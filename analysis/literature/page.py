@@ -1,0 +1,105 @@
+"""The ledger as a page: verdict by verdict, with what decides each claim."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+from analysis.format import alike, count, listing, markdown_table, title
+from analysis.literature.claims import Judgement, Verdict
+from analysis.literature.studies import Ratio, Study
+from analysis.literature.table7 import rows
+from analysis.report.figures.style import Figure
+from analysis.report.prose import DECLARED
+from frameworks.device import GPU
+
+DECIDES = {
+    "needs a study that has not been run": "study",
+    "needs hardware that is not here": "hardware",
+}
+
+
+def page(judgements: Sequence[Judgement], studies: Sequence[Study], figure: Figure) -> str:
+    verdicts: tuple[Verdict, ...] = get_args(Verdict)
+    own = {name: [one for one in judgements if one.verdict == name] for name in verdicts}
+    parts = ["# Claims of the literature, judged", f"**{headline(judgements)}**"]
+    parts += [markdown_table(["verdict", "claims"], [[n, str(len(own[n]))] for n in verdicts])]
+    parts += [
+        f"{measured(studies)} A rule judges each claim; no verdict is written by hand. A ratio "
+        "counts only if both sides have a certificate. Its interval is at 95 %, and its test is "
+        "corrected for all tests of the study (Holm). "
+        "[What was claimed and what was measured](../../docs/literature.md) is a page of its own.",
+        drawing(figure),
+        f"**{figure.finding}** {figure.caption} [All numbers](then.csv).",
+    ]
+    for name in filter(own.__getitem__, verdicts):
+        parts += [f"## {name[0].upper()}{name[1:]}", *remarks(name, own[name], studies)]
+        columns = ["", "claim", "judged as", DECIDES.get(name, "what decides"), "published"]
+        parts += [markdown_table(columns, map(cells, own[name]))]
+    return "\n\n".join([*parts, *sources()]) + "\n"
+
+
+def drawing(figure: Figure) -> str:
+    """With a version for dark pages, as in the README."""
+    dark = f'media="(prefers-color-scheme: dark)" srcset="{figure.name}-dark.svg"'
+    image = f'<img alt="{figure.alt}" src="{figure.name}.svg">'
+    return f"<picture>\n  <source {dark}>\n  {image}\n</picture>"
+
+
+def headline(judgements: Sequence[Judgement]) -> str:
+    found = Counter(one.verdict for one in judgements)
+    hold, fall, open_ = (found[name] for name in get_args(Verdict)[:3])
+    return (
+        f"{hold + fall + open_} of {count(len(judgements), 'claim')} are judged: {hold} hold here, "
+        f"{fall} do not, {open_} cannot be told."
+    )
+
+
+def measured(studies: Sequence[Study]) -> str:
+    if not studies:
+        return "No study was given, so calculations alone decide."
+    named = listing(f"[{one.name}](../{one.name}/report.md)" for one in studies)
+    return f"Measured ratios come from the study {named}."
+
+
+def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[Study]) -> list[str]:
+    """What the studies ask that are needed; why hardware is missing, in the frameworks' words."""
+    if name == "needs a study that has not been run":
+        asked = {word for one in own for word in one.claim.study.split(", ")}
+        return [
+            "\n".join(
+                f"- `{row['study']}`: {row['question']}"
+                for row in rows("studies.csv")
+                if row["study"] in asked
+            )
+        ]
+    if name == "needs hardware that is not here":
+        found = dict.fromkeys(one.missing.get(GPU.name, "") for one in studies)
+        return [f"{reason}." for reason in found if reason]
+    return []
+
+
+def cells(one: Judgement) -> list[str]:
+    own = one.claim
+    decided = "; ".join(filter(None, [*map(said, one.deciding), one.why]))
+    return [own.id, f"“{own.quote}” ({own.source})", own.statement, decided, own.published]
+
+
+def said(row: Ratio) -> str:
+    """`MNIST CNN, default, 1 thread: PyTorch over TensorFlow 2.13 (2.05 to 2.23)`"""
+    middle, low, high = alike(row.value, row.low, row.high)
+    mark = f" {DECLARED}" * ("declared" in row.certificate)
+    where = f"{row.workload}, {row.variant}, {count(row.threads, 'thread')}"
+    sides = f"{title(row.pair.one)} over {title(row.pair.over)}"
+    return f"{where}: {sides} {middle} ({low} to {high}){mark}"
+
+
+def sources() -> list[str]:
+    return [
+        f"{DECLARED} The pair differs in a declared way: it is not proven to compute the same.",
+        "## Sources",
+        "\n".join(
+            f"- {row['id']}: "
+            + (f"[{row['title']}]({row['address']})" if row["address"] else row["title"])
+            for row in rows("sources.csv")
+        ),
+    ]

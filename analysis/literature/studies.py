@@ -1,0 +1,153 @@
+"""What the ledger reads of a study: the pairs in its tables, and what its machines lack."""
+
+import csv
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from scipy import stats
+
+from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
+from frameworks.device import HOST
+from workflows.records.storage import RecordError
+
+VERDICTS: dict[str, Verdict] = {
+    name: name for name in ("faster", "slower", "equivalent", "cannot tell")
+}
+CONFIDENCE = 0.95  # of the intervals in a study's tables
+
+
+class Pair(NamedTuple):
+    """Of two contenders that differ in `axis` only: `one` has this value there, `over` that."""
+
+    axis: str
+    one: str
+    over: str
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A row of a study's pairs.csv, read in the direction of a claim. `verdict` is the study's,
+    "" if the pair was not compared, and then `reason` says why. `certificate` sums up what was
+    proven about both sides; it is empty if they may not be compared."""
+
+    study: str
+    machine: str
+    pair: Pair
+    workload: str
+    device: str
+    threads: int
+    variant: str
+    framework: str
+    replicates: int
+    value: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict | None
+    certificate: str
+    reason: str
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may decide a claim: certified, with an interval."""
+        return bool(self.certificate and self.verdict and self.low and self.high)
+
+    @property
+    def inverse(self) -> "Ratio":
+        return replace(
+            self,
+            pair=Pair(self.pair.axis, self.pair.over, self.pair.one),
+            value=reciprocal(self.value),
+            low=reciprocal(self.high),
+            high=reciprocal(self.low),
+            verdict=self.verdict and OPPOSITE.get(self.verdict, self.verdict),
+        )
+
+    def p(self, limit: float) -> float:
+        """Two-sided p of Student's test that the true ratio is `limit`."""
+        assert self.value and self.low and self.high
+        freedom = self.replicates - 1
+        reach = float(stats.t.isf((1 - CONFIDENCE) / 2, freedom))
+        error = math.log(self.high / self.low) / 2 / reach
+        distance = abs(math.log(self.value / limit))
+        return float(2 * stats.t.sf(distance / error, freedom)) if error else float(not distance)
+
+
+@dataclass(frozen=True)
+class Study:
+    """`hardware`: the devices on which anything was measured. `missing`: why a device is not
+    there, by its name."""
+
+    name: str
+    ratios: tuple[Ratio, ...]
+    hardware: frozenset[str]
+    missing: dict[str, str]
+
+    def of(self, pair: Pair) -> list[Ratio]:
+        """The rows of a pair, in its direction."""
+        turned = Pair(pair.axis, pair.over, pair.one)
+        return [
+            ratio if ratio.pair == pair else ratio.inverse
+            for ratio in self.ratios
+            if ratio.pair in (pair, turned)
+        ]
+
+
+def read(folder: Path) -> Study:
+    """A study from the tables of its report.
+
+    Raises:
+        RecordError: the folder has no tables, or they are of an older samestep.
+    """
+    tables = {name: table(folder / "tables" / f"{name}.csv") for name in ("pairs", "contenders")}
+    try:
+        ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
+        measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
+        lacking = table(folder / "tables" / "missing.csv")
+        missing = {row["device"]: row["reason"] for row in reversed(lacking)}
+    except (KeyError, ValueError) as error:
+        raise RecordError(
+            f"{folder}: tables without {error}; write the report again: samestep report {folder}"
+        ) from None
+    return Study(
+        folder.name,
+        ratios,
+        frozenset({HOST.name, *measured}),
+        {name: reason for name, reason in missing.items() if name not in measured},
+    )
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    if not path.is_file():
+        raise RecordError(
+            f"{path}: no such table; give the folder of a report, like reports/reference"
+        )
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def ratio(study: str, row: dict[str, str]) -> Ratio:
+    axis = row["axis"]
+    one = row.get(axis) or f"{row['framework']}/{row['variant']}"
+    return Ratio(
+        study=study,
+        machine=row["machine"],
+        pair=Pair(axis, one, row["against"]),
+        workload=row["workload"],
+        device=row["device"],
+        threads=int(row["threads"]),
+        variant=row["variant"],
+        framework=row["framework"],
+        replicates=int(row["replicates"]),
+        value=number(row["ratio"]),
+        low=number(row["ratio_low"]),
+        high=number(row["ratio_high"]),
+        verdict=VERDICTS.get(row["verdict"]),
+        certificate=row["certificate"],
+        reason=row["reason"],
+    )
+
+
+def number(text: str) -> float | None:
+    return float(text) if text else None

@@ -1,0 +1,127 @@
+"""The ledger is complete, judges by tables alone, and is what is committed."""
+
+import csv
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.literature.__main__ import main
+from analysis.literature.arithmetic import vgg_19
+from analysis.literature.claims import Judgement, claims, judge
+from analysis.literature.studies import Pair, Study, read
+from analysis.literature.table7 import rows
+from tests.analysis.literature.test_judging import row
+from tests.conftest import ROOT
+from workflows.records.storage import RecordError
+
+NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
+
+
+def judged(*studies: Study) -> dict[str, Judgement]:
+    return {one.claim.id: one for one in judge(studies)}
+
+
+def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> Study:
+    return Study("planted", tuple(found), frozenset(hardware), {})  # type: ignore[arg-type]
+
+
+def test_the_ledger_has_every_claim_with_a_short_quotation() -> None:
+    assert [one.id for one in claims()] == [f"C{number:02}" for number in range(1, 66)]
+    assert [one["claim"] for one in rows("rules.csv")] == [one.id for one in claims()]
+    assert max(len(one.quote.split()) for one in claims()) <= 15
+    assert {one.source for one in claims()} == {one["id"] for one in rows("sources.csv")}
+    known = {one["study"] for one in rows("studies.csv")} | {"none planned"}
+    assert {word for one in claims() for word in one.study.split(", ") if word} <= known
+    assert all(one.study or one.calculation for one in claims())
+    hardware = Counter(one.hardware for one in claims())
+    assert (hardware.pop("cpu"), hardware.pop("gpu"), hardware.total()) == (32, 25, 8)
+
+
+def test_without_a_study_calculations_alone_decide() -> None:
+    found = judged()
+    decided = {name for name, one in found.items() if not one.verdict.startswith("needs")}
+    assert decided == {one.id for one in claims() if one.calculation}
+    assert all(found[name].why and not found[name].deciding for name in decided)
+
+
+def test_claims_that_arithmetic_decides() -> None:
+    found = judged()
+    assert found["C21"].verdict == "does not hold here" and "31.5 TFLOP/s" in found["C21"].why
+    assert found["C45"].verdict == "does not hold here" and "7.8 times" in found["C45"].why
+    assert found["C57"].verdict == "does not hold here" and "143,667,240" in found["C57"].why
+    assert found["C65"].verdict == "does not hold here" and "CUDA packages" in found["C65"].why
+    assert len([name for name in vgg_19().parameter_shapes if name.endswith("kernel")]) == 19
+
+
+def test_rows_decide_a_claim_in_its_direction() -> None:
+    """PyTorch faster than TensorFlow in each of nine workloads: one row against it is enough, and
+    eight for it are not."""
+    fast = [row(0.7, workload=name) for name in ["mlp", "mnist-cnn", *NETWORKS]]
+    assert judged(planted(*fast))["C39"].verdict == "holds here"
+    assert judged(planted(*fast[1:]))["C39"].verdict == "needs a study that has not been run"
+    against = judged(planted(fast[0], row(1.5, workload="mnist-cnn")))["C39"]
+    assert against.verdict == "does not hold here"
+    assert [one.workload for one in against.deciding] == ["mnist-cnn"]
+    turned = judged(planted(row(1.5, workload="mlp").inverse))["C39"]
+    assert turned.deciding[0].value == pytest.approx(1.5, rel=0.01)
+
+
+def test_a_refused_contender_makes_it_cannot_tell() -> None:
+    fast = [row(0.7, workload=name) for name in ["mlp", *NETWORKS]]
+    refused = row(2.0, workload="mnist-cnn", certificate="", reason="pytorch differs in a bias")
+    found = judged(planted(*fast, refused))["C39"]
+    assert (found.verdict, found.why) == ("cannot tell", "pytorch differs in a bias")
+
+
+def test_hardware_is_missing_until_a_study_has_it() -> None:
+    assert judged()["C41"].verdict == "needs hardware that is not here"
+    gpu = [
+        row(0.7, workload=name, device="gpu").inverse for name in NETWORKS if name != "lstm"
+    ]  # TensorFlow over PyTorch
+    found = judged(planted(*gpu, hardware=("cpu", "gpu")))
+    assert found["C41"].verdict == "holds here"
+    assert found["C44"].verdict == "needs a study that has not been run"
+
+
+def test_both_variants_of_a_claim_are_said() -> None:
+    pair = Pair("framework", "pytorch", "tensorflow")
+    rows_of = [row(1.5), row(1.2, variant="tuned"), row(1.9, variant="tuned", threads=2)]
+    found = judged(planted(*rows_of))["C38"]
+    assert found.claim.pair == pair and found.verdict == "does not hold here"
+    assert [(one.variant, one.threads) for one in found.deciding] == [("default", 1), ("tuned", 2)]
+
+
+def test_the_committed_ledger_follows_from_the_committed_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["reports/reference", "--out", str(tmp_path)]) == 0
+    for name in ("claims.md", "then.csv"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "reports/literature" / name).read_bytes()
+    drawing = (tmp_path / "impossible.svg").read_text()
+    assert ">ResNet-56</text>" in drawing.replace("\n", "")
+    assert {one.name for one in tmp_path.iterdir()} == {
+        one.name for one in (ROOT / "reports/literature").iterdir()
+    }
+
+
+def test_a_folder_without_tables_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="give the folder of a report"):
+        read(tmp_path)
+    assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+
+
+def test_ratios_are_read_from_a_study_as_they_stand() -> None:
+    study = read(ROOT / "reports" / "reference")
+    with (ROOT / "reports/reference/tables/pairs.csv").open(newline="") as file:
+        own = [one for one in csv.DictReader(file) if one["axis"] == "framework"]
+    found = study.of(Pair("framework", "tensorflow", "pytorch"))
+    assert sorted(f"{one.value:.6g}" for one in found if one.value) == sorted(
+        one["ratio"]
+        for one in own
+        if {one["framework"], one["against"]} == {"tensorflow", "pytorch"}
+    )
+    assert study.missing["gpu"] and study.hardware == {"cpu"}
+    assert replace(found[0], certificate="").usable is False
