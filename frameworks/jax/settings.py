@@ -35,7 +35,7 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
         "onednn": "__onednn" in program,
         "blas": products(program),
         "gpu_memory": "taken as needed" if gpu else "n/a",
-        "freed_memory": freed_memory(),
+        **memory(),
     }
 
 
@@ -87,8 +87,8 @@ def denormals(precision: str) -> str:
     return reading.denormals(precision, halve)
 
 
-def freed_memory() -> str:
+def memory() -> dict[str, Setting]:
     def allocate(size: int) -> None:
         jnp.zeros(size, jnp.uint8).block_until_ready().delete()
 
-    return reading.freed_memory(allocate)
+    return reading.memory(allocate)

@@ -164,6 +164,7 @@ def make_contender(
             "relu_and_pool": "n/a" if workload == "mlp" else "relu first",
             "gpu_memory": "n/a",
             "freed_memory": "kept",
+            "huge_pages": "used",
             "learning_rate": 0.001 if torch or tuned else 0.0010000000474974513,
             **(make_behaviour(contender) if replicate == 1 and not control else {}),
         },

@@ -2,6 +2,7 @@
 
 import pytest
 
+from frameworks import memory
 from workflows.conformance.testing import Conformance
 from workflows.machine.gpu import gpus
 
@@ -64,6 +65,13 @@ class Here(Conformance):
 
     isolated = False
     workloads = {}  # noqa: RUF012
+
+    @pytest.fixture(autouse=True)
+    def allocator(self, monkeypatch):
+        """`tuned` asks for a process of its own, because these variables act when one starts. No
+        rule here depends on them."""
+        for name, value in memory.KEPT.items():
+            monkeypatch.setenv(name, value)
 
 
 class TestPyTorchHere(Here):

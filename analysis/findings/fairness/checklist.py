@@ -174,6 +174,13 @@ CHECKLIST = (
         reason="part of what is compared",
     ),
     Item(
+        "huge pages",
+        ("huge_pages",),
+        "Arrays in pages of 2 MB instead of 4 kB cost fewer page faults and address look-ups.",
+        rule="own",
+        reason="part of what is compared",
+    ),
+    Item(
         "GPU memory",
         ("gpu_memory",),
         "A framework takes it as needed, or nearly all at once.",
