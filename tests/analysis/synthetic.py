@@ -165,6 +165,8 @@ def make_contender(
             "gpu_memory": "n/a",
             "freed_memory": "kept",
             "huge_pages": "used",
+            "max_pooling": "n/a" if workload == "mlp" else "reduce_window",
+            "weights_memory": "reused",
             "learning_rate": 0.001 if torch or tuned else 0.0010000000474974513,
             **(make_behaviour(contender) if replicate == 1 and not control else {}),
         },

@@ -40,6 +40,7 @@ class TestTensorFlow(Isolated):
 @pytest.mark.all
 class TestJAX(Isolated):
     framework = "jax"
+    variants = ("default", "tuned")
 
 
 if gpus():
@@ -57,6 +58,7 @@ if gpus():
 
     class TestJAXOnAGPU(Isolated):
         framework = "jax"
+        variants = ("default", "tuned")
         device = "gpu"
 
 
@@ -86,6 +88,7 @@ class TestTensorFlowHere(Here):
 
 class TestJAXHere(Here):
     framework = "jax"
+    variants = ("default", "tuned")
 
 
 class TestKerasHere(Here):
