@@ -37,8 +37,8 @@ def rule(text: str) -> Rule | None:
 
 @dataclass(frozen=True)
 class Answer:
-    """A rule on one row. `p` is that of the difference from the rule's limit, `adjusted` Holm's
-    over all tests of the row's study."""
+    """A rule on one row. `adjusted` is the p of the difference from the rule's limit, by Holm over
+    all tests of the row's study."""
 
     rule: Rule
     row: Ratio
