@@ -109,7 +109,9 @@ def test_ctrl_c_ends_it_with_the_command_that_goes_on(finished, tmp_path):
         study.change(replicates=replicates)
         process = started(study)
         contest = contest_of(process)
-        while not any(worker(child) for child in contest.children()):  # it is past its imports
+        while not any(
+            worker(child) for child in contest.children(recursive=True)
+        ):  # it is past its imports
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=120)

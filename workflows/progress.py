@@ -215,11 +215,3 @@ def explained(error: Exception) -> str:
     where = f"{error.filename}: " if error.filename else ""
     remedy = REMEDIES.get(error.errno or 0, "")
     return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")
-
-
-def interruptible(main: Callable[[], int]) -> int:
-    """Run a stage. Ctrl-C ends it without a traceback, as a shell expects."""
-    try:
-        return main()
-    except KeyboardInterrupt:
-        return 130

@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from workflows import progress
-from workflows.progress import Progress, about, duration, explained, interruptible
+from workflows.machine.guardian import interruptible
+from workflows.progress import Progress, about, duration, explained
 
 TITLE = "contest mnist-cnn 3/14"
 TEXT = "round 5/8 | tensorflow/tuned/cpu/2"

@@ -22,12 +22,13 @@ from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.summary import summary
 from workflows.machine.fingerprint import available_cores
+from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.planning import names
 from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
-from workflows.progress import Progress, explained, interruptible
+from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow
 from workflows.records.spent import timed
@@ -133,7 +134,9 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         known = {deviation.mistake for deviation in declared(contender, runner.kind)}
         if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
             raise WorkerDied(found.text)
-    except (WorkerDied, Unavailable) as failure:
+    except OSError:
+        raise
+    except Exception as failure:  # numbers of an adapter may break any computation
         progress.note(f"{names.contender(contender)} failed: {failure}")
         (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
 

@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from frameworks.contract import Unavailable
 from frameworks.registry import framework
+from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
 from workflows.measure.batches import Columns
@@ -24,7 +26,7 @@ from workflows.measure.time_left import TimeLeft
 from workflows.planning import names
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
-from workflows.progress import Progress, explained, interruptible
+from workflows.progress import Progress, explained
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
@@ -190,8 +192,8 @@ class Contest(WorkerPool):
             with self.charged(workload):
                 try:
                     answer = self.ask(index, "behaviour", on=workload, variant=record.variant)
-                except WorkerDied as death:
-                    answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {death.reason}"}}
+                except (WorkerDied, Unavailable) as failure:
+                    answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {failure}"}}
             record.settings |= answer["settings"]
 
     def stage(self, number: int) -> str:

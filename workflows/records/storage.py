@@ -1,8 +1,6 @@
 """Writes records whole or not at all, and checks them on reading."""
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,11 +153,12 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if the block succeeds."""
+    """A temporary file beside `path` that takes its place if the block succeeds.
+
+    Its name is fixed, so that what a killed process has left is written again.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.partial")
     try:
         yield temporary
         temporary.chmod(0o644)

@@ -16,7 +16,7 @@ rule reference:
         ),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
+        "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
         "--reference --log {log}"
 
 
@@ -37,5 +37,5 @@ rule certify:
         key=lambda wildcards: keys.certificate_key(STUDY, wildcards.workload, wildcards.framework),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
+        "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
         "--framework {wildcards.framework} --log {log}"

@@ -20,7 +20,7 @@ rule contest:
         key=lambda wildcards: keys.contest_key(STUDY, wildcards.group),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.measure.contest --study {params.study} --group {wildcards.group} "
+        "python -m workflows.machine.guardian workflows.measure.contest --study {params.study} --group {wildcards.group} "
         "--replicate {wildcards.replicate} --log {log}"
 
 
@@ -40,4 +40,4 @@ checkpoint replicates:
         key=lambda wildcards: content_hash([STUDY.minutes, STUDY.replicates, contests_key(STUDY)]),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.replicates --study {params.study} --log {log} >/dev/null"
+        "python -m workflows.machine.guardian workflows.stages.replicates --study {params.study} --log {log} >/dev/null"

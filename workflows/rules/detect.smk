@@ -12,4 +12,4 @@ rule detect:
         key=lambda wildcards: keys.probe_key(STUDY, wildcards.framework),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.detect --study {params.study} --framework {wildcards.framework} --log {log}"
+        "python -m workflows.machine.guardian workflows.stages.detect --study {params.study} --framework {wildcards.framework} --log {log}"

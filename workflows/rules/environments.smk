@@ -12,5 +12,5 @@ rule environment:
         study=lambda wildcards: HERE,
     # A failed build becomes a row of the report: the command succeeds, and uv's output is in the log.
     shell:
-        "python -m workflows.environments.stage --study {params.study} --framework {wildcards.framework} "
+        "python -m workflows.machine.guardian workflows.environments.stage --study {params.study} --framework {wildcards.framework} "
         "--attempt {params.attempt}"

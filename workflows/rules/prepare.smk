@@ -11,5 +11,5 @@ rule prepare:
         key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
+        "python -m workflows.machine.guardian workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
         "--log {log}"

@@ -16,7 +16,7 @@ rule collect:
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
         code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
-        "python -m workflows.stages.collect {params.folder:q} --out {params.out:q} --log {log:q}"
+        "python -m workflows.machine.guardian workflows.stages.collect {params.folder:q} --out {params.out:q} --log {log:q}"
 
 
 rule report:
@@ -53,7 +53,7 @@ rule report:
         out=lambda wildcards, output: str(Path(output[0]).parent),
         code=files_hash("analysis", *Path(workflow.basedir).glob("analysis/report/templates/*")),
     shell:
-        "python -m analysis {params.folders:q} --out {params.out:q} 2>&1 | tee {log:q}"
+        "python -m workflows.machine.guardian analysis {params.folders:q} --out {params.out:q} 2>&1 | tee {log:q}"
 
 
 rule failures:
@@ -69,4 +69,4 @@ rule failures:
     params:
         study=lambda wildcards: HERE,
     shell:
-        "python -m workflows.stages.failures --study {params.study} 2>&1 | tee {log}"
+        "python -m workflows.machine.guardian workflows.stages.failures --study {params.study} 2>&1 | tee {log}"

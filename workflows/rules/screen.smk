@@ -9,7 +9,9 @@ for variable, first in [("PATH", Path(sys.executable).parent), ("PYTHONPATH", wo
     rest = os.environ.get(variable)
     os.environ.update({variable: os.pathsep.join(filter(None, [str(first), rest]))})
 
+from workflows.machine import guardian
 from workflows.stages.screen import Screen
 
 SCREEN = Screen(workflow)
 SCREEN.install()
+guardian.announce()

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
+from workflows.machine.guardian import interruptible
 from workflows.planning.configuration import FASTEST, Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
-from workflows.progress import Progress, explained, interruptible
+from workflows.progress import Progress, explained
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine

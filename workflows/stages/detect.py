@@ -9,12 +9,15 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+from frameworks.contract import Unavailable
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework
 from workflows.environments.stage import without_environment
 from workflows.machine.fingerprint import fingerprint
+from workflows.machine.guardian import interruptible
 from workflows.planning import names
 from workflows.planning.configfiles import ConfigurationError, read
 from workflows.planning.configuration import Configuration
@@ -30,11 +33,11 @@ from workflows.planning.plan import (
     write_request,
 )
 from workflows.planning.todo import Todo
-from workflows.progress import Progress, explained, interruptible
+from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
 from workflows.records.spent import timed
 from workflows.records.storage import RecordError, read_json, write_json
-from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.process import TIMEOUT_S, WorkerDied, WorkerProcess
 
 
 def detect(
@@ -56,7 +59,8 @@ def detect(
         devices = dict.fromkeys(places, Detected(missing=unbuilt))
     else:
         with ThreadPoolExecutor(2) as pool:
-            devices = dict(zip(places, pool.map(open_once, places.values()), strict=True))
+            each = partial(open_once, timeout_s=study.contest.timeout_s)
+            devices = dict(zip(places, pool.map(each, places.values()), strict=True))
     for contender in own:
         contender.missing = contender.missing or devices[surface(contender)].missing
         if contender.missing and contender.required:
@@ -66,17 +70,21 @@ def detect(
     return Detection(framework=name, devices=devices)
 
 
-def open_once(contender: PlannedContender) -> Detected:
+def open_once(contender: PlannedContender, timeout_s: float = TIMEOUT_S) -> Detected:
     description = framework(contender.framework)
     if contender.device not in description.devices:
         return Detected(missing=f"{description.title} does not run on {contender.device}")
-    try:
-        with WorkerProcess(contender.interpreter, contender) as worker:
-            worker.send_open(precision="float32", tf32=False)
-            answer = worker.receive()
-            return Detected(missing=answer.get("missing", ""), versions=answer.get("versions", {}))
-    except WorkerDied as death:
-        return Detected(missing=death.reason)
+    for last in (False, True):
+        try:
+            with WorkerProcess(contender.interpreter, contender, timeout_s=timeout_s) as worker:
+                worker.send_open(precision="float32", tf32=False)
+                answer = worker.receive()
+                return Detected(missing=answer["missing"], versions=answer["versions"])
+        except (WorkerDied, Unavailable) as failure:
+            # A process may end for reasons of the machine, and no later run looks again.
+            if last or not (isinstance(failure, WorkerDied) and failure.ended):
+                return Detected(missing=str(failure))
+    raise AssertionError("the last attempt has an outcome")
 
 
 def found(own: Sequence[PlannedContender], devices: Mapping[str, Detected]) -> Iterator[str]:

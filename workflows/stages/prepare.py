@@ -17,10 +17,11 @@ from frameworks.workloads.datasets import batches as stored
 from frameworks.workloads.datasets import digits, normal
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
+from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.planning import names
 from workflows.planning.plan import PlanError, load_study
-from workflows.progress import Progress, explained, interruptible
+from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
 from workflows.records.spent import timed

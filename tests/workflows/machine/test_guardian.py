@@ -1,0 +1,149 @@
+"""Nothing of a study outlives it, whichever of its processes is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.conftest import ROOT
+from workflows.machine import guardian
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux' prctl and pidfd")
+
+STAGE = """
+import os, subprocess, sys, tempfile, time
+from workflows.machine import guardian
+what = sys.argv[1:]
+if what:
+    exec(what[0])
+open(os.path.join(guardian.scratch(), "temporary"), "w").close()
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"])
+if not os.fork():  # a daemon, in the way of daemons
+    os.setsid()
+    if not os.fork():
+        time.sleep(90)
+    os._exit(0)
+print(guardian.scratch(), flush=True)
+time.sleep(90)
+"""
+STUDY = """
+import subprocess, sys
+from workflows.machine import guardian
+guardian.announce()
+command = f"set -e; {sys.executable} -m workflows.machine.guardian stage_of_a_test; true"
+subprocess.run(command, shell=True, executable="/bin/bash")
+"""
+
+
+@pytest.fixture
+def environment(tmp_path):
+    (tmp_path / "stage_of_a_test.py").write_text(STAGE)
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "GUARDED": str(tmp_path),
+            "TMPDIR": str(tmp_path)}  # fmt: skip
+
+
+def processes(mark):
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("GUARDED") == mark and process.status() != "zombie":
+                found.append(process)
+        except psutil.Error:
+            continue
+    return sorted(found, key=lambda process: process.create_time())
+
+
+@pytest.mark.parametrize("victim", ["study", "shell", "guardian", "stage", "everything"])
+def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
+    study = subprocess.Popen(
+        [sys.executable, "-c", STUDY], env=environment, cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    folder = Path(study.stdout.readline().strip())
+    assert (folder / "temporary").exists()
+    while len(processes(str(tmp_path))) < 6:  # the daemon is the last
+        assert study.poll() is None
+        time.sleep(0.02)
+    chain = [psutil.Process(study.pid)]
+    while chain[-1].children() and len(chain) < 4:
+        chain.append(chain[-1].children()[0])
+    if victim == "everything":
+        os.killpg(study.pid, signal.SIGKILL)
+    else:
+        chain[["study", "shell", "guardian", "stage"].index(victim)].kill()
+    deadline = time.monotonic() + 5
+    while (left := processes(str(tmp_path))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    study.stdout.close()
+    study.wait()
+    assert [process.cmdline() for process in left] == []
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("what", "status"),
+    [
+        ("sys.exit(0)", 0),
+        ("sys.exit(3)", 3),
+        ("raise KeyboardInterrupt", 130),
+        ("os.kill(os.getpid(), 11)", 139),
+        ("os.kill(os.getppid(), 15); time.sleep(9)", 143),
+    ],
+)
+def test_the_exit_status_is_passed_on(environment, what, status):
+    done = subprocess.run(
+        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test", what],
+        env=environment, cwd=ROOT, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_a_study_that_is_gone_already_is_seen(environment):
+    gone = guardian.Known.of(os.getpid())._replace(started="1")
+    environment["SAMESTEP_STUDY"] = " ".join(map(str, gone))
+    done = subprocess.run(
+        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test"],
+        env=environment, cwd=ROOT, timeout=30, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 137
+
+
+def test_a_study_on_another_machine_is_not_waited_for(environment):
+    elsewhere = guardian.Known.of(os.getpid())._replace(boot="another", started="1")
+    environment["SAMESTEP_STUDY"] = " ".join(map(str, elsewhere))
+    done = subprocess.run(
+        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test", "sys.exit(4)"],
+        env=environment, cwd=ROOT, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 4
+
+
+def test_a_worker_dies_with_a_coordinator_that_nobody_guards(tmp_path):
+    program = """
+import sys, time
+from workflows.records.schema import Contender
+from workflows.worker.process import WorkerProcess
+noop = Contender(framework="noop", variant="default", device="cpu", threads=1)
+worker = WorkerProcess(sys.executable, noop)
+worker.send_open("float32", False)
+worker.receive()
+print(worker.process.pid, flush=True)
+time.sleep(90)
+"""
+    coordinator = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    worker = psutil.Process(int(coordinator.stdout.readline()))
+    worker.suspend()  # so that it cannot notice by itself
+    coordinator.kill()
+    coordinator.wait()
+    coordinator.stdout.close()
+    deadline = time.monotonic() + 5
+    while worker.is_running() and worker.status() != "zombie" and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not worker.is_running() or worker.status() == "zombie"
