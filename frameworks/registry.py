@@ -45,7 +45,7 @@ def framework(name: str) -> Framework:
             )
     except UnknownFramework:
         raise
-    except Exception as error:  # the import runs other people's code
+    except (Exception, SystemExit) as error:  # the import runs other people's code
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"
         ) from error

@@ -13,11 +13,8 @@ from frameworks.workloads import Workload, layers
 Function = Callable[..., Any]
 
 
-def network(
-    workload: Workload, function: Callable[[layers.Layer, layers.Shape], Function]
-) -> Function:
-    """`apply(parameters, inputs)`, with a list of parameters in the workload's order; `function`
-    makes a layer."""
+def network(workload: Workload) -> Function:
+    """`apply(parameters, inputs)`, with a list of parameters in the workload's order."""
     functions = [
         (
             function(stage.layer, stage.input_shape),

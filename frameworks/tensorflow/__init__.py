@@ -1,6 +1,5 @@
 """The description of TensorFlow."""
 
-from frameworks import memory
 from frameworks.contract import Deviation, Framework, Variant
 
 # Keras' optimisers deviate on every backend.
@@ -35,11 +34,7 @@ FRAMEWORK = Framework(
             rebuilds=False,
             deviations=DEVIATIONS,
         ),
-        "tuned": Variant(
-            "tf.function over tf.nn and TensorFlow's update kernels, freed memory kept",
-            rebuilds=False,
-            environment=memory.KEPT,
-        ),
+        "tuned": Variant("tf.function over tf.nn and TensorFlow's update kernels", rebuilds=False),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
         "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
         **{

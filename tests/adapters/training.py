@@ -63,7 +63,6 @@ VARIANTS = (
     ("tensorflow", "default"),
     ("tensorflow", "tuned"),
     ("jax", "default"),
-    ("jax", "tuned"),
     ("tensorflow", "eager"),
     ("keras", "tensorflow"),
     ("keras", "torch"),

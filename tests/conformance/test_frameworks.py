@@ -2,7 +2,6 @@
 
 import pytest
 
-from frameworks import memory
 from workflows.conformance.testing import Conformance
 from workflows.machine.gpu import gpus
 
@@ -40,7 +39,6 @@ class TestTensorFlow(Isolated):
 @pytest.mark.all
 class TestJAX(Isolated):
     framework = "jax"
-    variants = ("default", "tuned")
 
 
 if gpus():
@@ -58,7 +56,6 @@ if gpus():
 
     class TestJAXOnAGPU(Isolated):
         framework = "jax"
-        variants = ("default", "tuned")
         device = "gpu"
 
 
@@ -67,13 +64,6 @@ class Here(Conformance):
 
     isolated = False
     workloads = {}  # noqa: RUF012
-
-    @pytest.fixture(autouse=True)
-    def allocator(self, monkeypatch):
-        """`tuned` asks for a process of its own, because these variables act when one starts. No
-        rule here depends on them."""
-        for name, value in memory.KEPT.items():
-            monkeypatch.setenv(name, value)
 
 
 class TestPyTorchHere(Here):
@@ -88,7 +78,6 @@ class TestTensorFlowHere(Here):
 
 class TestJAXHere(Here):
     framework = "jax"
-    variants = ("default", "tuned")
 
 
 class TestKerasHere(Here):

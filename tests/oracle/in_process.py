@@ -20,9 +20,9 @@ from frameworks.workloads.layers import (
 )  # fmt: skip
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from tests.adapters.training import small
+from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
 from workflows.worker.process import WorkerDied
-from workflows.worker.worker import explain
 
 Make = Callable[[Workload, Weights], Trainer]
 

@@ -17,7 +17,7 @@ from tests.adapters.training import CONTENDERS, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
 from workflows.certify.diagnosis import ALL_WELL, examine
 from workflows.records.schema import Contender as Recorded
-from workflows.worker.process import WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess
 
 
 @pytest.fixture
@@ -263,7 +263,6 @@ def test_an_adapter_that_cannot_is_quoted(diagnosed):
         ("default", ALL_WELL),
         ("wrong", "has epsilon 1e-07"),
         ("rounded", "has its beta1 rounded to float32"),
-        ("killed", "fails: killed (SIGKILL"),
     ],
 )
 def test_in_a_process_of_its_own(variant, words, abacus, tmp_path):
@@ -272,3 +271,12 @@ def test_in_a_process_of_its_own(variant, words, abacus, tmp_path):
         worker.send_open(precision="float64", tf32=False)
         worker.receive()
         assert words in examine(worker, STAGE["mlp"], variant, tmp_path).text
+
+
+def test_a_process_that_ends_is_no_diagnosis(abacus, tmp_path):
+    contender = Recorded(framework="abacus", variant="killed", device="cpu", threads=1)
+    with WorkerProcess(sys.executable, contender) as worker:
+        worker.send_open(precision="float64", tf32=False)
+        worker.receive()
+        with pytest.raises(WorkerDied, match="SIGKILL"):
+            examine(worker, STAGE["mlp"], "killed", tmp_path)

@@ -27,8 +27,10 @@ from workflows.certify.judge import (
     wrong_rounding,
 )
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
+from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
 from workflows.records.schema import CertificateRow, Measured, OptimiserRow
+from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 OTHER_BATCHES = (1, 2)  # used if the first mini-batch's float32 gradients are too far off
@@ -65,7 +67,7 @@ class Examination:
             result.status, result.reason = "failed", self.reference.failure
             return result
         try:
-            with tempfile.TemporaryDirectory() as scratch:
+            with tempfile.TemporaryDirectory(dir=guardian.scratch()) as scratch:
                 self.examine(Path(scratch))
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
@@ -73,8 +75,8 @@ class Examination:
             result.status, result.reason = "missing", str(reason)
         except Uncanonical as error:
             result.status, result.reason = "refused", str(error)
-        except Exception as error:  # an adapter may raise anything
-            result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
+        except Exception as error:  # numbers of an adapter may break any computation
+            result.status, result.reason = "failed", line(f"{type(error).__name__}: {error}")
         return result
 
     def examine(self, scratch: Path) -> None:
@@ -149,15 +151,23 @@ class Examination:
         for kind in self.runner.others:
             deviations = declared(self.contender, kind)
             try:
-                run = self.trained_with(kind, scratch / "result.npz")
-            except (WorkerDied, Unavailable, Uncanonical) as error:
-                row = OptimiserRow(status="failed", reason=str(error))
-            else:
+                run = self.trained_again_with(kind, scratch / "result.npz")
                 row = judge_optimiser(run, self.limits.tolerance, deviations)
                 optimiser = parse_optimiser(exact(kind))
                 workload = replace(self.runner.workload, optimiser=optimiser)
                 self.explain_optimiser(row, deviations, workload, scratch)
+            except (WorkerDied, Unavailable, Uncanonical) as error:
+                row = OptimiserRow(status="failed", reason=str(error))
             self.result.optimisers[kind] = row
+
+    def trained_again_with(self, kind: str, file: Path) -> Measured:
+        """Try twice if the process ends, which need not be the optimiser's fault."""
+        try:
+            return self.trained_with(kind, file)
+        except WorkerDied as death:
+            if not death.ended:
+                raise
+            return self.trained_with(kind, file)
 
     def trained_with(self, kind: str, file: Path) -> Measured:
         name = run_with(kind)
@@ -237,6 +247,8 @@ class Examination:
             with self.runner.process(self.contender) as worker:
                 return examine(worker, workload, self.contender.variant, scratch)
         except (WorkerDied, Unavailable) as failure:
+            if isinstance(failure, WorkerDied) and failure.ended:
+                raise
             return Diagnosis(f"no miniature of it was trained: {failure}", trained=False)
 
     def train(self, worker: WorkerProcess, name: str, file: Path) -> Result:

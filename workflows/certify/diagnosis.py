@@ -19,14 +19,13 @@ from frameworks.workloads import Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence
 from workflows.certify.judge import Uncanonical, require_shapes
-from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
 REPRODUCES = 1e-9  # relative, at every step; more than rounding makes of a right run
 CLOSER = 1e-2  # how much closer than the right run, at least
 ROUNDING = 1e-13  # runs that are closer than this cannot be distinguished
 NAMED = 3
-TIMEOUT_S = 120
 
 ALL_WELL = (
     f"a miniature of it agrees with plain NumPy in all its {STEPS} steps: look at what only size "
@@ -46,8 +45,10 @@ class Diagnosis(NamedTuple):
 def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> Diagnosis:
     """Have a miniature of the workload trained, and compare it with the oracle's.
 
-    An exception of the adapter or the end of its process becomes part of the answer. Files are
-    left in the folder `scratch`.
+    An exception of the adapter becomes part of the answer. Files are left in the folder `scratch`.
+
+    Raises:
+        WorkerDied: the process ended.
     """
     try:
         script = Script.draw(miniature(workload))
@@ -58,16 +59,18 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
     try:
         worker.ask(
             "record_run",
-            timeout_s=TIMEOUT_S,
             workload=to_dict(script.workload),
             variant=variant,
             script=str(given),
             out=str(out),
         )
-        seen = RecordedRun.read(out)
+        with left_by_a_worker():
+            seen = RecordedRun.read(out)
         for moment in seen.moments:
             require_shapes(moment.weights, script.weights)
     except (WorkerDied, Unavailable) as failure:
+        if isinstance(failure, WorkerDied) and failure.ended:
+            raise
         return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
     except Uncanonical as error:
         return Diagnosis(f"in a miniature of it, {error}", trained=False)

@@ -20,15 +20,14 @@ from workflows.planning.configuration import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.worker import untimed_training as training
-from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
 RESTARTED = 10  # steps repeated after a restart, and steps in float32
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
-LEAST_S = 600  # time limit of a run, beside its steps
-SLOWEST = 1e8  # FLOP/s
+SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a contest together
 # Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
 FAILED = "failed.txt"  # why there are no results of the reference, in their place
@@ -97,9 +96,7 @@ class Result(NamedTuple):
 
     @classmethod
     def read(cls, answer: dict[str, Any], file: Path) -> "Result":
-        with np.load(file) as arrays:
-            weights = training.read(arrays)
-        return cls(weights=weights, **answer)
+        return cls(weights=training.read(arrays(file)), **answer)
 
 
 class Runner:
@@ -150,12 +147,14 @@ class Runner:
                *own_variables(contender).values())  # fmt: skip
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
-            self.workers[key] = WorkerProcess(contender.interpreter, contender, log, SHARING)
+            self.workers[key] = WorkerProcess(
+                contender.interpreter, contender, log, SHARING, self.study.contest.timeout_s
+            )
             self.started.append(self.workers[key])
         worker = self.workers[key]
         try:
             worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
-            if missing := worker.receive().get("missing"):
+            if missing := worker.receive()["missing"]:
                 raise Unavailable(missing)
             yield worker
             if worker.process.poll() is not None:  # it ended, and the caller made that an answer
@@ -172,7 +171,7 @@ class Runner:
         flops = (narrowed(self.workload) if run.narrow else self.workload).flops_per_step
         return worker.ask(
             "trace",
-            timeout_s=LEAST_S + run.steps * flops / SLOWEST,
+            timeout_s=worker.timeout_s + run.steps * flops / SLOWEST,
             variant=contender.variant,
             steps=run.steps,
             at=run.weights_at,
@@ -245,5 +244,6 @@ class Reference:
 
 
 def arrays(file: Path) -> Weights:
-    with np.load(file) as stored:
+    """What a worker has left in a file (.npz). Raises WorkerDied if that cannot be read."""
+    with left_by_a_worker(), np.load(file) as stored:
         return dict(stored)

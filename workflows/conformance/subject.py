@@ -18,8 +18,8 @@ from frameworks.workloads.workload import LOSSES
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, Basis
 from workflows.conformance.worker import Requests
 from workflows.records.schema import Contender
+from workflows.worker.border import explain, where
 from workflows.worker.process import WorkerDied, WorkerProcess
-from workflows.worker.worker import explain, where
 
 TIMEOUT_S = 120
 KEY = tuple[str, int]  # device and threads
@@ -46,7 +46,7 @@ class InProcess(Process):
     def send(self, do: str, **arguments: Any) -> None:
         self.request = (do, arguments)
 
-    def receive(self, timeout_s: float = 0) -> dict[str, Any]:
+    def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
         do, arguments = self.request
         try:
             answer: dict[str, Any] = getattr(self.worker, do)(**arguments)
@@ -170,7 +170,7 @@ class Subject:
                 worker.precision = ""
                 worker.send_open(precision, tf32=False)
                 answer = worker.receive(self.timeout_s)
-                if "missing" in answer:
+                if answer.get("missing"):
                     raise Unavailable(answer["missing"])
                 worker.precision = precision
             finally:

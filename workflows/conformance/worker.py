@@ -11,11 +11,12 @@ import numpy as np
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.smaller import batches
+from workflows.worker.border import as_loss, as_weights
 from workflows.worker.clock import fenced, now
 from workflows.worker.handlers import Handlers
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
-from workflows.worker.untimed_training import Batch, different, numbers
+from workflows.worker.untimed_training import Batch, different
 from workflows.worker.worker import main
 
 STEPS = 5
@@ -60,7 +61,7 @@ class Requests(Handlers):
         given = initial_weights(asked, SEED)
         wanted = {name: array.astype(self.conditions.precision) for name, array in given.items()}
         trainer = self.adapter.trainer(asked, given, variant)
-        first = numbers(trainer.weights())
+        first = as_weights(trainer.weights(), given)
         wrong = uncanonical(first, wanted)
         if not wrong:
             kept = {name: array.copy() for name, array in first.items()}
@@ -99,7 +100,7 @@ class Requests(Handlers):
         trainer.synchronise()
         if not ((inputs == 3).all() and (targets == 0).all()):
             wrote = wrote or "step"
-        return {"alone": alone, "overwritten": float(trainer.loss()), "wrote": wrote}
+        return {"alone": alone, "overwritten": as_loss(trainer.loss()), "wrote": wrote}
 
     def repeat(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """The losses of a trainer, of another from the same weights, and of the first restarted.
@@ -220,7 +221,7 @@ def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
         trainer.synchronise()
         trainer.step(put)
         trainer.synchronise()
-        found.append(float(trainer.loss()))
+        found.append(as_loss(trainer.loss()))
     return found
 
 

@@ -57,7 +57,9 @@ class WorkerPool:
         ]
         for index in first:
             self.open(stack, [index], report, alone=True)
-        self.open(stack, [index for index in order if index not in first], report)
+        rest, most = [index for index in order if index not in first], 2 * len(self.cores)
+        for start in range(0, len(rest), most):  # many at once would keep each other waiting
+            self.open(stack, rest[start : start + most], report)
         for index in self.running:
             host = self.hosts[index]
             for records in self.records.values():
@@ -83,14 +85,15 @@ class WorkerPool:
             contender = self.entrants[index]
             log = self.folders.logs / f"{self.group}-{self.replicate}" / log_name(contender)
             with self.failing(index):
-                worker = WorkerProcess(contender.interpreter, contender, log)
+                timeout_s = self.plan.study.contest.timeout_s
+                worker = WorkerProcess(contender.interpreter, contender, log, timeout_s=timeout_s)
                 self.workers[index] = stack.enter_context(worker)
                 worker.send_open(precision="float32", tf32=self.plan.study.tf32)
         for index in self.still(started):
             report(0, f"starting {self.labels[index]}")
             with self.failing(index):
-                answer = self.workers[index].receive(self.plan.study.contest.timeout_s)
-                if "missing" in answer:
+                answer = self.workers[index].receive()
+                if answer.get("missing"):
                     raise WorkerDied(answer["missing"])
                 for records in self.records.values():
                     records[index].versions = answer["versions"]
@@ -107,7 +110,7 @@ class WorkerPool:
                 records[index].took_s = seconds * cpu_s / (sum(spent.values()) or 1)
 
     def ask(self, index: int, do: str, **arguments: Any) -> dict[str, Any]:
-        return self.workers[index].ask(do, self.plan.study.contest.timeout_s, **arguments)
+        return self.workers[index].ask(do, **arguments)
 
     @contextmanager
     def failing(self, index: int, workload: str = "") -> Iterator[None]:
@@ -133,6 +136,12 @@ class WorkerPool:
             for record, other in zip(records, self.hosts, strict=True):
                 if other == host and record.status == "ok":
                     record.status, record.reason = status, text
+        if host in self.workers and not list(self.still(self.sharing(host))):
+            self.workers[host].end()  # it, and what it has started, would only disturb the others
+
+    def sharing(self, host: int) -> list[int]:
+        """The contenders in one process."""
+        return [index for index, other in enumerate(self.hosts) if other == host]
 
     def still(self, indices: list[int], workload: str = "") -> Iterator[int]:
         """The contenders that have not failed on a workload (on all of them, if none is named),

@@ -6,8 +6,10 @@ failed.
 
 import argparse
 import os
+import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +23,12 @@ from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json
+
+# UUIDs, addresses, files in a temporary folder, days and months, and any word with a digit in it.
+PASSING = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0[xX][0-9a-fA-F]+|/tmp/\S*|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[AP]M\b|\w*\d\w*"
+)
 
 
 def contest_files(folders: Folders, study: Configuration) -> list[Path]:
@@ -82,10 +90,11 @@ def set_aside(path: Path) -> bool:
     """Rename a record and its table, so that they are kept but no longer count as done.
 
     A record that failed in the same way before stays. Repeating it would change nothing and would
-    cost the measurements of the others. Returns whether the record was set aside.
+    cost the measurements of the others. The way is what a reason says, apart from what is another
+    each time: numbers, times, addresses, temporary names. Returns whether the record was set aside.
     """
     before = path.with_name(f"{path.name}.failed")
-    if before.exists() and reasons(before) == reasons(path):
+    if before.exists() and ways(before) == ways(path):
         return False
     move(path, "failed")
     return True
@@ -97,18 +106,26 @@ def move(path: Path, suffix: str) -> None:
             part.replace(part.with_name(f"{part.name}.{suffix}"))
 
 
-def reasons(path: Path) -> list[str]:
+def ways(path: Path) -> list[tuple[str, ...]]:
+    """Who failed in a record, and in which way."""
     rows: Mapping[str, Sequence[ContenderRecord | CertificateRow]]
     if path.parts[-3] == "contests":
         rows = {one.workload: one.contenders for one in read_json(path, ContestFile).contests}
     else:
         rows = {"certificate": read_json(path, CertificateRecord).rows}
     return sorted(
-        f"{where}: {row.name}: {row.reason}"
+        (where, row.name, *lasting(row.reason))
         for where, own in rows.items()
         for row in own
         if row.status == "failed"
     )
+
+
+def lasting(reason: str) -> list[str]:
+    """The words of a reason that are the same whenever the same happens, whatever their order: a
+    set of Python has another one in each process."""
+    kept = PASSING.sub("", reason.replace(tempfile.gettempdir(), "/tmp"))
+    return sorted(set(re.findall(r"[^\W\d_]{2,}", kept)))
 
 
 def main() -> int:

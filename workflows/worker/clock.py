@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from frameworks.contract import Trainer
+from workflows.worker.border import as_loss
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
@@ -80,7 +81,7 @@ class Turns:
             "switches": after.ru_nivcsw - before.ru_nivcsw,
             "minor_faults": after.ru_minflt - before.ru_minflt,
             "major_faults": after.ru_majflt - before.ru_majflt,
-            "loss": trainer.loss(),
+            "loss": as_loss(trainer.loss()),
         }
 
 

@@ -16,6 +16,7 @@ from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import untimed_training as training
+from workflows.worker.border import as_settings, explain
 from workflows.worker.clock import Turns, timed, unfenced
 from workflows.worker.memory import forget_peak, peak_mib, resident_mib
 from workflows.worker.probes import probe
@@ -40,7 +41,8 @@ class Handlers:
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions; `missing` if that cannot be done."""
         description = registry.framework(framework)
-        installed = registry.versions(description)
+        found = registry.versions(description)
+        installed = {name: str(version) for name, version in found.items()}
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
         self.conditions = Conditions(**conditions)
@@ -49,7 +51,7 @@ class Handlers:
                 lambda: registry.adapter_class(description)(self.conditions)
             )
         except Unavailable as reason:
-            return {"missing": str(reason), "versions": installed}
+            return {"missing": explain(reason).removeprefix("Unavailable: "), "versions": installed}
         return {
             "versions": {**installed, "numpy": np.__version__, "python": python_version()},
             "import_s": seconds,
@@ -108,9 +110,7 @@ class Handlers:
 
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework, and the cores pinned to."""
-        settings = self.trainer.settings()
-        if not isinstance(settings, dict):
-            raise TypeError(f"settings() gave {type(settings).__name__}, a dict is asked for")
+        settings = as_settings(self.trainer.settings())
         if lacking := [name for name in SETTINGS if name not in settings]:
             raise ValueError(
                 f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
@@ -120,7 +120,7 @@ class Handlers:
 
     def behaviour(self, variant: str) -> dict[str, Any]:
         """What the probes see this contender do with the workload's loss and optimiser."""
-        settings = probe(self.adapter, variant, self.workload)
+        settings = as_settings(probe(self.adapter, variant, self.workload))
         if not self.conditions.on_host:  # its threads only wait for the device
             settings["computing_threads"] = "n/a"
         return {"settings": settings}
@@ -159,7 +159,7 @@ class Handlers:
         rate = workload.optimiser.learning_rate
         found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
         np.savez(out, **found)  # type: ignore[arg-type]
-        return {"strange": strange, "settings": trainer.settings() if settings else {}}
+        return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
     def record_run(
         self, workload: dict[str, Any], variant: str, script: str, out: str

@@ -6,20 +6,24 @@ import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import IO, Any, Self
+from zipfile import BadZipFile
 
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import variables
+from workflows.machine import guardian
 from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
 from workflows.records.schema import Contender
+from workflows.worker.answers import Improper, checked, line
 
 # Numerical libraries read these variables at import. Each gets the contender's number of threads,
 # whatever Snakemake or the shell have set.
@@ -31,15 +35,22 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 CLOSING_S = 10.0
+LINGER_S = 0.5  # for what a process has started and what ends with it, by itself
+LOOK_S = 1.0
+TIMEOUT_S = 600.0
+LONGEST = 2**28  # bytes of an answer
+MOST_PRINTED = 2**28  # bytes
+KEPT = 2**16  # bytes of the end of a log that was longer
+QUOTED = 300  # characters of a log's last line, in a reason
 
 
 class WorkerDied(Exception):
     """A worker process ended, failed or took too long. `reason` says how; `where` is the line of
-    its adapter, "" if that is not known."""
+    its adapter, "" if that is not known; `ended` is whether there is a process no longer."""
 
-    def __init__(self, reason: str, where: str = "") -> None:
+    def __init__(self, reason: str, where: str = "", ended: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.where = reason, where
+        self.reason, self.where, self.ended = reason, where, ended
 
     @property
     def located(self) -> str:
@@ -51,8 +62,8 @@ class WorkerProcess:
 
     Its standard error, to which frameworks write much, goes to `log`. Its temporary files are in a
     folder of their own, because a worker ends without cleaning up. The variables of `environment`
-    are added to its surroundings. Use it as a context manager; leaving it ends the process. A
-    subclass may run another `module`, with more requests.
+    are added to its surroundings. Use it as a context manager; leaving it ends the process, and
+    whatever the process has started. A subclass may run another `module`, with more requests.
     """
 
     module = "workflows.worker.worker"
@@ -63,16 +74,24 @@ class WorkerProcess:
         contender: Contender,
         log: Path | None = None,
         environment: Mapping[str, str] = MappingProxyType({}),
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
-        self.contender = contender
+        if guardian.stopping:
+            raise WorkerDied("stopped", ended=True)
+        self.contender, self.timeout_s = contender, timeout_s
+        self.requests, self.asked, self.unread = 0, "", bytearray()
         self.log: IO[bytes]
         if log:
             log.parent.mkdir(parents=True, exist_ok=True)
-            self.log = log.open("w+b")
+            log.unlink(missing_ok=True)
+            self.log = log.open("a+b")
         else:
-            self.log = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as the process
-        self.scratch = tempfile.TemporaryDirectory(prefix="samestep-", ignore_cleanup_errors=True)
+            self.log = tempfile.TemporaryFile("a+b")  # noqa: SIM115, lives as long as the process
+        self.scratch = tempfile.TemporaryDirectory(
+            prefix="samestep-", dir=guardian.scratch(), ignore_cleanup_errors=True
+        )
         own = {**surroundings(contender, interpreter), "TMPDIR": self.scratch.name, **environment}
+        guardian.adopt()
         try:
             self.process = subprocess.Popen(
                 [interpreter, "-m", self.module],
@@ -81,8 +100,9 @@ class WorkerProcess:
                 stderr=self.log,
                 cwd=ROOT,
                 env=own,
+                start_new_session=True,  # what an adapter does to its group stays there
             )
-        except OSError as error:
+        except (OSError, ValueError, TypeError) as error:
             self.log.close()
             self.scratch.cleanup()
             again = (
@@ -90,7 +110,8 @@ class WorkerProcess:
                 if ours(interpreter)
                 else ""
             )
-            raise WorkerDied(f"cannot start {interpreter}: {error.strerror}{again}") from None
+            why = getattr(error, "strerror", "") or error
+            raise WorkerDied(f"cannot start {interpreter}: {why}{again}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -101,9 +122,11 @@ class WorkerProcess:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind:
+            self.end()
         self.close()
 
-    def ask(self, do: str, timeout_s: float = 600, **arguments: Any) -> dict[str, Any]:
+    def ask(self, do: str, timeout_s: float | None = None, **arguments: Any) -> dict[str, Any]:
         """Send one request and wait for its answer. Raises as `send` and `receive` do."""
         self.send(do, **arguments)
         return self.receive(timeout_s)
@@ -111,36 +134,63 @@ class WorkerProcess:
     def send(self, do: str, **arguments: Any) -> None:
         """Send a request without waiting. Raises WorkerDied if the process has ended."""
         assert self.process.stdin
+        self.requests, self.asked = self.requests + 1, do
+        request = json.dumps({"number": self.requests, "do": do, **arguments})
         try:
-            self.process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            self.process.stdin.write(request.encode() + b"\n")
             self.process.stdin.flush()
-        except OSError:
-            raise WorkerDied(self.obituary()) from None
+        except (OSError, ValueError):  # ValueError: closed, because it was dismissed
+            raise self.obituary() from None
 
-    def receive(self, timeout_s: float = 600) -> dict[str, Any]:
-        """Wait for the answer to the last request.
+    def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
+        """Wait for the answer to the last request. It is what `answers.py` says.
 
         Raises:
-            WorkerDied: the process ended, raised an exception, or took longer than `timeout_s`.
+            WorkerDied: the process ended, raised an exception, gave what is no answer, or took
+                longer than `timeout_s`.
             Unavailable: the process is well, but cannot meet the request.
         """
-        assert self.process.stdout
-        if not select.select([self.process.stdout], [], [], timeout_s)[0]:
-            self.process.kill()
-            self.process.wait()
-            raise WorkerDied(f"no answer within {timeout_s:g} s")
-        line = self.process.stdout.readline()
-        if not line:
-            raise WorkerDied(self.obituary())
+        text = self.written(self.timeout_s if timeout_s is None else timeout_s)
         try:
-            answer: dict[str, Any] = json.loads(line)
-        except ValueError:  # it ended in the middle of an answer
-            raise WorkerDied(self.obituary()) from None
-        if "error" in answer:
-            raise WorkerDied(answer["error"], answer.get("where", ""))
-        if "unavailable" in answer:
-            raise Unavailable(answer["unavailable"])
-        return answer
+            said = json.loads(text)
+            if said.pop("number") != self.requests:
+                raise ValueError("an answer to another request")
+            ((what, answer),) = [(key, said[key]) for key in said if key != "where"]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            strange = line(text.decode(errors="replace"), QUOTED)
+            reason = f"something else than the worker answers: {strange!r}"
+            raise self.ended_for(reason) from None
+        if what == "error":
+            raise WorkerDied(line(str(answer)), line(str(said.get("where", ""))))
+        if what == "unavailable":
+            raise Unavailable(line(str(answer)))
+        try:
+            return checked(self.asked, answer)
+        except Improper as reason:
+            raise WorkerDied(line(str(reason))) from None
+
+    def written(self, timeout_s: float) -> bytes:
+        """The next line that the process writes. Raises WorkerDied as `receive` does."""
+        assert self.process.stdout
+        source, deadline = self.process.stdout.fileno(), time.monotonic() + timeout_s
+        while (length := self.unread.find(b"\n")) < 0:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise self.ended_for(f"no answer within {round(timeout_s, 1):g} s")
+            if select.select([source], [], [], min(left_s, LOOK_S))[0]:
+                part = os.read(source, 2**16)
+                if not part:
+                    raise self.obituary()
+                self.unread += part
+            elif self.process.poll() is not None:  # what it has started holds the pipe open
+                raise self.obituary()
+            if len(self.unread) > LONGEST:
+                raise self.ended_for(f"an answer of more than {LONGEST:,} bytes")
+            if os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
+                raise self.ended_for(f"printed more than {MOST_PRINTED:,} bytes")
+        text = bytes(self.unread[:length])
+        del self.unread[: length + 1]
+        return text
 
     def send_open(self, precision: str, tf32: bool) -> None:
         """Ask it to import the framework under its contender's conditions."""
@@ -162,21 +212,53 @@ class WorkerProcess:
             return 0.0
         return float(times.user + times.system)
 
-    def obituary(self) -> str:
+    def obituary(self) -> WorkerDied:
         """How the process ended: its signal or exit status, and the last line of its log."""
         try:
             status = self.process.wait(CLOSING_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        self.log.seek(0)
-        words = self.log.read().decode(errors="replace").strip().splitlines()
-        last = f": {words[-1].strip()[:300]}" if words else ""
+            return self.ended_for("closed the pipe of its answers and went on")
+        self.end()
+        words = line(self.last_printed().strip().rpartition("\n")[2].strip(), QUOTED)
+        last = f": {words}" if words else ""
         if status == -signal.SIGKILL:
-            return f"killed (SIGKILL; out of memory is the usual cause){last}"
-        if status < 0:
-            return f"killed by {signal.Signals(-status).name}{last}"
-        return f"ended with exit status {status}{last}"
+            how = "killed (SIGKILL; out of memory is the usual cause)"
+        elif status < 0:
+            how = f"killed by {signal_name(-status)}"
+        else:
+            how = f"ended with exit status {status}"
+        return WorkerDied(how + last, ended=True)
+
+    def last_printed(self) -> str:
+        """The end of its log."""
+        handle = self.log.fileno()
+        size = os.fstat(handle).st_size
+        return os.pread(handle, KEPT, max(size - KEPT, 0)).decode(errors="replace")
+
+    def ended_for(self, reason: str) -> WorkerDied:
+        self.end()
+        return WorkerDied(reason, ended=True)
+
+    def end(self) -> None:
+        """Kill the process and whatever it has started. Of too long a log, the end stays."""
+        self.process.kill()
+        self.process.wait()
+        guardian.end(self.left)
+        if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
+            last = self.last_printed()
+            self.log.truncate(0)
+            self.log.write(last.encode())
+            self.log.flush()
+
+    def left(self) -> list[int]:
+        """Processes that this one has started and that are still there, by their session and by
+        the temporary folder that they were given."""
+        mark = f"TMPDIR={self.scratch.name}\0".encode()
+        return [
+            pid
+            for pid in guardian.below()
+            if guardian.session(pid) == self.process.pid or mark in guardian.environment(pid)
+        ]
 
     def dismiss(self) -> None:
         """Let the process end, without waiting for it."""
@@ -185,17 +267,35 @@ class WorkerProcess:
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """Let the process end, and kill it if it does not."""
+        """Let the process end, and kill it and what it has left if they do not."""
         self.dismiss()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(CLOSING_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            deadline = time.monotonic() + LINGER_S
+            while self.left() and time.monotonic() < deadline:
+                time.sleep(0.02)
+        self.end()
         if self.process.stdout:
             self.process.stdout.close()
         self.log.close()
         self.scratch.cleanup()
+
+
+@contextmanager
+def left_by_a_worker() -> Iterator[None]:
+    """Read files that a worker has written. Raises WorkerDied if they cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        text = line(f"{type(error).__name__}: {error}")
+        raise WorkerDied(f"its results cannot be read: {text}") from None
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV`; signals for real time have numbers only."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
 
 
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.smaller import batches
+from workflows.worker.border import as_weights
 from workflows.worker.untimed_training import gradient, one_step
 
 STEPS = 12
@@ -93,20 +94,22 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Rec
     with suppress(NotImplementedError, Unavailable):  # the adapter does not support plain SGD
         steep = replace(script.workload, optimiser=STEEP)
         trainer = make(steep, script.weights)
-        before, after = trainer.weights(), take(trainer, *script.batches[0]).weights
+        before = as_weights(trainer.weights(), script.weights)
+        after = take(trainer, *script.batches[0], script.weights).weights
         gradients = gradient(before, after, STEEP.learning_rate)
     return RecordedRun(seen, gradients)
 
 
 def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:
-    yield Moment(0.0, trainer.weights())
+    given = script.weights
+    yield Moment(0.0, as_weights(trainer.weights(), given))
     for batch in script.batches:
-        yield take(trainer, *batch)
-    trainer.restart(script.weights)
+        yield take(trainer, *batch, given)
+    trainer.restart(given)
     for batch in script.batches[:AGAIN]:
-        yield take(trainer, *batch)
+        yield take(trainer, *batch, given)
 
 
-def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> Moment:
+def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray, given: Weights) -> Moment:
     loss = one_step(trainer, (inputs, targets), useless=0)  # a mistake reads zeros, too
-    return Moment(loss, trainer.weights())
+    return Moment(loss, as_weights(trainer.weights(), given))

@@ -7,6 +7,7 @@ import numpy as np
 
 from frameworks.contract import Trainer
 from frameworks.workloads import Weights
+from workflows.worker.border import as_loss, as_weights
 
 Batch = tuple[np.ndarray, np.ndarray]
 Batches = Callable[[int], Batch]
@@ -32,13 +33,13 @@ def train(
     trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
 ) -> Trained:
     """Take `steps` steps, restart, and repeat the first `restart` steps."""
-    given = numbers(trainer.weights())
+    given = as_weights(trainer.weights(), initial)
     kept = {0: {name: array.copy() for name, array in given.items()}}
     losses = []
     for step in range(1, steps + 1):
         losses.append(one_step(trainer, batches(step - 1)))
         if step in at:
-            kept[step] = trainer.weights()
+            kept[step] = as_weights(trainer.weights(), initial)
     changed = different(given, kept[0])
     if restart:
         trainer.restart(initial)
@@ -69,19 +70,15 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     targets.fill(0 if targets.dtype.kind == "i" else useless)
     trainer.step(given)
     trainer.synchronise()
-    loss = trainer.loss()
-    try:
-        return float(loss)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"loss() gave {type(loss).__name__}, a float is asked for") from error
+    return as_loss(trainer.loss())
 
 
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
     """The first step's gradient of each tensor, from a step of plain SGD with this learning rate;
     and a tensor that was not as given before the step, "" for none."""
-    strange = different(trainer.weights(), initial)
+    strange = different(as_weights(trainer.weights(), initial), initial)
     one_step(trainer, batch)
-    return gradient(initial, trainer.weights(), rate), strange
+    return gradient(initial, as_weights(trainer.weights(), initial), rate), strange
 
 
 def gradient(before: Weights, after: Weights, rate: float) -> Weights:
@@ -91,25 +88,9 @@ def gradient(before: Weights, after: Weights, rate: float) -> Weights:
     }
 
 
-def numbers(weights: Weights) -> Weights:
-    """The same weights. Raises TypeError unless all are NumPy arrays of floating point."""
-    for name, array in weights.items():
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-            raise TypeError(f"weights() gave {name} as {kind(array)}, not as an array of floats")
-    return weights
-
-
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:
     """Arguments for `np.savez`: one array per tensor and step."""
     return {f"{step}/{name}": array for step, own in weights.items() for name, array in own.items()}
-
-
-def kind(array: Any) -> str:
-    return (
-        f"{type(array).__name__} ({array.dtype})"
-        if hasattr(array, "dtype")
-        else type(array).__name__
-    )
 
 
 def read(arrays: Any) -> dict[int, Weights]:

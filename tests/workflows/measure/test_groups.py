@@ -13,7 +13,7 @@ from workflows.records.contest_file import ContestFile
 from workflows.records.schema import BATCHES
 from workflows.records.storage import read_json
 from workflows.stages.collect import collect
-from workflows.stages.failures import failures, reasons
+from workflows.stages.failures import failures, ways
 
 WIDE = {"from": "mlp", "features": 30, "hidden": [8], "samples": 400, "batch": 4}
 BOTH = {**SMALL["workloads"], "wide": WIDE}
@@ -140,7 +140,7 @@ def test_a_process_that_ends_fails_on_all_workloads_and_says_where_it_ended(stud
     ((path, lines),) = failures(made.folders, made.plan.study)
     assert path == made.folders.contest(GROUP, 1) and len(lines) == 4
     assert lines[0] == f"mlp, replicate 1: abacus/killed/cpu/1: {killed['mlp']}"
-    assert len(reasons(path)) == 4
+    assert len(ways(path)) == 4
 
 
 def test_a_workload_that_is_not_supported_costs_the_other_nothing(study):

@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import ROOT
 from workflows.records.schema import Contender
 from workflows.worker import untimed_training as training
+from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
 from workflows.worker.process import WorkerProcess
-from workflows.worker.worker import explain
 
 CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
 
@@ -245,7 +245,11 @@ main(Talkative())
         [sys.executable, "-c", program], cwd=ROOT, input='{"do": "talk"}\n',
         capture_output=True, text=True, timeout=30,
     )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "printed in C")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        '{"number": 0, "answer": {}}\n',
+        "printed in C",
+    )
 
 
 def test_temporary_files_go_with_the_process():

@@ -1,0 +1,201 @@
+"""The faults, as the third step (or the method that a kind names) shows them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from threading import Event
+
+import numpy as np
+from abacus import AbacusTrainer
+
+from frameworks.contract import Adapter, Unavailable
+
+
+class Unheard(BaseException):
+    pass
+
+
+class Silent(Exception):
+    def __str__(self):
+        return str(1 // 0)
+
+
+class Stubborn:
+    def __float__(self):
+        raise ZeroDivisionError("in a float")
+
+
+def die(number):
+    os.kill(os.getpid(), number)
+    Event().wait(60)
+
+
+def throw(error):
+    raise error
+
+
+def once(fault):
+    """A fault that a process shows once, however many networks it trains."""
+    return cache(fault)
+
+
+def deeper():
+    deeper()
+
+
+def stay():
+    """A descendant that never ends, with everything that it has inherited open."""
+    while True:
+        time.sleep(0.01)
+
+
+@once
+def daemon():
+    if os.fork():
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    stay()
+
+
+def fork_and_die():
+    if not os.fork():
+        stay()
+    os._exit(3)
+
+
+def print_into_the_pipe():
+    for handle in range(3, 256):
+        try:
+            os.write(handle, b"Loading... \xff\n")
+        except OSError:
+            continue
+
+
+def print_without_end():
+    while True:
+        os.write(2, b"still loading...\n" * 65536)
+
+
+def alarm():
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    Event().wait(60)
+
+
+def no_output():
+    sys.stdout = sys.stderr = None
+    raise ValueError("in the dark")
+
+
+def no_descriptors():
+    os.closerange(3, 256)
+
+
+def bytes_and_exit():
+    os.write(2, b"\xff\xfe\x00 broken \x1b[31m at 0x7f3a\n")
+    os._exit(4)
+
+
+def another_text():
+    address, folder = hex(id(object())), f"/tmp/tmp{os.urandom(3).hex()}"
+    raise ValueError(f"at {time.time()} ({time.ctime()}) <object at {address}> in {folder}")
+
+
+STEPS = {
+    "raises-exit": lambda: sys.exit(0),
+    "raises-interrupt": lambda: throw(KeyboardInterrupt()),
+    "raises-generator-exit": lambda: throw(GeneratorExit()),
+    "raises-stop": lambda: throw(StopIteration()),
+    "raises-base": lambda: throw(Unheard("of")),
+    "raises-nothing-to-say": lambda: throw(Silent()),
+    "raises-half-a-character": lambda: throw(ValueError("half \udcff of it")),
+    "raises-colours": lambda: throw(ValueError("\x1b[31mred\x1b[0m\x00\u202e")),
+    "raises-megabytes": lambda: throw(ValueError("x" * 10_000_000)),
+    "raises-recursion": deeper,
+    "raises-group": lambda: throw(ExceptionGroup("several", [ValueError("one"), OSError("two")])),
+    "raises-another-text": another_text,
+    "raises-unavailable": lambda: throw(Unavailable()),
+    "prints-answers": lambda: os.write(1, b'{"number": 7, "answer": {}}\n'),
+    "prints-into-the-pipe": print_into_the_pipe,
+    "prints-without-end": print_without_end,
+    "prints-bytes": bytes_and_exit,
+    "reads-standard-input": lambda: input("which device? "),
+    "sets-an-alarm": alarm,
+    "sets-numpy-to-raise": lambda: np.seterr(all="raise"),
+    "sets-no-output": no_output,
+    "sets-another-folder": lambda: os.chdir("/"),
+    "sets-no-descriptors": no_descriptors,
+    "forks-back": os.fork,
+    "forks-a-daemon": daemon,
+    "forks-a-program": once(lambda: subprocess.Popen(["sleep", "900"])),
+    "forks-and-dies": fork_and_die,
+    "ends-its-group": lambda: (os.killpg(0, signal.SIGTERM), Event().wait(60)),
+    "exits-0": lambda: os._exit(0),
+    "exits-200": lambda: os._exit(200),
+    "stops": lambda: die(signal.SIGSTOP),
+    "hangs": lambda: Event().wait(3600),
+}  # fmt: skip
+
+RESULTS = {
+    "batch-none": ("put", lambda batch: None),
+    "loss-none": ("loss", lambda loss: None),
+    "loss-text": ("loss", str),
+    "loss-list": ("loss", lambda loss: [loss]),
+    "loss-complex": ("loss", complex),
+    "loss-vast": ("loss", lambda loss: 10**400),
+    "loss-raises": ("loss", lambda loss: Stubborn()),
+    "loss-nan": ("loss", lambda loss: float("nan")),
+    "loss-infinite": ("loss", lambda loss: np.float32("inf")),
+    "settings-none": ("settings", lambda own: None),
+    "settings-nested": ("settings", lambda own: {**own, "blas": {"a": [object()]}}),
+    "settings-numbered": ("settings", lambda own: {**own, 7: "seven"}),
+    "settings-many": ("settings", lambda own: {**own, **{f"no{n}": n for n in range(9984)}}),
+    "settings-few": ("settings", lambda own: {"precision": own["precision"]}),
+    "settings-nan": ("settings", lambda own: {**own, "blas": np.float64("nan")}),
+    "settings-half-a-character": ("settings", lambda own: {**own, "blas": "\udc80 \x1b[1m"}),
+    "settings-long": ("settings", lambda own: {**own, "blas": "x" * 10**6, "gpu_memory": 10**400}),
+    "weights-none": ("weights", lambda own: None),
+    "weights-nan": ("weights", lambda own: {name: w * np.nan for name, w in own.items()}),
+    "weights-objects": ("weights", lambda own: {n: w.astype(object) for n, w in own.items()}),
+    "weights-vast": ("weights", lambda own: {n: np.broadcast_to(0.0, 10**13) for n in own}),
+    "weights-numbered": ("weights", lambda own: dict(enumerate(own.values()))),
+    "raises-from-putting": ("put", lambda batch: throw(OSError("put"))),
+    "raises-from-waiting": ("synchronise", lambda none: throw(OSError("synchronise"))),
+}  # fmt: skip
+
+
+class FaultyAdapter(Adapter):
+    def __init__(self, conditions):
+        self.conditions = conditions
+        kind = os.environ.get("FAULT")
+        if kind == "opening-exits":
+            sys.exit("not today")
+        if kind == "opening-dies":
+            die(signal.SIGSEGV)
+        if kind == "opening-unavailable":
+            raise Unavailable
+
+    def trainer(self, workload, weights, variant):
+        if variant == "raises-from-building":
+            raise OSError("trainer")
+        return FaultyTrainer(workload, weights, variant, self.conditions)
+
+
+class FaultyTrainer(AbacusTrainer):
+    def __getattribute__(self, name):
+        found = super().__getattribute__(name)
+        place, change = RESULTS.get(super().__getattribute__("__dict__").get("variant"), ("", None))
+        return (lambda *given: change(found(*given))) if name == place else found
+
+    def misbehave(self):
+        if self.variant.startswith("dies-"):
+            die(int(self.variant[5:]) if self.variant[5:].isdecimal() else signal_of(self.variant))
+        STEPS.get(self.variant, lambda: None)()
+
+
+def signal_of(variant):
+    return signal.Signals[variant[5:].upper()]

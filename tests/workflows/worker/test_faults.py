@@ -1,0 +1,121 @@
+"""Whatever one contender does, the others are measured and its row says what it did."""
+
+import json
+import os
+import time
+
+import pandas as pd
+import psutil
+import pytest
+
+from tests.conftest import PACKAGES, package
+from tests.packages.faulty.faulty import FAILED, MISSING, OK, OUTCOMES
+from tests.test_study import Clone
+from workflows.stages.failures import lasting
+
+CONTEST = {"warmup": 2, "rounds": 2, "turn": 4, "discard": 1, "timeout_s": 8}
+CERTIFICATE = {"steps": 10, "optimisers": []}
+FEW = (
+    "loss-text", "settings-nested", "settings-half-a-character", "weights-vast", "raises-exit",
+    "raises-half-a-character", "prints-into-the-pipe", "forks-back", "forks-and-dies", "dies-40",
+    "raises-unavailable",
+)  # fmt: skip
+
+
+def contenders(*kinds):
+    return [{"framework": "abacus"}, {"framework": "faulty", "variants": list(kinds)}]
+
+
+def wrong(rows, kinds):
+    """Which of a contest's rows are not what their kinds lead to."""
+    found = {row["variant"]: row for row in rows if row["framework"] == "faulty"}
+    return {
+        kind: (found[kind]["status"], found[kind]["reason"])
+        for kind in kinds
+        if found[kind]["status"] != OUTCOMES[kind][0]
+        or OUTCOMES[kind][1] not in found[kind]["reason"]
+    }
+
+
+def left(mark):
+    """Processes that were given this environment variable."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("FAULTS") == mark and process.status() != "zombie":
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatch):
+    monkeypatch.setenv("FAULTS", "some")
+    with package("faulty") as folder:
+        monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{abacus}")
+        made = study(contenders=contenders(*FEW), contest=CONTEST, certificate=CERTIFICATE)
+        record, rows = made.contest()
+        certificate = made.certificate("faulty")
+        assert made.certificate("abacus").rows[0].status == "agrees"
+    found = [one.model_dump() for one in record.contenders]
+    assert wrong(found, FEW) == {}
+    assert (rows.framework == "abacus").sum() == 2 + 2 * 4
+    assert found[0]["status"] == OK
+    reasons = {row.variant: (row.status, row.reason) for row in certificate.rows}
+    assert (
+        reasons["weights-vast"][0] == FAILED
+        and "numbers, the network has" in reasons["weights-vast"][1]
+    )
+    assert all(status in (OK, "agrees") or reason for status, reason in reasons.values()), reasons
+    assert [process for process in left("some") if process.pid != os.getpid()] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("at 1763942912.5 <object at 0x7f3a2c>", "at 1763949999.1 <object at 0x7fffff>", True),
+        ("lost at Mon Nov 23 10:00:01 2026", "lost at Tue Nov 24 9:12 2026", True),
+        ("no /tmp/tmpabcdef/file", "no /tmp/tmpqwerty/file", True),
+        ("not in {'beta', 'alpha'}", "not in {'alpha', 'beta'}", True),
+        ("job 3f2504e0-4f89-11d3-9a0c-0305e82c3301 is gone",
+         "job 9b2504e0-4f89-abcd-9a0c-0305e82c3302 is gone", True),
+        ("killed by SIGSEGV", "killed by SIGABRT", False),
+        ("no beads left", "no strings left", False),
+    ],
+)  # fmt: skip
+def test_the_same_failure_is_recognised(one, other, same):
+    assert (lasting(one) == lasting(other)) == same
+
+
+@pytest.mark.all
+def test_every_fault_in_one_study(tmp_path, small):
+    """All others are measured, the study ends with an error, and only what failed is repeated."""
+    changes = {"contenders": contenders(*OUTCOMES), "contest": CONTEST, "certificate": CERTIFICATE}
+    clone = Clone(tmp_path / "a clone", {**small, **changes})
+    clone.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
+    clone.environment["FAULTS"] = mark = str(tmp_path)
+    begin = time.monotonic()
+    output = clone.snakemake(fails=True)
+    print(f"\n{len(OUTCOMES)} faults: {time.monotonic() - begin:.0f} s")
+    assert len(OUTCOMES) >= 40 and left(mark) == []
+    folder = clone.results / "contests" / "mlp"  # set aside, for the next run to repeat
+    (contest,) = json.loads((folder / "1.json.failed").read_text())["contests"]
+    assert wrong(contest["contenders"], OUTCOMES) == {}
+    rows = pd.read_parquet(folder / "1.parquet.failed").groupby("contender").size()
+    for kind in (kind for kind, (status, _) in OUTCOMES.items() if status == OK):
+        assert rows[f"faulty/{kind}/cpu/1"] == rows["abacus/default/cpu/1"] == 2 + 2 * 4, kind
+    page = (clone.report / "report.html").read_text()
+    assert all(kind in page for kind in OUTCOMES)
+    path = clone.results / "certificates" / "mlp" / "faulty.json.failed"
+    certified = {row["variant"]: row for row in json.loads(path.read_text())["rows"]}
+    assert certified["none"]["status"] == "agrees"
+    for kind, (status, _) in OUTCOMES.items():
+        assert certified[kind]["reason"] or certified[kind]["status"] == "agrees", kind
+        if status != OK and kind != "settings-few":  # which a certificate does not ask for
+            assert certified[kind]["status"] in (FAILED, MISSING), certified[kind]
+    assert "Repeat only those" in output and "Traceback" not in output
+    assert {"contest", "certify"} <= clone.would_run()
+    assert not {"prepare", "detect", "reference"} & clone.would_run()
+    assert "failed as before" in clone.snakemake(fails=True)
+    assert clone.would_run() == {"failures", "all"}
+    assert left(mark) == []

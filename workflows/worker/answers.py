@@ -1,0 +1,149 @@
+"""What may come out of a worker, one class for each request. Anything else is its failure.
+
+The worker has converted everything already (border.py). The coordinator checks it once more,
+because an adapter shares the worker's process.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+from workflows.records.storage import UNPRINTABLE
+
+LONGEST = 2000  # characters of any text
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Int32 = Annotated[int, Field(ge=0, lt=2**31)]
+Int64 = Annotated[int, Field(ge=0, lt=2**63)]
+Settings = dict[str, StrictBool | StrictInt | StrictFloat | StrictStr]
+
+
+class Improper(Exception):
+    """An answer that is none; the message says what it is instead."""
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Opened(Answer):
+    missing: str = ""
+    versions: dict[str, str] = {}
+    import_s: Seconds | None = None
+    idle_mib: float | None = None
+
+
+class Built(Answer):
+    build_s: Seconds
+
+
+class Turn(Answer):
+    """The columns of a turn's mini-batches."""
+
+    batch: list[Int32] = Field(min_length=1)
+    step: list[Int32]
+    start_ns: list[Int64]
+    data_ns: list[Int64]
+    transfer_ns: list[Int64]
+    step_ns: list[Int64]
+    cpu_ns: list[Int64]
+    switches: list[Int32]
+    minor_faults: list[Int64]
+    major_faults: list[Int64]
+    loss: list[float]
+    peak_mib: float | None
+
+    @model_validator(mode="after")
+    def of_one_length(self) -> Self:
+        if len({len(column) for _, column in self if isinstance(column, list)}) > 1:
+            raise ValueError("columns of different lengths")
+        return self
+
+
+class InEffect(Answer):
+    settings: Settings
+    cores: list[int]
+
+
+class Behaviour(Answer):
+    settings: Settings
+
+
+class Fence(Answer):
+    unfenced: float
+
+
+class Trace(Answer):
+    losses: list[float]
+    again: list[float]
+    strange: str
+    changed: str
+
+
+class Gradients(Answer):
+    strange: str
+    settings: Settings
+
+
+class Recorded(Answer):
+    losses: list[float]
+
+
+ANSWERS: dict[str, type[Answer]] = {
+    "open": Opened,
+    "pin": Answer,
+    "load": Answer,
+    "build": Built,
+    "turn": Turn,
+    "settings": InEffect,
+    "behaviour": Behaviour,
+    "fence": Fence,
+    "trace": Trace,
+    "gradients": Gradients,
+    "record_run": Recorded,
+}
+
+
+def checked(do: str, answer: Any) -> dict[str, Any]:
+    """The answer to a request, with nothing in it but what its class says.
+
+    Requests that a subclass of the worker adds have no class; their texts are cleaned only.
+    """
+    plain = cleaned(answer)
+    if not isinstance(plain, dict):
+        raise Improper(f"answers {do!r} with {type(answer).__name__}")
+    if do not in ANSWERS:
+        return plain
+    try:
+        return ANSWERS[do].model_validate(plain).model_dump()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise Improper(f"answers {do!r} with {place or 'values'}: {first['msg']}") from None
+
+
+def cleaned(value: Any) -> Any:
+    """A value as JSON has it, with texts that every file, page and terminal can hold."""
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, list):
+        return [cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {line(key): cleaned(item) for key, item in value.items()}
+    return value
+
+
+def line(text: str, most: int = LONGEST) -> str:
+    """A text on one line, without halves of characters and without control characters."""
+    whole = text[: 2 * most].encode(errors="replace").decode()
+    return UNPRINTABLE.sub("", " ".join(whole.split()))[:most]

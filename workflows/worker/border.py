@@ -1,0 +1,104 @@
+"""What an adapter gives, on its way out of its worker: converted, or refused by what it is.
+
+An adapter may return, raise and say anything. What leaves the worker is plain: texts of bounded
+length, Python's own numbers, arrays of floating point.
+"""
+
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frameworks.contract import Setting
+from frameworks.workloads import Weights
+
+REASON = 400  # characters
+TEXT = 200  # of a setting
+MOST_SETTINGS = 300
+LARGEST = 2**63  # numbers beyond do not fit into the tables
+
+
+def as_loss(value: Any) -> float:
+    """A loss as Python's own float. It may be NaN."""
+    if not isinstance(value, str | bytes | bytearray | bool | complex | np.complexfloating):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise TypeError(f"loss() gave {kind(value)}, a float is asked for")
+
+
+def as_settings(given: Any) -> dict[str, Setting]:
+    """Settings as texts and Python's own numbers."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"settings() gave {kind(given)}, a dict is asked for")
+    if len(given) > MOST_SETTINGS:
+        raise ValueError(f"settings() gave {len(given)} settings, at most {MOST_SETTINGS} are read")
+    found: dict[str, Setting] = {}
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"settings() names a setting by {kind(name)}, a text is asked for")
+        found[name[:TEXT]] = as_setting(name[:TEXT], value)
+    return found
+
+
+def as_setting(name: str, value: Any) -> Setting:
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)[:TEXT]
+    if isinstance(value, int):
+        return int(value) if abs(value) < LARGEST else "too large a number"
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else "not finite"
+    raise TypeError(
+        f"settings() gave {name} as {kind(value)}; a text, a number or a truth value is asked for"
+    )
+
+
+def as_weights(given: Any, network: Weights) -> Weights:
+    """Weights as a dict of arrays of floating point, not much larger than the `network`.
+
+    Names and shapes are left to whoever compares them.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"weights() gave {kind(given)}, a dict of arrays is asked for")
+    for name, array in given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"weights() names a tensor by {kind(name)}, a text is asked for")
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+            raise TypeError(f"weights() gave {name} as {kind(array)}, not as an array of floats")
+    numbers, asked = (sum(array.size for array in one.values()) for one in (given, network))
+    if numbers > 2 * asked + 1000:
+        raise ValueError(f"weights() gave {numbers:,} numbers, the network has {asked:,}")
+    return dict(given)
+
+
+def kind(value: Any) -> str:
+    """What a value is, for a reason: `list`, `ndarray (int64)`."""
+    name = str(getattr(type(value), "__name__", "something"))
+    return f"{name} ({value.dtype})" if isinstance(value, np.ndarray | np.generic) else name
+
+
+def explain(error: BaseException) -> str:
+    """One line for the record; the whole traceback goes to the log."""
+    name = type(error).__name__
+    try:
+        text = " ".join(str(error)[: 10 * REASON].split())[:REASON]
+    except BaseException as another:
+        text = f"(its text cannot be had: {type(another).__name__})"
+    if isinstance(error, MemoryError) or name in ("OutOfMemoryError", "ResourceExhaustedError"):
+        return f"out of memory: {name}: {text}"
+    return f"{name}: {text}" if text else name
+
+
+def where(error: BaseException) -> str:
+    """The last line of an adapter that an exception came through: `adapter.py:41`."""
+    ours = str(Path(__file__).parent)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(ours) and "site-packages" not in frame.filename:
+            return f"{Path(frame.filename).name}:{frame.lineno}"
+    return ""
