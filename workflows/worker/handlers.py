@@ -37,6 +37,7 @@ class Handlers:
     turns: Turns
     trainer: Trainer
     variant: str
+    process = os.getpid()
 
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions; `missing` if that cannot be done."""
@@ -145,6 +146,7 @@ class Handlers:
         `at` go to the file `out`."""
         trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
         trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
+        self.require_original()
         np.savez(out, **training.stored(trained.weights))
         return {key: value for key, value in trained._asdict().items() if key != "weights"}
 
@@ -158,6 +160,7 @@ class Handlers:
         trainer = self.adapter.trainer(workload, self.initial, variant)
         rate = workload.optimiser.learning_rate
         found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
+        self.require_original()
         np.savez(out, **found)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
@@ -167,8 +170,14 @@ class Handlers:
         """Train a miniature by the script in a file (.npz); losses and weights go to `out`."""
         read = Script.read(from_dict(workload), Path(script))
         seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
+        self.require_original()
         seen.save(Path(out))
         return {"losses": [moment.loss for moment in seen.moments[1:]]}
+
+    def require_original(self) -> None:
+        """End here if this process is a copy that the adapter has forked and that came back."""
+        if os.getpid() != self.process:
+            os._exit(0)
 
     def altered(self, optimiser: Any) -> Workload:
         if optimiser is None:

@@ -32,7 +32,6 @@ def main(handlers: Handlers) -> None:
     A request may say which workload it is `on`. Each workload has its own data, network and
     count of steps; the adapter, which the first request opens, is the same for all.
     """
-    own = os.getpid()
     requests, answers = channel()
     die_with_the_coordinator()
     workloads = {"": handlers}
@@ -42,8 +41,7 @@ def main(handlers: Handlers) -> None:
         if name not in workloads:
             workloads[name] = copy.copy(handlers)
         text = answered(workloads[name], request)
-        if os.getpid() != own:  # a copy that the adapter has forked, and that came back from it
-            os._exit(0)
+        handlers.require_original()
         with contextlib.suppress(BrokenPipeError):
             answers.write(f'{{"number": {number}, {text[1:]}\n')
             answers.flush()
