@@ -4,12 +4,16 @@ Adapters call these functions with the framework's own operations, in this repos
 package of their own. Nothing here imports a framework.
 """
 
+import re
 import resource
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from frameworks.conditions import Setting
 
 NUMBERS = 1 << 20  # enough that every thread of a pool computes some
 BYTES = 1 << 26
@@ -30,16 +34,29 @@ def denormals(precision: str, halve: Callable[[np.ndarray], np.ndarray]) -> str:
     return {0: "flushed", NUMBERS: "kept"}.get(kept, "mixed")
 
 
-def freed_memory(allocate: Callable[[int], Any]) -> str:
-    """`kept` if memory that is freed and allocated again causes no page faults, else `returned`.
+def memory(allocate: Callable[[int], Any]) -> dict[str, Setting]:
+    """How the framework takes memory from the system. `allocate` has it fill a block of this many
+    bytes on the processor."""
+    return {"freed_memory": freed_memory(allocate), "huge_pages": huge_pages()}
 
-    `allocate` has the framework fill a block of this many bytes on the processor.
-    """
+
+def freed_memory(allocate: Callable[[int], Any]) -> str:
+    """`kept` if memory that is freed and allocated again causes no page faults, else `returned`."""
     # Each size twice, because an allocator may keep a freed block for the same size only. Ever
     # smaller sizes, because other allocations may have taken a piece of the last block.
     sizes = [BYTES - (attempt // 2 << 16) for attempt in range(ATTEMPTS)]
     fewest = min(page_faults(allocate, size) for size in sizes)
     return "kept" if fewest < FAULTS else "returned"
+
+
+def huge_pages() -> str:
+    """`used` if this process has about a block of `freed_memory` in huge pages, else `not used`."""
+    try:
+        known = Path("/proc/self/smaps_rollup").read_text()
+    except OSError:
+        return "n/a"  # another system than Linux
+    kilobytes = re.search(r"AnonHugePages: +(\d+)", known)
+    return "used" if kilobytes and int(kilobytes[1]) << 10 >= BYTES // 2 else "not used"
 
 
 def page_faults(allocate: Callable[[int], Any], size: int) -> int:

@@ -12,7 +12,7 @@ from workflows.records.machine_folder import read_machine, records_file
 from workflows.records.schema import UNCOMPARED, ContestRecord, MachineRecords
 from workflows.records.storage import RecordError
 
-COMMON = ("name", "title", "smoke", "reference", "fastest", "margin", "confidence")
+COMMON = ("name", "smoke", "reference", "fastest", "margin", "confidence")
 
 
 def load(folders: Sequence[Path]) -> tuple[Machine, ...]:

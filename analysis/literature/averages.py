@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
 from analysis.literature import peaks, table7
-from analysis.literature.table7 import Over
+from analysis.literature.table7 import Cell, Over
 
 # PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
 # measured one after the other, as in 2016.
@@ -48,8 +48,13 @@ def ratio(quantity: str, over: Over, against: str) -> Then:
         over.high,
         over.low / ITSELF,
         over.high * ITSELF,
-        over.note,
+        "; ".join(filter(None, [over.note, *map(above, dict.fromkeys([one, over.base]))])),
     )
+
+
+def above(cell: Cell) -> str:
+    """What stands beside every number with a cell that exceeds its processor's peak."""
+    return f"{cell.tool} exceeds the peak" if peaks.share(cell).exceeds else ""
 
 
 def then() -> list[Then]:
@@ -87,7 +92,7 @@ def shares() -> Iterator[Then]:
             high,
             None,
             None,
-            "; ".join(filter(None, [cell.note, "exceeds the peak" * share.exceeds])),
+            "; ".join(filter(None, [cell.note, above(cell)])),
         )
 
 

@@ -45,9 +45,9 @@ def impossible() -> Figure:
             "Each mark is a cell of Table 7 of Shi et al. (2016): the operations of the network "
             "that the cell names, over its time and the peak of the cores or the GPU at their "
             "highest clock. Hollow: the same time with the operations of the definition in the "
-            "authors' repository. Above 1 a processor cannot have done the work. On a GPU it "
-            "proves nothing, because some convolutions take fewer operations than are counted. "
-            "Logarithmic axis.",
+            "authors' repository. Pale: a doubtful or recovered reading. Above 1 a processor "
+            "cannot have done the work. On a GPU it proves nothing, because some convolutions take "
+            "fewer operations than are counted. Logarithmic axis.",
             "Dot plot of the share of the peak by network, tool and device.",
             finding(found),
         )
@@ -73,7 +73,8 @@ def draw(axes: Axes, one: Share, colour: str, most: bool) -> None:
     """`most`: the cell is the farthest above the peak of its tool and network, and is named."""
     place = top(one.cell.network) + TOOLS.index(one.cell.tool)
     mark = MARKS[one.cell.device in CPUS]
-    axes.plot([one.value], [place], mark, color=colour, markersize=3.6)
+    pale = 0.4 if one.cell.note else 1
+    axes.plot([one.value], [place], mark, color=colour, markersize=3.6, alpha=pale)
     if one.exceeds and one.defined:
         axes.plot([one.defined, one.value], [place, place], color=colour, linewidth=0.7, zorder=1)
         axes.plot([one.defined], [place], mark, color=colour, markersize=4.2,

@@ -58,7 +58,8 @@ def measured(studies: Sequence[Study]) -> str:
     if not studies:
         return "No study was given, so calculations alone decide."
     named = listing(f"[{one.name}](../{one.name}/report.md)" for one in studies)
-    return f"Measured ratios come from the study {named}."
+    machines = dict.fromkeys(row.machine for one in studies for row in one.ratios)
+    return f"Measured ratios come from the study {named}, on {listing(machines)}."
 
 
 def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[Study]) -> list[str]:

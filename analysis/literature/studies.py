@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -103,6 +104,7 @@ def read(folder: Path) -> Study:
     tables = {name: table(folder / "tables" / f"{name}.csv") for name in ("pairs", "contenders")}
     try:
         ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
+        check(folder, ratios, tables["pairs"])
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
@@ -116,6 +118,17 @@ def read(folder: Path) -> Study:
         frozenset({HOST.name, *measured}),
         {name: reason for name, reason in missing.items() if name not in measured},
     )
+
+
+def check(folder: Path, ratios: Sequence[Ratio], table: Sequence[dict[str, str]]) -> None:
+    """Refuse intervals at another confidence, which the p-values give away."""
+    for ratio, row in zip(ratios, table, strict=True):
+        p = number(row["p"])
+        if ratio.usable and p and 1e-6 < p < 0.5 and not math.isclose(ratio.p(1.0), p, rel_tol=0.1):
+            raise RecordError(
+                f"{folder}: its intervals are not at {CONFIDENCE:.0%}; leave `confidence` out of "
+                "the configuration, and write the report again"
+            )
 
 
 def table(path: Path) -> list[dict[str, str]]:

@@ -1,5 +1,6 @@
 """The description of JAX."""
 
+from frameworks import memory
 from frameworks.contract import Framework, Variant
 
 FRAMEWORK = Framework(
@@ -13,7 +14,12 @@ FRAMEWORK = Framework(
     variants={
         "default": Variant(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False
-        )
+        ),
+        "tuned": Variant(
+            "default; max-pooling by slices, weights and state donated, freed memory kept",
+            rebuilds=False,
+            environment=memory.KEPT,
+        ),
     },
     environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
 )

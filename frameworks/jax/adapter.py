@@ -10,7 +10,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import FRAMEWORK, network, optimisers, settings
+from frameworks.jax import network, optimisers, settings, tuned
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
@@ -32,10 +32,8 @@ class JaxAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        if variant not in FRAMEWORK.variants:
-            raise KeyError(variant)
         configure(self._conditions)  # the process may have made another adapter since
-        return JaxTrainer(workload, weights, self._device, self._conditions.precision)
+        return JaxTrainer(workload, weights, self._device, self._conditions.precision, variant)
 
 
 def configure(conditions: Conditions) -> None:
@@ -47,17 +45,25 @@ def configure(conditions: Conditions) -> None:
 
 
 class JaxTrainer(Trainer):
-    def __init__(self, workload: Workload, weights: Weights, device: Any, precision: str) -> None:
+    def __init__(
+        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
+    ) -> None:
+        function, donated = {
+            "default": (network.function, ()),
+            "tuned": (tuned.function, (0, 1)),  # parameters and state
+        }[variant]
         self._workload, self._device = workload, device
         self._dtype = self._target_dtype = jnp.dtype(precision)
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
-        self._network = network.network(workload)
+        self._network = network.network(workload, function)
         self._value_and_grad = jax.value_and_grad(
             partial(loss, self._network, network.loss(workload))
         )
         self._optimiser = optimisers.build(workload.optimiser)
-        self._update = jax.jit(partial(update, self._value_and_grad, self._optimiser))
+        self._update = jax.jit(
+            partial(update, self._value_and_grad, self._optimiser), donate_argnums=donated
+        )
         self._parameters: list[Any]
         self._state: Any
         self._loss: Any
@@ -103,7 +109,8 @@ class JaxTrainer(Trainer):
             "compilation": "jax.jit (XLA)",
             "mode": "n/a",
             "input_gradient": settings.input_gradient(self._value_and_grad, parameters, *batch),
-            "relu_and_pool": settings.relu_and_pool(self._network, parameters, batch[0]),
+            **settings.pooling(self._network, parameters, batch[0]),
+            "weights_memory": settings.weights_memory(program, (parameters, self._state)),
             **optimisers.settings(self._workload.optimiser),
         }
 

@@ -13,8 +13,11 @@ from frameworks.workloads import Workload, layers
 Function = Callable[..., Any]
 
 
-def network(workload: Workload) -> Function:
-    """`apply(parameters, inputs)`, with a list of parameters in the workload's order."""
+def network(
+    workload: Workload, function: Callable[[layers.Layer, layers.Shape], Function]
+) -> Function:
+    """`apply(parameters, inputs)`, with a list of parameters in the workload's order; `function`
+    makes a layer."""
     functions = [
         (
             function(stage.layer, stage.input_shape),

@@ -1,6 +1,7 @@
 """Settings in effect in JAX, read off its programs and what they compute."""
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from frameworks.contract import Setting
 
 PRODUCTS = ("dot_general", "conv_general_dilated")
 POOLS = ("reduce_window_max", "reduce_window_sum", "reduce_window")
+SLICES = "pool of slices"
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip
 
@@ -35,25 +37,48 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
         "onednn": "__onednn" in program,
         "blas": products(program),
         "gpu_memory": "taken as needed" if gpu else "n/a",
-        "freed_memory": freed_memory(),
+        **memory(),
     }
 
 
-def primitives(program: Any) -> Iterator[str]:
-    """The names of a jaxpr's operations in order, including the functions it calls."""
+def equations(program: Any) -> Iterator[Any]:
+    """A jaxpr's operations in order, including those of the functions it calls."""
     for equation in program.eqns:
         inner = [value for value in equation.params.values() if hasattr(value, "jaxpr")]
         if not inner:
-            yield equation.primitive.name
+            yield equation
         for called in inner:
-            yield from primitives(called.jaxpr)
+            yield from equations(called.jaxpr)
 
 
-def relu_and_pool(network: Any, parameters: Any, images: Any) -> str:
-    names = primitives(jax.make_jaxpr(network)(parameters, images).jaxpr)
-    return reading.relu_and_pool(
-        "relu" if name == "max" else "pool" if name in POOLS else "" for name in names
-    )
+def primitives(program: Any) -> list[str]:
+    return [equation.primitive.name for equation in equations(program)]
+
+
+def pooling(network: Any, parameters: Any, images: Any) -> dict[str, Setting]:
+    """Which comes first of ReLU and pooling, and what the max-pooling is made of."""
+    program = jax.make_jaxpr(network)(parameters, images).jaxpr
+    kinds = [kind(one) for one in equations(program) if one.primitive.name != "slice"]
+    pools = {"slices": SLICES in kinds, "reduce_window": "reduce_window_max" in primitives(program)}
+    return {
+        "relu_and_pool": reading.relu_and_pool("pool" if k == SLICES else k for k in kinds),
+        "max_pooling": reading.every(name for name, found in pools.items() if found),
+    }
+
+
+def kind(equation: Any) -> str:
+    """`relu`, the maximum of an array and a constant; `pool`, or the maximum of slices; or ""."""
+    name = equation.primitive.name
+    if name == "max":
+        return "relu" if any(hasattr(one, "val") for one in equation.invars) else SLICES
+    return "pool" if name in POOLS else ""
+
+
+def weights_memory(program: str, arrays: Any) -> str:
+    """Whether a compiled step writes the new weights and state over the old ones."""
+    reused = len(re.findall(r"\{\d+\}: \(\d+, \{\}, m\w+-alias\)", program))
+    total = len(jax.tree.leaves(arrays))
+    return {0: "new in every step", total: "reused"}.get(reused, f"{reused} of {total} reused")
 
 
 def input_gradient(gradient: Any, parameters: Any, *batch: Any) -> str:
@@ -87,8 +112,8 @@ def denormals(precision: str) -> str:
     return reading.denormals(precision, halve)
 
 
-def freed_memory() -> str:
+def memory() -> dict[str, Setting]:
     def allocate(size: int) -> None:
         jnp.zeros(size, jnp.uint8).block_until_ready().delete()
 
-    return reading.freed_memory(allocate)
+    return reading.memory(allocate)

@@ -1,5 +1,6 @@
 """The description of PyTorch."""
 
+from frameworks import memory
 from frameworks.contract import Framework, Variant
 
 FRAMEWORK = Framework(
@@ -11,7 +12,10 @@ FRAMEWORK = Framework(
     requirements="requirements.txt",
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
-        "tuned": Variant("eager; channels last, fused or foreach optimiser, freed memory kept"),
+        "tuned": Variant(
+            "eager; channels last, fused or foreach optimiser, freed memory kept",
+            environment=memory.KEPT,
+        ),
         "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
         "trap-weights": Variant(
             "default, from weights that PyTorch draws", pitfall="PyTorch's own initial weights"

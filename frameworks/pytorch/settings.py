@@ -26,7 +26,7 @@ def process(weight: Tensor) -> dict[str, Setting]:
         "onednn": onednn(),
         "blas": blas(),
         "gpu_memory": gpu_memory() if weight.is_cuda else "n/a",
-        "freed_memory": freed_memory(),
+        **memory(),
     }
 
 
@@ -83,8 +83,8 @@ def denormals(weight: Tensor) -> str:
     return reading.denormals(str(weight.dtype).removeprefix("torch."), halve)
 
 
-def freed_memory() -> str:
-    return reading.freed_memory(lambda size: torch.zeros(size, dtype=torch.uint8))
+def memory() -> dict[str, Setting]:
+    return reading.memory(lambda size: torch.zeros(size, dtype=torch.uint8))
 
 
 def onednn() -> bool:

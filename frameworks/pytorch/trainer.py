@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.pytorch import memory, optimisers, settings
+from frameworks.pytorch import optimisers, settings
 from frameworks.pytorch.network import Network
 from frameworks.workloads import Weights, Workload
 
@@ -24,8 +24,6 @@ class PyTorchTrainer(Trainer):
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
         self._format = torch.channels_last if tuned else torch.contiguous_format
         self._shape = workload.dataset.shape
-        if tuned:
-            memory.keep_freed()
         # TensorFlow tries cuDNN's algorithms by default; so does PyTorch's tuned.
         torch.backends.cudnn.benchmark = tuned
 

@@ -1,5 +1,6 @@
 """The description of TensorFlow."""
 
+from frameworks import memory
 from frameworks.contract import Deviation, Framework, Variant
 
 # Keras' optimisers deviate on every backend.
@@ -34,7 +35,11 @@ FRAMEWORK = Framework(
             rebuilds=False,
             deviations=DEVIATIONS,
         ),
-        "tuned": Variant("tf.function over tf.nn and TensorFlow's update kernels", rebuilds=False),
+        "tuned": Variant(
+            "tf.function over tf.nn and TensorFlow's update kernels, freed memory kept",
+            rebuilds=False,
+            environment=memory.KEPT,
+        ),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
         "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
         **{

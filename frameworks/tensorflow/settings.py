@@ -27,7 +27,7 @@ def process(weight: Any) -> dict[str, Setting]:
         "onednn": onednn(),
         "blas": "oneDNN" if onednn() else "Eigen",  # TensorFlow links no other library
         "gpu_memory": gpu_memory() if gpu else "n/a",
-        "freed_memory": freed_memory(),
+        **memory(),
     }
 
 
@@ -39,12 +39,12 @@ def denormals(precision: str) -> str:
     return reading.denormals(precision, halve)
 
 
-def freed_memory() -> str:
+def memory() -> dict[str, Setting]:
     def allocate(size: int) -> None:
         with tf.device("CPU:0"):
             tf.zeros([size], tf.uint8)
 
-    return reading.freed_memory(allocate)
+    return reading.memory(allocate)
 
 
 def onednn() -> bool:

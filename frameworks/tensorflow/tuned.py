@@ -42,16 +42,15 @@ def operation(
             return lambda x: tf.nn.bias_add(tf.matmul(x, kernel), bias)
         case layers.Conv2D(stride=stride):
             name = layer.padding_name(shape)
-            padding = name.upper() if name else explicit(layer.pads(shape))
+            padding = (name or "valid").upper()
             convolve = partial(tf.nn.conv2d, filters=kernel, strides=stride, padding=padding)
+            if not name:  # conv2d takes numbers, too, but on a processor that is slower
+                convolve = padded(convolve, layer.pads(shape))
             return convolve if bias is None else lambda x: tf.nn.bias_add(convolve(x), bias)
         case layers.Pool(size, padding=count):
             kind = tf.nn.max_pool2d if isinstance(layer, layers.MaxPool) else tf.nn.avg_pool2d
             pool = partial(kind, ksize=size, strides=layer.step, padding="VALID")
-            if not count:
-                return pool
-            pads = explicit(layers.both_sides(count))
-            return lambda x: pool(tf.pad(x, pads, constant_values=layer.fill))
+            return padded(pool, layers.both_sides(count), layer.fill) if count else pool
         case layers.GlobalAveragePool():
             return partial(tf.reduce_mean, axis=(1, 2))
         case layers.Flatten():
@@ -65,8 +64,9 @@ def operation(
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
 
 
-def explicit(pads: layers.Pads) -> list[tuple[int, int]]:
-    return [(0, 0), *pads, (0, 0)]
+def padded(apply: Any, pads: layers.Pads, fill: float = 0.0) -> Any:
+    beside = [(0, 0), *pads, (0, 0)]
+    return lambda x: apply(tf.pad(x, beside, constant_values=fill))
 
 
 def loss(workload: Workload, precision: str) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,7 +44,9 @@ def attempt(installed: Framework, variant: str, *conditions: dict[str, Any]) -> 
     """In one new process, one after the other: the settings, or why they cannot be had."""
     arguments = json.dumps([installed.name, variant, *conditions])
     command = [sys.executable, "-c", TRY, arguments]
-    environment = {**os.environ, **installed.environment}
+    environment = {
+        **os.environ, **installed.environment, **installed.variants[variant].environment
+    }  # fmt: skip
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: list[Any] = json.loads(run.stdout)
     return found
@@ -62,19 +65,21 @@ def test_threads_and_tf32(installed: Framework) -> None:
     assert again["tf32_matmul"] is again["tf32_convolution"] is False
     assert again["precision"] == "float64"
     assert "started under other conditions" in one
-    assert three["freed_memory"] == kept(installed.name == "pytorch" or three["onednn"])
 
 
-def test_default_leaves_the_allocator_alone(installed: Framework) -> None:
-    (settings,) = attempt(installed, "default", {})
-    own = installed.name == "tensorflow" and settings["onednn"]
-    assert settings["freed_memory"] == kept(own)
-
-
-def kept(whether: bool) -> str:
-    """TensorFlow keeps freed memory only in the allocator that comes with oneDNN, which
-    TensorFlow uses on some processors and not on others."""
-    return "kept" if whether else "returned"
+@pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax"])
+def test_only_tuned_changes_the_allocator(name: str) -> None:
+    """TensorFlow keeps freed memory also in the allocator that comes with oneDNN, which TensorFlow
+    uses on some processors and not on others."""
+    if not versions(framework(name)):
+        pytest.skip(f"{name} is not installed")
+    (default,), (tuned,) = (attempt(framework(name), one, {}) for one in ("default", "tuned"))
+    own = name == "tensorflow" and default["onednn"]
+    assert default["freed_memory"] == ("kept" if own else "returned")
+    assert tuned["freed_memory"] == "kept"
+    offered = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
+    if "[madvise]" in offered:
+        assert (default["huge_pages"], tuned["huge_pages"]) == ("not used", "used")
 
 
 def test_gpu_or_the_reason(installed: Framework) -> None:

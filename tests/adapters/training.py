@@ -63,6 +63,7 @@ VARIANTS = (
     ("tensorflow", "default"),
     ("tensorflow", "tuned"),
     ("jax", "default"),
+    ("jax", "tuned"),
     ("tensorflow", "eager"),
     ("keras", "tensorflow"),
     ("keras", "torch"),

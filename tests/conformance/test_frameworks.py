@@ -2,6 +2,7 @@
 
 import pytest
 
+from frameworks import memory
 from workflows.conformance.testing import Conformance
 from workflows.machine.gpu import gpus
 
@@ -39,6 +40,7 @@ class TestTensorFlow(Isolated):
 @pytest.mark.all
 class TestJAX(Isolated):
     framework = "jax"
+    variants = ("default", "tuned")
 
 
 if gpus():
@@ -56,6 +58,7 @@ if gpus():
 
     class TestJAXOnAGPU(Isolated):
         framework = "jax"
+        variants = ("default", "tuned")
         device = "gpu"
 
 
@@ -64,6 +67,13 @@ class Here(Conformance):
 
     isolated = False
     workloads = {}  # noqa: RUF012
+
+    @pytest.fixture(autouse=True)
+    def allocator(self, monkeypatch):
+        """`tuned` asks for a process of its own, because these variables act when one starts. No
+        rule here depends on them."""
+        for name, value in memory.KEPT.items():
+            monkeypatch.setenv(name, value)
 
 
 class TestPyTorchHere(Here):
@@ -78,6 +88,7 @@ class TestTensorFlowHere(Here):
 
 class TestJAXHere(Here):
     framework = "jax"
+    variants = ("default", "tuned")
 
 
 class TestKerasHere(Here):

@@ -31,6 +31,7 @@ TASK = (
     "frameworks/contract.py",
     "frameworks/description.py",
     "frameworks/device.py",
+    "frameworks/memory.py",
     "frameworks/reading.py",
     "frameworks/registry.py",
     "frameworks/workloads",

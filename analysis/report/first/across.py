@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
-from analysis.format import count, title
-from analysis.report.prose import DECLARED, two, workload
+from analysis.format import count
+from analysis.report.prose import DECLARED, subject, two, workload
 
 OPPOSITE = {"faster", "slower"}
 
@@ -36,7 +36,7 @@ def furthest(machines: Sequence[Findings], shared: Sequence[Sequence[Comparison]
     (low, first), (high, last) = named[0], named[-1]
     one = low.id
     declared = any(components(row.certificate) for row, _ in named)
-    name = f"{title(one.framework)} {one.variant}{DECLARED * declared}"
+    name = f"{subject(one)}{DECLARED * declared}"
     return (
         f"The largest difference is on the {workload(one.workload)} with "
         f"{count(one.threads, 'thread')}: {name} takes {two(ratio(low))} times as long as "

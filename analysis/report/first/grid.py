@@ -39,7 +39,8 @@ def matrix(findings: Findings) -> Matrix:
     marked = any(DECLARED in own.title for _, held in groups for own in held)
     note = f" {DECLARED} computes something that is declared to differ." * marked
     return Matrix(
-        f"Milliseconds per mini-batch, and how many times the fastest of the column ({TIMES}). "
+        "Milliseconds per mini-batch, and how many times the fastest of the whole column "
+        f"({TIMES}). Ratios are taken within turns, so they are not quite quotients of the times. "
         f"{BOLD}{note}",
         [heading(one) for one in columns],
         groups,

@@ -68,7 +68,8 @@ def tuning(findings: Findings) -> str:
         between = max(rows(findings, "framework", name), key=size, default=None)
         if gain and between and size(gain) > ALIKE * size(between):
             found.append(
-                f"On the {workload(name)}, tuning {title(gain.id.framework)} gains more "
+                f"On the {workload(name)} with {count(gain.id.threads, 'thread')}, tuning "
+                f"{title(gain.id.framework)} gains more "
                 f"({two(size(gain))} times) than any change of framework "
                 f"({two(size(between))} times)."
             )

@@ -40,7 +40,7 @@ def tuning(findings: Findings) -> str:
         return ""
     most = max(gains, key=size)
     alike = [row for row in gains if row.id.workload == most.id.workload]
-    at = column(most.id)._replace(threads=min(row.id.threads for row in alike))
+    at = column(most.id)
     held = [row for row in alike if column(row.id) == at]
     best: dict[str, PairLine] = {}
     for row in sorted(held, key=size, reverse=True):

@@ -8,9 +8,10 @@ from analysis.findings.series.movement import MOVEMENT
 from analysis.format import count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter
-from analysis.report.prose import DECLARED, two, workload
+from analysis.report.prose import DECLARED, pair, place, two, workload
 from frameworks.device import DEVICES, HOST
 
+NAMED = 2  # ratios that changed direction; more are counted
 NONE = "None in this study: set controls in the configuration to have one."
 ALONE = (
     "Not repeated: one study, one hour, one machine. The option --earlier of samestep report adds "
@@ -91,11 +92,12 @@ def repeats(findings: Findings) -> Chip:
     studies = len(machine.others) + 1
     occasions = len({occasion(one) for one in (machine, *machine.others)})
     spreads = sorted(row.spread for row in rows)
-    turned = sum(row.crossed for row in rows)
+    turned = [row for row in rows if row.crossed]
+    named = listing(f"{pair(row.id, row.base)} on the {place(row.id)}" for row in turned[:NAMED])
     text = (
-        f"In {studies} studies on {count(occasions, 'occasion')} each ratio moved by "
-        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {turned or 'None'} of {len(rows)} "
-        "changed direction."
+        f"In {studies} studies on {count(occasions, 'occasion')} ratios moved by "
+        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {len(turned) or 'None'} of "
+        f"{len(rows)} changed direction{f': {named}' if 0 < len(turned) <= NAMED else ''}."
     )
     return Chip("~" if turned else "✓", heading, text, section)
 
@@ -117,8 +119,23 @@ def not_covered(findings: Findings) -> Chip:
     found += ["other machines", f"networks unlike {networks}"]
     skipped = findings.machine.study.left_out
     found += [f"{title(name)}'s {listing(variants)}" for name, variants in skipped.items()]
+    found += absent(findings)
     variants = listing(dict.fromkeys(one.variant for one in findings.matched))
     if variants and not skipped:  # older records do not name them
         found.append(f"variants besides {variants}")
     text = f"{listing(found)}."
     return Chip("✗", "Not covered", text[:1].upper() + text[1:], "What is missing")
+
+
+def absent(findings: Findings) -> list[str]:
+    """`JAX tuned`: what a framework lacks of the variants that two others or more have."""
+    frameworks = dict.fromkeys(one.framework for one in findings.measured)
+    having: dict[str, set[str]] = {}
+    for one in findings.matched:
+        having.setdefault(one.variant, set()).add(one.framework)
+    return [
+        f"{title(name)} {variant}"
+        for variant, own in having.items()
+        for name in frameworks
+        if len(own) > 1 and name not in own
+    ]

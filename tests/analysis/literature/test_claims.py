@@ -1,6 +1,8 @@
 """The ledger is complete, judges by tables alone, and is what is committed."""
 
 import csv
+import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +12,9 @@ import pytest
 from analysis.literature.__main__ import main
 from analysis.literature.arithmetic import vgg_19
 from analysis.literature.claims import Judgement, claims, judge
+from analysis.literature.peaks import definitions, networks
 from analysis.literature.studies import Pair, Study, read
-from analysis.literature.table7 import rows
+from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
@@ -113,6 +116,40 @@ def test_a_folder_without_tables_is_refused_in_words(tmp_path: Path) -> None:
     assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 1
 
 
+def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
+    """A narrower interval would make rows look more certain than they are."""
+    shutil.copytree(ROOT / "reports/reference/tables", tmp_path / "tables")
+    pairs = tmp_path / "tables" / "pairs.csv"
+    assert "1.02216,1.11439" in pairs.read_text()
+    pairs.write_text(pairs.read_text().replace("1.02216,1.11439", "1.03,1.106"))
+    with pytest.raises(RecordError, match="not at 95%"):
+        read(tmp_path)
+
+
+def test_the_page_says_what_the_ledger_says() -> None:
+    page = " ".join((ROOT / "docs/literature.md").read_text().split())
+    found = judge([read(ROOT / "reports" / "reference")])
+    decided = [one for one in found if not one.verdict.startswith("needs")]
+    assert {one.verdict for one in decided} == {"does not hold here"}
+    assert len([one for one in decided if one.claim.calculation]) == 4
+    assert len([one for one in decided if one.deciding]) == 2
+    for words in (
+        "They make 65 claims",
+        "Of its 455 cells, 376 can be used",
+        "Six times need more",
+        "needs 7.8 times the peak",
+        "decide four claims, and none holds",
+        "decides two more",
+    ):
+        assert words in page
+    for (network, tool), own in definitions().items():
+        work = networks()[own["layers"]].flops(int(own["samples"]))
+        batch = next(c.batch for c in cells() if c.network == network)
+        share = work / networks()[network].flops(batch)
+        shown = f"{share:.2f}" if share > 0.1 else f"{share:.2g}"
+        assert re.search(rf"\| {network}, {tool} \|[^|]*\|[^|]*\| {shown} \|", page)
+
+
 def test_ratios_are_read_from_a_study_as_they_stand() -> None:
     study = read(ROOT / "reports" / "reference")
     with (ROOT / "reports/reference/tables/pairs.csv").open(newline="") as file:
@@ -123,5 +160,7 @@ def test_ratios_are_read_from_a_study_as_they_stand() -> None:
         for one in own
         if {one["framework"], one["against"]} == {"tensorflow", "pytorch"}
     )
+    threads = study.of(Pair("threads", "2", "1"))
+    assert threads and all(one.value and one.value < 1.1 for one in threads)
     assert study.missing["gpu"] and study.hardware == {"cpu"}
     assert replace(found[0], certificate="").usable is False

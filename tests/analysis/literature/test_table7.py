@@ -78,3 +78,7 @@ def test_then_has_every_number_with_its_interval() -> None:
     assert count["share of peak"] == count["over the fastest"] == len(readable())
     assert all(row.low < row.value < row.high for row in rows)
     assert all(row.band_low is None or row.band_low < row.low for row in rows)
+    beside = [row for row in rows if row.quantity == "over the fastest" and "peak" in row.note]
+    assert {(row.network, row.note.split()[0]) for row in beside} == {
+        ("AlexNet-S", "Caffe"), ("AlexNet-S", "MXNet"), ("LSTM", "CNTK"), ("LSTM", "recovered;"),
+    }  # fmt: skip

@@ -82,8 +82,8 @@ def test_a_tie_is_no_win(found: Found) -> None:
     ("ms", "words"),
     [
         (times(pytorch=60, tensorflow=55, pytorch_tuned=20, tensorflow_tuned=22),
-         "On the MNIST CNN, tuning PyTorch gains more (3.0 times) than any change of "
-         "framework (1."),
+         "On the MNIST CNN with 1 thread, tuning PyTorch gains more (3.0 times) than any "
+         "change of framework (1."),
         (times(pytorch=60, tensorflow=20, pytorch_tuned=50, tensorflow_tuned=19),
          ""),
         (times(pytorch=60, tensorflow=30, pytorch_tuned=30, tensorflow_tuned=28),
@@ -95,6 +95,12 @@ def test_tuning_is_weighed_against_the_framework(
 ) -> None:
     said = tuning(found(replace(CNN, ms=ms)))
     assert said.startswith(words) and bool(said) == bool(words)
+
+
+def test_a_framework_without_a_tuned_variant_is_named(found: Found) -> None:
+    three = found(replace(CNN, frameworks=("pytorch", "tensorflow"), opted=[("jax", "default")]))
+    assert "JAX tuned" in not_covered(three).text
+    assert "tuned and" not in not_covered(found(CNN)).text
 
 
 def test_with_one_framework_there_is_nothing_to_win(found: Found) -> None:

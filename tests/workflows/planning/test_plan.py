@@ -146,4 +146,4 @@ def test_a_variant_may_set_environment_variables():
     assert surroundings(jax, sys.executable)["KERAS_BACKEND"] == "jax"
     assert surroundings(control, sys.executable)["KERAS_BACKEND"] == "torch"
     assert surface(jax) == "cpu KERAS_BACKEND=jax"
-    assert surface(jax.model_copy(update={"framework": "pytorch", "variant": "tuned"})) == "cpu"
+    assert surface(jax.model_copy(update={"framework": "pytorch", "variant": "default"})) == "cpu"

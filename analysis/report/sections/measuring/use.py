@@ -7,7 +7,7 @@ from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.roofline import roofline
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import contender, more, place, share, two, variant, workload
+from analysis.report.prose import contender, more, place, share, subject, two, variant, workload
 from analysis.report.tables import Table, column
 
 MANY = 1000  # page faults of a mini-batch; each costs the kernel a tenth of a microsecond or more
@@ -48,7 +48,7 @@ def nearest(rows: Sequence[UseLine]) -> list[str]:
         if row.limit.share:
             found.setdefault(row.id.workload, row)
     return [
-        f"On the {workload(name)}, {contender(row.id)} comes nearest to the machine's limit: "
+        f"On the {workload(name)}, {subject(row.id)} comes nearest to the machine's limit: "
         f"{share(row.limit.share or 0.0)} with {count(row.id.threads, 'thread')}, where "
         f"{row.limit.binds} binds."
         for name, row in found.items()
@@ -69,7 +69,7 @@ def causes(findings: Findings) -> Iterator[str]:
         if key not in seen and many >= MANY and few <= FEW * many:
             seen.add(key)
             yield (
-                f"{contender(slow.id)} takes {two(many)} page faults in a mini-batch of the "
+                f"{subject(slow.id)} takes {two(many)} page faults in a mini-batch of the "
                 f"{workload(slow.id.workload)} with {count(slow.id.threads, 'thread')}; "
                 f"{variant(fast.id.variant)} takes {two(few)} and is faster."
             )

@@ -10,7 +10,7 @@ from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 
 # It takes 0.3 s, and is about the process and not about a trainer.
-settings.freed_memory = cache(settings.freed_memory)
+settings.memory = cache(settings.memory)
 
 
 class PlantedPyTorch(PyTorchAdapter):

@@ -9,7 +9,7 @@ from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 from planted.registry import DEFECTS
 
-settings.freed_memory = cache(settings.freed_memory)  # about the process, not about a trainer
+settings.memory = cache(settings.memory)  # about the process, not about a trainer
 
 
 class PlantedTensorFlow(TensorFlowAdapter):
