@@ -27,7 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.literature.figure import impossible
     from analysis.literature.page import page
     from analysis.literature.studies import read
-    from analysis.report.figures.style import ON_BLACK, ON_WHITE, painted
 
     try:
         studies = [read(folder) for folder in options.studies]
@@ -38,8 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, text in {
             "claims.md": page(judge(studies), studies, figure),
             "then.csv": numbers.getvalue(),
-            f"{figure.name}.svg": painted(figure.text, ON_WHITE),
-            f"{figure.name}-dark.svg": painted(figure.text, ON_BLACK),
+            **figure.files,
         }.items():
             (options.out / name).write_text(text, encoding="utf-8")
     except (RecordError, OSError) as error:

@@ -50,6 +50,7 @@ def impossible() -> Figure:
             "fewer operations than are counted. Logarithmic axis.",
             "Dot plot of the share of the peak by network, tool and device.",
             finding(found),
+            inlined=False,
         )
 
 

@@ -1,4 +1,5 @@
-"""A drawing to embed in the page: in the page's colours, with ids of its own, in few bytes."""
+"""A drawing in few bytes, with text as text: embedded in the page, in the page's colours and with
+ids of its own, or as a file of its own."""
 
 import re
 from collections.abc import Mapping
@@ -8,18 +9,32 @@ TEXT = {"font-family": "'DejaVu Sans'", "font-size": "8.5px", "fill": "currentCo
 LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
 # DejaVu Sans, with which it was drawn, has the widest letters: another one's need no more room.
 ROOT = TEXT | LINES | {"font-family": "'DejaVu Sans',Verdana,sans-serif"}
+SVG = "http://www.w3.org/2000/svg"
 LEFT_OUT = {"metadata", "style"}
 
 
 def embedded(svg: str, name: str, label: str, rem: float, colours: Mapping[str, str]) -> str:
     """The SVG as an element of an HTML page, at most `rem` wide, with `label` for those who do not
     see it. `colours` replace those of the drawing."""
-    source = fromstring(svg)
-    used = re.findall(r'(?:href="|url\()#([\w-]+)', svg)
-    own = re.sub("[^A-Za-z0-9-]", "_", name)
-    ids = {old: f"{own}-{n}" for n, old in enumerate(dict.fromkeys(used))}
     style = {"max-width": f"{rem:.1f}rem"} | ROOT
     root = Element("svg", {"role": "img", "aria-label": label, "style": css(style)})
+    return drawing(root, svg, re.sub("[^A-Za-z0-9-]", "_", name), colours)
+
+
+def standalone(svg: str, ink: str, paper: str, colours: Mapping[str, str]) -> str:
+    """The SVG as a file, on a background of its own."""
+    source = fromstring(svg)
+    size = {key: source.attrib[key] for key in ("width", "height")}
+    root = Element("svg", {"xmlns": SVG, **size, "style": css({"color": ink} | ROOT)})
+    root.append(Element("rect", {"width": "100%", "height": "100%", "fill": paper}))
+    return drawing(root, svg, "part", colours) + "\n"
+
+
+def drawing(root: Element, svg: str, name: str, colours: Mapping[str, str]) -> str:
+    """The root with the drawing in it."""
+    source = fromstring(svg)
+    used = re.findall(r'(?:href="|url\()#([\w-]+)', svg)
+    ids = {old: f"{name}-{n}" for n, old in enumerate(dict.fromkeys(used))}
     root.set("viewBox", source.attrib["viewBox"])
     for child in source:
         root.extend(simplified(child, ids, colours))

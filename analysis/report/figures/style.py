@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from analysis.data.results import BenchmarkId
-from analysis.report.figures.inline import embedded
+from analysis.report.figures.inline import embedded, standalone
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
 PAPER = "#fefdfc"  # stands for the page's background
@@ -73,9 +73,8 @@ class Figure:
     """A drawing with its title, what it shows in a sentence (`finding`), and how to read it
     (`caption`); `alt` describes it to those who do not see it.
 
-    In `svg`, for files, letters are outlines; in `text`, for the page, they are text. Both still
-    hold INK and PAPER. A figure without `text` is only a file, light and dark: the page itself
-    has the same without a drawing.
+    In `svg`, letters are text, and colours still INK and PAPER. A figure that is not `inlined` is
+    only a file, light and dark: the page itself has the same without a drawing.
     """
 
     name: str
@@ -85,30 +84,27 @@ class Figure:
     svg: str
     width: float
     finding: str = ""
-    text: str = ""
+    inlined: bool = True
 
     @property
     def file(self) -> str:
         """The SVG as a file of its own: dark on white."""
-        return painted(self.svg, ON_WHITE)
+        return standalone(self.svg, ON_WHITE[INK], ON_WHITE[PAPER], ON_WHITE)
 
     @property
     def files(self) -> dict[str, str]:
         """By their names in the folder of figures."""
         found = {f"{self.name}.svg": self.file}
-        if not self.text:
-            found[f"{self.name}-dark.svg"] = painted(self.svg, ON_BLACK)
+        if not self.inlined:
+            dark = standalone(self.svg, ON_BLACK[INK], ON_BLACK[PAPER], ON_BLACK)
+            found[f"{self.name}-dark.svg"] = dark
         return found
 
     @property
     def inline(self) -> str:
         """The SVG as an element of the page."""
         label = " ".join(filter(None, (self.finding, self.alt)))
-        return embedded(self.text, self.name, label, 7.1 * self.width, ON_PAGE)
-
-
-def painted(svg: str, colours: dict[str, str]) -> str:
-    return re.sub("#[0-9a-f]{6}", lambda found: colours.get(found[0], found[0]), svg)
+        return embedded(self.svg, self.name, label, 7.1 * self.width, ON_PAGE)
 
 
 @contextmanager
@@ -129,17 +125,16 @@ def render(
 ) -> Figure:
     """The drawing as SVG; the same figure gives the same bytes."""
     settle(drawn)
-    svg, text = vector(drawn, "path", PAPER), vector(drawn, "none", "none") if inlined else ""
     width = float(drawn.get_figwidth())
-    return Figure(name, title, caption, alt, svg, width, finding, text)
+    return Figure(name, title, caption, alt, vector(drawn), width, finding, inlined)
 
 
-def vector(drawn: Canvas, letters: str, background: str) -> str:
+def vector(drawn: Canvas) -> str:
     """An SVG with coordinates to 0.01 points, which is finer than any screen."""
     svg = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": letters}):
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
         drawn.savefig(
-            svg, format="svg", facecolor=background, metadata={"Date": None, "Creator": None}
+            svg, format="svg", facecolor="none", metadata={"Date": None, "Creator": None}
         )
     coordinates = r'\b(?:d|x|y)="[^"]*"'
     text = svg.getvalue()
