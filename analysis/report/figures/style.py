@@ -133,9 +133,7 @@ def vector(drawn: Canvas) -> str:
     """An SVG with coordinates to 0.01 points, which is finer than any screen."""
     svg = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn.savefig(
-            svg, format="svg", facecolor="none", metadata={"Date": None, "Creator": None}
-        )
+        drawn.savefig(svg, format="svg", facecolor="none", metadata={"Date": None, "Creator": None})
     coordinates = r'\b(?:d|x|y)="[^"]*"'
     text = svg.getvalue()
     return re.sub(coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
