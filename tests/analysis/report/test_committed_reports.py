@@ -42,12 +42,7 @@ CONFIGURATIONS = {
 }
 
 
-OLDER = pytest.mark.xfail(strict=True, reason="reports/aa is of an older design: measure it anew")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=OLDER if name == "aa" else ()) for name in CONFIGURATIONS]
-)
+@pytest.mark.parametrize("name", [*CONFIGURATIONS])
 def test_a_committed_report_follows_from_its_committed_configuration(name: str) -> None:
     files = [ROOT / "config" / file for file in ("study.yaml", *CONFIGURATIONS[name])]
     study = read(files)
