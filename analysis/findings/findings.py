@@ -34,7 +34,7 @@ from analysis.findings.interference import TurnLine, side_by_side, turn_lines, w
 from analysis.findings.machine import MachineLine, machine_lines
 from analysis.findings.matrix import MatrixLine, matrix_lines
 from analysis.findings.missing import MissingLine, missing_lines
-from analysis.findings.pitfalls import PitfallLine, pitfall_lines
+from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines

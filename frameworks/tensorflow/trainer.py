@@ -14,6 +14,17 @@ from frameworks.workloads import Weights, Workload
 Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
+# Where each variant has its network and loss from, and where its optimiser; memory and pages only
+# start in another environment.
+MADE_OF: dict[str, tuple[Any, Any]] = {
+    "default": (keras_model, keras_model),
+    "memory": (keras_model, keras_model),
+    "pages": (keras_model, keras_model),
+    "update": (keras_model, tuned),
+    "operations": (tuned, tuned),
+    "tuned": (tuned, tuned),
+}
+
 
 class TensorFlowTrainer(Trainer):
     def __init__(
@@ -21,7 +32,7 @@ class TensorFlowTrainer(Trainer):
     ) -> None:
         self._on_host = conditions.on_host
         precision = conditions.precision
-        parts: Any = {"default": keras_model, "tuned": tuned}[variant]
+        parts, updates = MADE_OF[variant]
         self._dtype = tf.as_dtype(precision)
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
@@ -32,9 +43,9 @@ class TensorFlowTrainer(Trainer):
         self._variables = self._network.trainable_variables
         self._names = tuple(workload.parameter_shapes)
         self._load(weights)
-        self._optimiser = parts.optimiser(workload.optimiser, precision, self._variables)
-        self._optimiser_state = parts.state(self._optimiser)
-        self._optimiser_settings = parts.settings
+        self._optimiser = updates.optimiser(workload.optimiser, precision, self._variables)
+        self._optimiser_state = updates.state(self._optimiser)
+        self._optimiser_settings = updates.settings
         self._train_step = train_step(
             self._network, parts.loss(workload, precision), self._optimiser
         )
