@@ -39,8 +39,8 @@ class Variant:
     not agree with the reference. It is compared only with `compared_with`, a variant of the same
     framework that avoids the pitfall.
 
-    `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if it
-    is a step on the way from `default` to `tuned`. A study of what tuning is made of lists all steps.
+    `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if
+    it is a step on the way from `default` to `tuned`. config/ablation.yaml lists all steps.
 
     `environment`: variables set before the import; they override the framework's. Variants with
     different variables never share a process.

@@ -40,6 +40,8 @@ class TensorFlowTrainer(Trainer):
         self._shape = workload.dataset.shape
 
         self._network = parts.network(workload, precision)
+        if parts is not updates:
+            self._network = Unwrapped(self._network)
         self._variables = self._network.trainable_variables
         self._names = tuple(workload.parameter_shapes)
         self._load(weights)
@@ -97,6 +99,17 @@ class TensorFlowTrainer(Trainer):
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
         }
+
+
+class Unwrapped:
+    """A Keras model with TensorFlow's own variables, which its update kernels need."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.trainable_variables = [variable.value for variable in model.trainable_variables]
+
+    def __call__(self, inputs: Any, training: bool) -> Any:
+        return self.model(inputs, training=training)
 
 
 def train_step(network: Any, loss_function: Any, optimiser: Any) -> Step:

@@ -1,1 +1,1 @@
-"""Variants of one framework beside each other: what a pitfall costs, what each step of tuning gains."""
+"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning gain."""

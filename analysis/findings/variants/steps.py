@@ -10,7 +10,6 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import compare, permission
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.findings.findings import Findings, Table, added
 from analysis.stats.inference import Estimate
 
 
@@ -41,12 +40,8 @@ class StepLine:
         return self.base.variant
 
 
-def step_lines(findings: Findings) -> list[StepLine]:
+def step_lines(found: Measurements, check: LossCheck) -> list[StepLine]:
     """By workload, conditions and framework, in the order of the steps."""
-    return lines(findings.measurements, findings.loss_check)
-
-
-def lines(found: Measurements, check: LossCheck) -> list[StepLine]:
     machine = found.machine
     changes = {(row.framework, row.variant): row for row in machine.records.changes}
     chain = {
@@ -54,12 +49,14 @@ def lines(found: Measurements, check: LossCheck) -> list[StepLine]:
         for one in found.availability
         if (one.framework, one.variant) in changes
     }
+    # None of a device that is not here.
+    chain = {o: base for o, base in chain.items() if {o, base} & found.processes.keys()}
     certificates = Certificates(machine)
     allowed = {one: permission(one, base, certificates, check) for one, base in chain.items()}
     certified = {one: text for one, (text, _) in allowed.items() if text}
     judged = compare(chain, found, certified, {one: why for one, (_, why) in allowed.items()})
     rows = {row.id: row for row in judged}
-    result = []
+    result: list[StepLine] = []
     for one in sorted(rows, key=lambda one: (*place(found, one), depth(one, chain))):
         before = next((line for line in reversed(result) if line.id == rows[one].base), None)
         start = before.level_ms if before else geometric_mean(found, rows[one].base)
@@ -97,6 +94,3 @@ def geometric_mean(found: Measurements, one: BenchmarkId) -> float | None:
     """Of the replicates' medians, in milliseconds, as in contenders.csv."""
     rows = found.processes.get(one)
     return None if rows is None else float(math.exp(rows["median"].map(math.log).mean()))
-
-
-STEPS = added("steps", Table(StepLine, step_lines, optional=True))

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.findings.variants.steps import STEPS, StepLine
+from analysis.findings.variants.steps import StepLine
 from analysis.format import count, percent, title
 from analysis.report.figures.panels import fitting
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
@@ -21,7 +21,7 @@ Panels = dict[str, dict[str, list[StepLine]]]  # by framework and workload
 
 
 def tuning_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    panels = first_conditions(STEPS.of(findings))
+    panels = first_conditions(findings.steps)
     if not panels:
         return None
     workloads = list(dict.fromkeys(found for own in panels.values() for found in own))
@@ -47,9 +47,9 @@ def tuning_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
             name,
             "What tuning is made of",
             f"From the tutorials' code (top) to tuned (bottom), one change at a time, with "
-            f"{count(where.threads, 'thread')}. Each number is the time over that before the change, "
-            f"each line its {percent(findings.machine.study.confidence)} interval. Pale: no "
-            "significant difference.",
+            f"{count(where.threads, 'thread')}. Each number is the time over that before the "
+            f"change, each line its {percent(findings.machine.study.confidence)} interval. "
+            "Pale: no significant difference.",
             f"Waterfalls of the time per mini-batch, for {count(len(panels), 'framework')}.",
             largest(panels),
         )
@@ -118,6 +118,6 @@ def largest(panels: Panels) -> str:
     best = min(rows, key=lambda row: row.estimate.ratio or 1.0)
     gain = percent(float(f"{1 - (best.estimate.ratio or 1.0):.2g}"))
     return (
-        f"\u201c{best.change}\u201d gains most: {gain} of the step of {title(best.id.framework)} on "
-        f"the {workload(best.id.workload)}."
+        f"\u201c{best.change}\u201d gains most: {gain} of the step of "
+        f"{title(best.id.framework)} on the {workload(best.id.workload)}."
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
-from analysis.findings.variants.steps import STEPS, StepLine
+from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, percent, sentence, title
 from analysis.report.figures.steps import tuning_steps
 from analysis.report.layout import Bullets, Chapter, Parts, Section
@@ -17,7 +17,7 @@ NAMED = 3  # changes in a sentence
 def chains(findings: Findings) -> list[list[StepLine]]:
     """The steps of one framework under the same conditions, in order."""
     found: dict[tuple[object, ...], list[StepLine]] = {}
-    for row in STEPS.of(findings):
+    for row in findings.steps:
         found.setdefault((*row.id._replace(variant=""),), []).append(row)
     return list(found.values())
 
@@ -44,7 +44,7 @@ def effect(row: StepLine) -> str:
 
 
 def step_table(findings: Findings) -> Table | None:
-    rows = STEPS.of(findings)
+    rows = findings.steps
     if not rows:
         return None
     cells = intervals(row.estimate.ends for row in rows)
