@@ -39,6 +39,9 @@ class Variant:
     not agree with the reference. It is compared only with `compared_with`, a variant of the same
     framework that avoids the pitfall.
 
+    `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if
+    it is a step on the way from `default` to `tuned`. config/ablation.yaml lists all steps.
+
     `environment`: variables set before the import; they override the framework's. Variants with
     different variables never share a process.
 
@@ -50,6 +53,7 @@ class Variant:
     rebuilds: bool = True
     deviations: tuple[Deviation, ...] = ()
     pitfall: str = ""
+    change: str = ""
     compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
@@ -80,6 +84,12 @@ class Framework:
         """Whether it computes in float64 on this kind of device."""
         return "float64" in self.precisions and DEVICES[device].float64
 
+    @property
+    def between(self) -> frozenset[str]:
+        """The variants that are only a step on the way from `default` to another."""
+        bases = {one.compared_with for one in self.variants.values() if one.change}
+        return frozenset(bases - {"default"})
+
     def __post_init__(self) -> None:
         for name, variant in self.variants.items():
             if bool(variant.pitfall) != name.startswith("trap-"):
@@ -88,6 +98,10 @@ class Framework:
                     "variant is a pitfall"
                 )
             other = variant.compared_with
+            if variant.change and other not in self.variants:
+                raise ValueError(
+                    f"{self.name}: variant {name!r} changes {other!r}, which is missing"
+                )
             if variant.pitfall and self.variants.get(other, variant).pitfall:
                 raise ValueError(
                     f"{self.name}: variant {name!r} is compared with {other!r}, which is missing "

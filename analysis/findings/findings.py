@@ -34,10 +34,11 @@ from analysis.findings.interference import TurnLine, side_by_side, turn_lines, w
 from analysis.findings.machine import MachineLine, machine_lines
 from analysis.findings.matrix import MatrixLine, matrix_lines
 from analysis.findings.missing import MissingLine, missing_lines
-from analysis.findings.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
+from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
+from analysis.findings.variants.steps import StepLine, step_lines
 
 Row = TypeVar("Row")
 # What begins a formula in a spreadsheet; some read the full-width forms, too.
@@ -157,6 +158,7 @@ class Findings:
     pitfalls = Table(
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
     )
+    steps = Table(StepLine, lambda f: step_lines(f.measurements, f.loss_check), optional=True)
     controls = Table(
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
     )

@@ -1,7 +1,14 @@
 """The sections of a report, from the first to the last."""
 
 from analysis.report.layout import Section, StudySection
-from analysis.report.sections.comparing import comparisons, movement, pairs, scaling, variants
+from analysis.report.sections.comparing import (
+    comparisons,
+    movement,
+    pairs,
+    scaling,
+    steps,
+    variants,
+)
 from analysis.report.sections.measuring import (
     again,
     interference,
@@ -24,6 +31,7 @@ from analysis.report.sections.sameness import (
 
 SECTIONS: tuple[Section | StudySection, ...] = (
     pitfalls.SECTION,
+    steps.SECTION,
     alone.SECTION,
     comparisons.SECTION,
     differences.SECTION,

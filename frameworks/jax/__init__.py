@@ -18,6 +18,16 @@ FRAMEWORK = Framework(
         "tuned": Variant(
             "default; max-pooling by slices, weights and state donated, freed memory kept",
             rebuilds=False,
+            change="weights donated",
+            compared_with="pooling",
+            environment=memory.KEPT,
+        ),
+        **memory.steps(rebuilds=False),
+        "pooling": Variant(
+            "pages; max-pooling by slices",
+            rebuilds=False,
+            change="pooling by slices",
+            compared_with="pages",
             environment=memory.KEPT,
         ),
     },

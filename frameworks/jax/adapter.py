@@ -16,6 +16,17 @@ from frameworks.workloads import Weights, Workload
 Batch = tuple[Any, Any]
 
 
+# How a layer is made, and which arguments of the update are donated; memory and pages only start in
+# another environment.
+VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
+    "default": (network.function, ()),
+    "memory": (network.function, ()),
+    "pages": (network.function, ()),
+    "pooling": (tuned.function, ()),
+    "tuned": (tuned.function, (0, 1)),  # parameters and state
+}
+
+
 class JaxAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
         # XLA reads the size of its thread pool from this variable, once, with its first device.
@@ -48,10 +59,7 @@ class JaxTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
     ) -> None:
-        function, donated = {
-            "default": (network.function, ()),
-            "tuned": (tuned.function, (0, 1)),  # parameters and state
-        }[variant]
+        function, donated = VARIANTS[variant]
         self._workload, self._device = workload, device
         self._dtype = self._target_dtype = jnp.dtype(precision)
         if workload.loss == "sparse_cross_entropy":

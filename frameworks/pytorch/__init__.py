@@ -14,6 +14,21 @@ FRAMEWORK = Framework(
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant(
             "eager; channels last, fused or foreach optimiser, freed memory kept",
+            change="ReLU in place",
+            compared_with="layout",
+            environment=memory.KEPT,
+        ),
+        **memory.steps(),
+        "fused": Variant(
+            "pages; fused or foreach optimiser",
+            change="fused optimiser",
+            compared_with="pages",
+            environment=memory.KEPT,
+        ),
+        "layout": Variant(
+            "fused; channels last",
+            change="channels last",
+            compared_with="fused",
             environment=memory.KEPT,
         ),
         "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),

@@ -25,16 +25,16 @@ class Network(nn.Sequential):
     kernel after it are then permuted once, here, instead of the images in every step.
     """
 
-    def __init__(self, workload: Workload, tuned: bool) -> None:
+    def __init__(self, workload: Workload, channels_last: bool, in_place: bool) -> None:
         # The meta device draws no initial values, which would be overwritten.
         with torch.device("meta"):
             super().__init__(*(module(s.layer, s.input_shape) for s in workload.stages))
         self.names = tuple(workload.parameter_shapes)
         self.permuted: dict[str, layers.Shape] = {}
-        if tuned:
+        if in_place:
             for index in overwritable(workload):
                 self[index] = nn.ReLU(inplace=True)
-        else:
+        if not channels_last:
             for index, name, shape in flattened_into_dense(workload):
                 self[index] = nn.Flatten()
                 self.permuted[f"{name}.kernel"] = shape

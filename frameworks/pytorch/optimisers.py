@@ -11,11 +11,11 @@ from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSp
 
 
 def build(
-    optimiser: Optimiser, parameters: Iterable[nn.Parameter], tuned: bool
+    optimiser: Optimiser, parameters: Iterable[nn.Parameter], fast: bool
 ) -> torch.optim.Optimizer:
-    """`tuned` uses the fused implementation, or `foreach` if PyTorch has no fused one."""
-    fused: dict[str, Any] = {"fused": True} if tuned else {}
-    foreach: dict[str, Any] = {"foreach": True} if tuned else {}
+    """`fast` uses the fused implementation, or `foreach` if PyTorch has no fused one."""
+    fused: dict[str, Any] = {"fused": True} if fast else {}
+    foreach: dict[str, Any] = {"foreach": True} if fast else {}
     match optimiser:
         case SGD(rate):
             return torch.optim.SGD(parameters, lr=rate, **fused)

@@ -13,21 +13,32 @@ from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
 TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
+# What each variant changes here; memory and pages only start in another environment.
+CHANGES: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "memory": (),
+    "pages": (),
+    "fused": ("fused",),
+    "layout": ("fused", "channels last"),
+    "tuned": ("fused", "channels last", "ReLU in place"),
+}
 
 
 class PyTorchTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
-        tuned = {"default": False, "tuned": True}[variant]
+        changes = CHANGES[variant]
         self._device = torch.device(TORCH_DEVICES[conditions.device])
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
-        self._format = torch.channels_last if tuned else torch.contiguous_format
+        last = "channels last" in changes
+        self._format = torch.channels_last if last else torch.contiguous_format
         self._shape = workload.dataset.shape
         # TensorFlow tries cuDNN's algorithms by default; so does PyTorch's tuned.
-        torch.backends.cudnn.benchmark = tuned
+        torch.backends.cudnn.benchmark = variant == "tuned"
 
-        self._network = Network(workload, tuned).to(self._dtype).to_empty(device=self._device)
+        network = Network(workload, last, in_place="ReLU in place" in changes)
+        self._network = network.to(self._dtype).to_empty(device=self._device)
         # PyTorch's annotations omit memory_format.
         self._network.to(memory_format=self._format)  # type: ignore[call-overload]
         self._network.load(weights)
@@ -37,7 +48,9 @@ class PyTorchTrainer(Trainer):
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
             self._loss_function, self._target_dtype = nn.CrossEntropyLoss(), torch.int64
-        self._optimiser = optimisers.build(workload.optimiser, self._network.parameters(), tuned)
+        self._optimiser = optimisers.build(
+            workload.optimiser, self._network.parameters(), "fused" in changes
+        )
         self._loss: Tensor | None = None
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:

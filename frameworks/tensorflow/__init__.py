@@ -38,6 +38,23 @@ FRAMEWORK = Framework(
         "tuned": Variant(
             "tf.function over tf.nn and TensorFlow's update kernels, freed memory kept",
             rebuilds=False,
+            change="graph looked up once",
+            compared_with="operations",
+            environment=memory.KEPT,
+        ),
+        **memory.steps(rebuilds=False, deviations=DEVIATIONS),
+        "update": Variant(
+            "pages; TensorFlow's update kernels",
+            rebuilds=False,
+            change="update kernels",
+            compared_with="pages",
+            environment=memory.KEPT,
+        ),
+        "operations": Variant(
+            "update; tf.nn instead of Keras' layers and loss",
+            rebuilds=False,
+            change="tf.nn for Keras",
+            compared_with="update",
             environment=memory.KEPT,
         ),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),

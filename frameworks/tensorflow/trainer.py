@@ -14,6 +14,17 @@ from frameworks.workloads import Weights, Workload
 Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
+# Where each variant has its network and loss from, and where its optimiser; memory and pages only
+# start in another environment.
+MADE_OF: dict[str, tuple[Any, Any]] = {
+    "default": (keras_model, keras_model),
+    "memory": (keras_model, keras_model),
+    "pages": (keras_model, keras_model),
+    "update": (keras_model, tuned),
+    "operations": (tuned, tuned),
+    "tuned": (tuned, tuned),
+}
+
 
 class TensorFlowTrainer(Trainer):
     def __init__(
@@ -21,7 +32,7 @@ class TensorFlowTrainer(Trainer):
     ) -> None:
         self._on_host = conditions.on_host
         precision = conditions.precision
-        parts: Any = {"default": keras_model, "tuned": tuned}[variant]
+        parts, updates = MADE_OF[variant]
         self._dtype = tf.as_dtype(precision)
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
@@ -29,12 +40,14 @@ class TensorFlowTrainer(Trainer):
         self._shape = workload.dataset.shape
 
         self._network = parts.network(workload, precision)
+        if parts is not updates:
+            self._network = Unwrapped(self._network)
         self._variables = self._network.trainable_variables
         self._names = tuple(workload.parameter_shapes)
         self._load(weights)
-        self._optimiser = parts.optimiser(workload.optimiser, precision, self._variables)
-        self._optimiser_state = parts.state(self._optimiser)
-        self._optimiser_settings = parts.settings
+        self._optimiser = updates.optimiser(workload.optimiser, precision, self._variables)
+        self._optimiser_state = updates.state(self._optimiser)
+        self._optimiser_settings = updates.settings
         self._train_step = train_step(
             self._network, parts.loss(workload, precision), self._optimiser
         )
@@ -86,6 +99,17 @@ class TensorFlowTrainer(Trainer):
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
         }
+
+
+class Unwrapped:
+    """A Keras model with TensorFlow's own variables, which its update kernels need."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.trainable_variables = [variable.value for variable in model.trainable_variables]
+
+    def __call__(self, inputs: Any, training: bool) -> Any:
+        return self.model(inputs, training=training)
 
 
 def train_step(network: Any, loss_function: Any, optimiser: Any) -> Step:

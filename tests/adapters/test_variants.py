@@ -53,6 +53,27 @@ def test_compile() -> None:
     assert trainer.settings()["input_gradient"] == "not computed"
 
 
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [("pytorch", "fused"), ("pytorch", "layout"), ("tensorflow", "update"),
+     ("tensorflow", "operations"), ("jax", "pooling")],
+)  # fmt: skip
+def test_a_step_of_tuning_agrees(name: str, variant: str) -> None:
+    """`memory` and `pages` run the code of `default`."""
+    require_agreement(Contender(name, variant))
+
+
+def test_each_step_leads_from_default_to_tuned() -> None:
+    for name in ("pytorch", "tensorflow", "jax"):
+        variants = framework(name).variants
+        seen, variant = [], "tuned"
+        while variant != "default":
+            seen.append(variant)
+            assert variants[variant].change
+            variant = variants[variant].compared_with
+        assert set(seen) - {"tuned"} == framework(name).between
+
+
 def test_no_compiler_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     cpp_builder = pytest.importorskip("torch._inductor.cpp_builder")
     from torch._inductor import config

@@ -248,6 +248,10 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             r.PitfallRow(framework=f, variant=v, pitfall=label, beside="default")
             for (f, v), (label, _, _) in recipe.traps.items()
         ],
+        changes=[
+            r.ChangeRow(framework=f, variant=v, change=change, beside=beside)
+            for (f, v), (change, beside) in recipe.changes.items()
+        ],
         certificates=[
             make_certificate(recipe, name, framework)
             for name, framework in itertools.product(

@@ -356,6 +356,16 @@ class PitfallRow(Record):
     beside: str
 
 
+class ChangeRow(Record):
+    """A variant that is a step from `default` to `tuned`: its one `change` to the variant `beside`
+    it, of the same framework."""
+
+    framework: str
+    variant: str
+    change: str
+    beside: str
+
+
 class WorkloadRecord(Record):
     """A workload and what follows from it."""
 
@@ -396,5 +406,6 @@ class MachineRecords(Record):
     datasets: list[DatasetRecord]
     missing: list[MissingRow]
     pitfalls: list[PitfallRow] = []
+    changes: list[ChangeRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frameworks.description import Variant
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.machine.guardian import interruptible
@@ -26,6 +27,7 @@ from workflows.records.machine_folder import read_machine, records_file, write_m
 from workflows.records.schema import (
     BATCHES,
     CertificateRecord,
+    ChangeRow,
     ContestRecord,
     DatasetRecord,
     MachineRecords,
@@ -82,6 +84,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             if contender.missing
         ],
         pitfalls=pitfalls(study),
+        changes=changes(study),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
@@ -105,27 +108,44 @@ def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord
 
 
 def left_out(study: Configuration) -> dict[str, list[str]]:
-    """Variants of the study's frameworks that it does not ask for, pitfalls apart."""
-    asked = {(c.framework, variant) for c in study.contenders for variant in c.variants}
+    """Variants of the study's frameworks that it does not ask for, without pitfalls and steps on
+    the way to `tuned`."""
+    there = {(name, variant) for name, variant, _ in asked(study)}
     found = {
         name: [
             variant
             for variant, description in framework(name).variants.items()
-            if (name, variant) not in asked and not description.pitfall
+            if (name, variant) not in there
+            and not description.pitfall
+            and variant not in framework(name).between
         ]
-        for name in sorted({name for name, _ in asked})
+        for name in sorted({name for name, _ in there})
     }
     return {name: variants for name, variants in found.items() if variants}
 
 
 def pitfalls(study: Configuration) -> list[PitfallRow]:
-    asked = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
-    found = [(name, variant, framework(name).variants[variant]) for name, variant in asked]
     return [
         PitfallRow(framework=name, variant=variant, pitfall=one.pitfall, beside=one.compared_with)
-        for name, variant, one in found
+        for name, variant, one in asked(study)
         if one.pitfall
     ]
+
+
+def changes(study: Configuration) -> list[ChangeRow]:
+    """The steps to `tuned` whose predecessor is in the study, too."""
+    there = {(name, variant) for name, variant, _ in asked(study)}
+    return [
+        ChangeRow(framework=name, variant=variant, change=one.change, beside=one.compared_with)
+        for name, variant, one in asked(study)
+        if one.change and (name, one.compared_with) in there
+    ]
+
+
+def asked(study: Configuration) -> list[tuple[str, str, Variant]]:
+    """The study's variants, each once, with their descriptions."""
+    names = dict.fromkeys((c.framework, v) for c in study.contenders for v in c.variants)
+    return [(name, variant, framework(name).variants[variant]) for name, variant in names]
 
 
 def described(plan: Plan, name: str) -> WorkloadRecord:

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import SAME, PitfallLine, share
+from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, device, listing, percent, short, title
 from analysis.report.figures.panels import fitting, than
 from analysis.report.figures.ratios import ABOVE, BEHIND, draw_interval, limits

@@ -12,7 +12,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import PitfallLine
+from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import alike, count, device, percent, title
 from analysis.report.figures.panels import fitting, than, where
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render

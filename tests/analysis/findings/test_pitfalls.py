@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import PitfallLine
+from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.figures.style import Theme

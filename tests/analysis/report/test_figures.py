@@ -16,7 +16,7 @@ from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import PitfallLine
+from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import titled
 from analysis.report.figures import distributions, losses, pitfalls, ratios, rounding, series, start
 from analysis.report.figures.style import (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
-from analysis.findings.pitfalls import SAME, PitfallLine, share
+from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, percent, sentence, title
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Section

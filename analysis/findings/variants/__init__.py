@@ -1,0 +1,1 @@
+"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning gain."""

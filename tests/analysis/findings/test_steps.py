@@ -1,0 +1,97 @@
+"""What tuning is made of, from made-up records whose steps gain what is known."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.figures.steps import tuning_steps
+from analysis.report.figures.style import Theme
+from analysis.report.page import write
+from analysis.report.sections.comparing.steps import chains, step_table, summary
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write as write_records
+
+RECIPE = Recipe(
+    frameworks=("pytorch",),
+    threads=(1,),
+    process_sd=0.005,
+    opted=[("pytorch", "memory"), ("pytorch", "fused")],
+    ms={
+        ("mlp", "pytorch", "memory"): 55.0,
+        ("mlp", "pytorch", "fused"): 55.0,
+        ("mlp", "pytorch", "tuned"): 44.0,
+        ("mnist-cnn", "pytorch", "memory"): 42.0,
+        ("mnist-cnn", "pytorch", "fused"): 42.0,
+        ("mnist-cnn", "pytorch", "tuned"): 10.5,
+    },
+    changes={
+        ("pytorch", "tuned"): ("ReLU in place", "fused"),
+        ("pytorch", "memory"): ("freed memory kept", "default"),
+        ("pytorch", "fused"): ("fused optimiser", "memory"),
+    },
+)
+RATIOS = {"mlp": [0.5, 1.0, 0.8], "mnist-cnn": [2.0, 1.0, 0.25]}
+
+
+def made(folder: Path, recipe: Recipe = RECIPE) -> Findings:
+    return Findings(load([write_records(folder / "machine", recipe)])[0])
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return made(tmp_path_factory.mktemp("steps"))
+
+
+def test_each_step_is_compared_with_the_one_before_it(found: Findings) -> None:
+    for workload, ratios in RATIOS.items():
+        own = [row for row in found.steps if row.id.workload == workload]
+        assert [row.change for row in own] == [
+            "freed memory kept", "fused optimiser", "ReLU in place",
+        ]  # fmt: skip
+        assert [row.beside for row in own] == ["default", "memory", "fused"]
+        assert [row.position for row in own] == [1, 2, 3]
+        level = own[0].start_ms
+        for row, ratio in zip(own, ratios, strict=True):
+            assert row.estimate.ratio == pytest.approx(ratio, rel=0.03)
+            assert level and row.level_ms == pytest.approx(level * (row.estimate.ratio or 0))
+            level = row.level_ms
+
+
+def test_sentences_name_what_is_significant(found: Findings) -> None:
+    mlp, cnn = map(summary, chains(found))
+    assert re.fullmatch(
+        r"PyTorch, MLP, 1 thread: from 1[01]0 to 4\d ms\. “freed memory kept” takes off "
+        r"(49|50|51) % and “ReLU in place” takes off (19|20|21) %\.",
+        mlp,
+    )
+    assert "“freed memory kept” adds" in cnn and "fused optimiser" not in cnn
+
+
+def test_the_report_has_sentences_figure_and_table(found: Findings, tmp_path: Path) -> None:
+    figure = tuning_steps(found, Theme.of(found.matched), "tuning_steps")
+    assert figure and "ReLU in place" in figure.finding and "0.50" in figure.svg
+    table = step_table(found)
+    assert table and len(table.rows) == 6 and all(row[-1].startswith("yes") for row in table.rows)
+    write([found.machine], tmp_path)
+    for name in ("report.md", "report.html"):
+        page = (tmp_path / name).read_text()
+        assert "What tuning is made of" in page and "takes off" in page
+    assert (tmp_path / "tables/steps.csv").read_text().count("\n") == 7
+
+
+def test_a_refused_step_has_no_ratio_and_ends_the_levels(tmp_path: Path) -> None:
+    refused = made(tmp_path, replace(RECIPE, refused=("pytorch/fused/cpu/1",)))
+    mlp = [row for row in refused.steps if row.id.workload == "mlp"]
+    assert [row.estimate.ratio is None for row in mlp] == [False, True, True]
+    assert mlp[1].level_ms is None and mlp[2].start_ms is None
+    assert tuning_steps(refused, Theme.of(refused.matched), "tuning_steps")
+
+
+def test_without_changes_there_is_no_section(tmp_path: Path) -> None:
+    plain = made(tmp_path, Recipe(threads=(1,), replicates=2))
+    assert plain.steps == [] and step_table(plain) is None
+    assert tuning_steps(plain, Theme.of(plain.matched), "tuning_steps") is None
