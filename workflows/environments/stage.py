@@ -13,6 +13,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
@@ -38,6 +39,8 @@ class Built(Record):
 
     `attempt` counts this study's attempts; it grows after each failure.
     """
+
+    local: ClassVar[bool] = True
 
     framework: str
     folder: str

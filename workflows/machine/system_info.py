@@ -4,7 +4,6 @@ Records are published, so they hold no host name, user name, path or serial numb
 """
 
 import hashlib
-import os
 import platform
 import re
 from contextlib import suppress
@@ -16,14 +15,11 @@ import psutil  # type: ignore[import-untyped]
 from workflows.machine import fingerprint as machine
 from workflows.machine import gpu
 from workflows.machine.fingerprint import printed, read
+from workflows.machine.tuning import variables
 
 NOT_READABLE = "not readable"
 CPU = "sys/devices/system/cpu"
 FLAGS = re.compile(r"avx|avx2|avx512f|avx512_bf16|avx512_fp16|amx\w*|fma|asimd|sve2?|bf16|neon")
-TUNING = re.compile(
-    r"(CUDA|CUBLAS|CUDNN|NVIDIA|TF(?!_CLI)|XLA|JAX|KERAS|TORCH|PYTORCH|OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|"
-    r"MALLOC)_|GLIBC_TUNABLES$|LD_PRELOAD$"
-)
 GIB = 2**30
 
 
@@ -44,15 +40,6 @@ def system_info() -> dict[str, Any]:
     }
     parts["cuda_driver"] = gpu.cuda_driver() if parts["gpus"] else ""
     return {"summary": summary(parts), **parts}
-
-
-def variables() -> dict[str, str]:
-    """Environment variables that can change how frameworks compute or allocate.
-
-    Thread counts are left out, because the harness sets them for each worker.
-    """
-    found = sorted(name for name in os.environ if TUNING.match(name))
-    return {name: os.environ[name] for name in found if not name.endswith("_THREADS")}
 
 
 def summary(parts: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ detected of each framework. Together they make the `Plan` that every later stage
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, is_pitfall, own_variables
@@ -36,6 +36,8 @@ class PlannedContender(Entrant):
 
 class StudyRequest(Record):
     """`study.json`: a configuration, for one machine."""
+
+    local: ClassVar[bool] = True
 
     machine: str
     cores: int  # what `all` threads means there

@@ -7,7 +7,7 @@ folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of
 `records.json.zst`, a `MachineRecords` without the turns.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -106,7 +106,10 @@ Setting = str | int | float | bool
 
 
 class Record(BaseModel):
+    """`local` ones stay on their machine and keep paths and names as they are."""
+
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
+    local: ClassVar[bool] = False
 
 
 class Contender(Record):

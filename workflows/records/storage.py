@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from workflows.records.earlier import READABLE, upgraded
+from workflows.records.private import anonymous
 from workflows.records.schema import BATCHES, DEFAULTS, SCHEMA, Record
 
 R = TypeVar("R", bound=Record)
@@ -36,11 +37,13 @@ class RecordError(Exception):
 def write_json(path: Path, record: Record, **options: Any) -> None:
     """Write a record in one go, so that the file is there whole or not at all.
 
-    A file that ends in `.zst` is compressed. Pydantic's `model_dump_json` gets the `options`.
+    A file that ends in `.zst` is compressed. Pydantic's `model_dump` gets the `options`. The file
+    says nothing about who writes it (private.py), unless the record is `local`.
     """
     small = path.suffix == COMPRESSED
-    text = record.model_dump_json(indent=None if small else 1, **options) + "\n"
-    content = text.encode()
+    values = record.model_dump(mode="json", **options)
+    values = values if record.local else anonymous(values)
+    content = to_json(values, indent=None if small else 1, inf_nan_mode="constants") + b"\n"
     if small:
         content = pa.Codec("zstd", compression_level=LEVEL).compress(content, asbytes=True)
     with atomic(path) as temporary:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from functools import cache
+from getpass import getuser
+from pathlib import Path
 from threading import Event
 
 import numpy as np
@@ -118,6 +120,7 @@ STEPS = {
     "raises-recursion": deeper,
     "raises-group": lambda: throw(ExceptionGroup("several", [ValueError("one"), OSError("two")])),
     "raises-another-text": another_text,
+    "raises-names": lambda: throw(OSError(f"cannot open {Path.home()}/x of {getuser()}")),
     "raises-unavailable": lambda: throw(Unavailable()),
     "prints-answers": lambda: os.write(1, b'{"number": 7, "answer": {}}\n'),
     "prints-into-the-pipe": print_into_the_pipe,

@@ -49,6 +49,7 @@ OUTCOMES = {
     "raises-from-putting": (FAILED, "OSError: put"),
     "raises-from-waiting": (FAILED, "OSError: synchronise"),
     "raises-from-building": (FAILED, "OSError: trainer"),
+    "raises-names": (FAILED, "OSError: cannot open "),
     "raises-unavailable": (MISSING, "without a message"),
     # prints, and reads
     "prints-answers": (OK, ""),

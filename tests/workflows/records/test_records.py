@@ -118,7 +118,7 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
     path = tmp_path / "code.json"
     write_json(path, Code(version="1", commit="", dirty=False))
     before = path.read_bytes()
-    monkeypatch.setattr(Contender, "model_dump_json", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(Contender, "model_dump", lambda *_, **__: 1 / 0)
     contender = Contender(framework="f", variant="v", device="cpu", threads=1)
     with pytest.raises(ZeroDivisionError):
         write_json(path, contender)

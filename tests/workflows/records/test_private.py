@@ -1,0 +1,166 @@
+"""Secrets, names and folders are planted everywhere, and nothing that is written has them."""
+
+import os
+import platform
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from analysis.__main__ import main
+from tests.analysis.recipe import ENVIRONMENT, Recipe
+from tests.analysis.synthetic import write
+from tests.conftest import package
+from workflows.environments.stage import Built
+from workflows.machine.tuning import FLAGS, LONGEST, variables
+from workflows.records.machine_folder import read_machine, write_machine
+from workflows.records.private import anonymous
+from workflows.records.storage import read_json, write_json
+from workflows.stages.collect import collect
+
+NAMES = (
+    "AWS_SECRET_ACCESS_KEY", "TF_TOKEN_app_terraform_io", "TF_VAR_password", "JAX_API_KEY",
+    "HF_TOKEN", "XLA_SECRET", "CUDA_PASSWORD", "TORCH_HUB_TOKEN", "KERAS_KEY", "MKL_LICENSE_KEY",
+    "NVIDIA_API_KEY", "OMP_TOKEN", "WANDB_API_KEY", "GITHUB_TOKEN", "MALLOC_SECRET", "PGPASSWORD",
+    "TF_CLI_CONFIG_FILE", "JAX_COORDINATOR_ADDRESS", "PYTORCH_LOGIN", "UNHEARD_OF",
+)  # fmt: skip
+SECRETS = {name: f"planted{number:02}-9f3a" for number, name in enumerate(NAMES)}
+USER, HOST, HOME = "jane-doe", "node17.cluster.example", "/data/home of/jane-doe"
+MESSAGE = (
+    f"FileNotFoundError: {HOME}/.cache/weights of {USER} on {HOST}, "
+    f"{SECRETS['HF_TOKEN']} refused, see /home/john/log and /Users/john/log, /opt/{USER}/x, "
+    f"{sys.prefix}/lib/python3/site-packages/torch/nn.py, /opt/secretive/bin/python3.11 -c"
+)
+NEVER = (*SECRETS.values(), USER, HOST, "node17", HOME, "john", "secretive", sys.prefix)
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    for name, value in (("USER", USER), ("HOME", HOME), ("HOSTNAME", HOST)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XLA_FLAGS", f"--xla_dump_to={HOME}/dump --xla_cpu_use_fusion=false")
+    monkeypatch.setenv("LD_PRELOAD", f"/opt/{USER}/libtcmalloc.so.4")
+    monkeypatch.setenv("TF_XLA_FLAGS", "https://jane:word@example.org/x")
+    monkeypatch.setattr(platform, "node", lambda: HOST)
+    monkeypatch.setattr(socket, "gethostname", lambda: HOST)
+
+
+def leaks(folder: Path) -> Iterator[str]:
+    """Whatever was planted, in any file and any name of a file below the folder. Logs stay on
+    their machine and have what frameworks print."""
+    for path in folder.rglob("*"):
+        if path.is_dir() or "logs" in path.parts:
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".zst":
+            content = pa.input_stream(str(path), compression="zstd").read()
+        for one in NEVER:
+            if one.encode() in content or one in path.name:
+                yield f"{path.relative_to(folder)}: {one}"
+
+
+
+
+def test_only_named_variables_are_recorded(planted: None) -> None:
+    found = variables()
+    assert set(found) <= set(FLAGS) and not set(found) & set(SECRETS)
+    assert found["LD_PRELOAD"] == ".../libtcmalloc.so.4" and found["TF_XLA_FLAGS"] == "..."
+    assert "--xla_cpu_use_fusion=false" in found["XLA_FLAGS"] and "/data" not in str(found)
+
+
+def test_the_list_names_what_is_known_to_change_times() -> None:
+    assert {"TF_ENABLE_ONEDNN_OPTS", "GLIBC_TUNABLES", "LD_PRELOAD", "XLA_FLAGS"} <= set(FLAGS)
+    assert [*FLAGS] == sorted(set(FLAGS)) and not any(n.endswith("_THREADS") for n in FLAGS)
+
+
+def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "x" * 10_000)
+    assert len(variables()["XLA_FLAGS"]) == LONGEST
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"no {HOME}/x", "no ~/x"),
+        ("in /home/john/.venv/bin/python", "in .../bin/python"),
+        ("/home/john: no", "~: no"),
+        ("/root/study/x", "~/study/x"),
+        (f"{USER}@{HOST} and node17", "(user)@(host) and (host)"),
+        (f"not {USER}s", f"not {USER}s"),
+        ("libcudart.so.12: no file in /usr/lib", "libcudart.so.12: no file in /usr/lib"),
+        ("half \udcff", "half ?"),
+    ],
+)
+def test_a_reason(planted: None, text: str, left: str) -> None:
+    assert anonymous({"reason": text}) == {"reason": left}
+
+
+def test_what_names_a_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users may have the name of a framework."""
+    monkeypatch.setenv("USER", "abacus")
+    monkeypatch.setenv("HOME", "/root")
+    row = {"framework": "abacus", "name": "abacus/root/cpu/1", "reason": "abacus has none"}
+    assert anonymous({"missing": [row]}) == {"missing": [{**row, "reason": "(user) has none"}]}
+
+
+def test_an_interpreter_and_a_folder_are_their_last_part(planted: None) -> None:
+    asked = {"interpreters": {"jax": "/opt/x/bin/python3"}, "mnist": {"folder": "/x/mnist"}}
+    kept = {"interpreters": {"jax": "python3"}, "mnist": {"folder": "mnist"}}
+    assert anonymous({"configuration": asked}) == {"configuration": kept}
+
+
+def test_a_local_record_keeps_its_paths(planted: None, tmp_path: Path) -> None:
+    write_json(tmp_path / "jax.json", Built(framework="jax", folder=f"{HOME}/jax"))
+    assert read_json(tmp_path / "jax.json", Built).folder == f"{HOME}/jax"
+
+
+def test_records_and_report_have_nothing_of_it(planted: None, tmp_path: Path) -> None:
+    recipe = Recipe(
+        workloads=("mnist-cnn",), threads=(1,), replicates=2, rounds=3,
+        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): MESSAGE},
+        environment={**ENVIRONMENT, "variables": variables(), HOST: MESSAGE},
+    )  # fmt: skip
+    before = write(tmp_path / "results", recipe)
+    records, batches = read_machine(before)
+    asked = records.study
+    asked.command = f"snakemake --configfile {HOME}/mine.yaml"
+    asked.configuration |= {"interpreters": {"jax": f"/opt/{USER}/bin/python"}}
+    records.datasets[0].source = MESSAGE
+    for row in records.certificates[0].rows:
+        row.reason = row.cause = MESSAGE
+    for contender in records.contests[0].contenders:
+        contender.settings |= {"blas": MESSAGE, HOST: USER}
+    folder = tmp_path / "reports" / "machines" / recipe.machine
+    write_machine(folder, records, batches)
+    assert main([str(folder), "--out", str(tmp_path / "reports")]) == 0
+    assert list(leaks(tmp_path)) == []
+    page = (tmp_path / "reports" / "report.html").read_text()
+    assert re.search(r"FileNotFoundError: ~/\.cache/weights of \(user\) on \(host\)", page)
+
+
+@pytest.mark.all
+def test_a_study_leaves_nothing_of_it(planted, study, abacus, tmp_path, monkeypatch) -> None:
+    """Messages come from an adapter in a process of its own, through every real writer."""
+    with package("faulty") as folder:
+        monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{abacus}")
+        variants = ["raises-names", "none"]
+        made = study(
+            contenders=[{"framework": "abacus"}, {"framework": "faulty", "variants": variants}],
+            certificate={"steps": 10, "optimisers": []},
+        )
+        record, _ = made.contest()
+        made.certificate("abacus")
+        made.certificate("faulty")
+        out = tmp_path / "reports" / "machines" / "here"
+        write_machine(out, *collect(made.folders))
+    reasons = {one.variant: one.reason for one in record.contenders}
+    assert reasons["raises-names"] == "OSError: cannot open ~/x of (user)"
+    assert main([str(out), "--out", str(tmp_path / "reports")]) == 0
+    made.folders.study.unlink()  # the request stays on its machine, with paths as they were given
+    assert list(leaks(tmp_path)) == []

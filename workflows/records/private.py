@@ -1,0 +1,126 @@
+"""What no record says: who measured, on which host, and where their folders are.
+
+Messages of frameworks are full of it. Records are published, so it goes when they are written.
+"""
+
+import getpass
+import os
+import platform
+import re
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any
+
+HOME, ELSEWHERE, USER, HOST, SECRET = "~", "...", "(user)", "(host)", "(secret)"
+
+# Keys whose texts are for people. Names of users and hosts are masked in these only, because
+# elsewhere the same word may be the name of a framework or a workload.
+TEXTS = frozenset(
+    {"reason", "cause", "missing", "source", "command", "fixed", "settings", "system_info"}
+)
+PATHS = frozenset({"interpreters", "folder"})  # keys whose values are paths
+# Users and hosts have these names, too. They say nothing, and texts are full of them.
+COMMON = frozenset(
+    "root user users admin runner ubuntu debian home host localhost local python linux default "
+    "tuned cpu gpu adam sgd jax torch pytorch keras tensorflow numpy machine noop mnist mlp "
+    "contest replicate study reference data test none true false".split()
+)
+SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
+
+# Variables whose values are secrets, wherever they turn up.
+HOLDS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+
+BEGIN = r"(?<![\w.~/-])"
+ANY_HOME = re.compile(rf"{BEGIN}(?:/home/[^/\s\"':;,]+|/Users/[^/\s\"':;,]+|/root(?![\w-]))")
+ANY_PYTHON = re.compile(
+    rf"(?:{BEGIN}|(?<=file:))[~/.][^\s\"':;,=]*/(?=bin/python[\d.]*|(?:site|dist)-packages/)"
+)
+ANY_PATH = re.compile(rf"{BEGIN}~?/[^\s\"':;,=]*/")
+
+
+def anonymous(value: Any) -> Any:
+    """A record's values as JSON has them, without secrets, and without names and folders of
+    whoever writes it."""
+    secrets, folders, words = own_secrets(), own_folders(), own_names()
+
+    def text(said: str, free: bool) -> str:
+        said = said if said.isascii() else said.encode(errors="replace").decode()
+        for secret in secrets:
+            said = said.replace(secret, SECRET)
+        if "/" in said:
+            for pattern, instead in folders:
+                said = pattern.sub(instead, said)
+            said = ANY_HOME.sub(HOME, ANY_PYTHON.sub(f"{ELSEWHERE}/", said))
+        for pattern, instead in words if free else []:
+            said = pattern.sub(instead, said)
+        return said
+
+    def clean(value: Any, free: bool) -> Any:
+        if isinstance(value, str):
+            return text(value, free)
+        if isinstance(value, list):
+            return [clean(item, free) for item in value]
+        if isinstance(value, dict):
+            return {
+                clean(key, free): names(item)
+                if key in PATHS
+                else clean(item, free or (key in TEXTS and not isinstance(item, list)))
+                for key, item in value.items()
+            }
+        return value
+
+    return clean(value, False)
+
+
+def names(value: Any) -> Any:
+    """Paths by their last part."""
+    if isinstance(value, str):
+        return PurePath(value).name
+    if isinstance(value, dict):
+        return {key: names(item) for key, item in value.items()}
+    return value
+
+
+def last_parts(text: str) -> str:
+    """A text in which `.../name` stands for each path."""
+    return ANY_PATH.sub(f"{ELSEWHERE}/", text)
+
+
+def own_folders() -> list[tuple[re.Pattern[str], str]]:
+    """Folders of this user, the innermost first, and what stands for each."""
+    home = os.path.expanduser("~")
+    places = {str(Path(__file__).parents[2]): ELSEWHERE, home: HOME, os.path.realpath(home): HOME}
+    if sys.prefix != sys.base_prefix:
+        places[sys.prefix] = ELSEWHERE
+    kept = sorted((p for p in places if PurePath(p).name), key=len, reverse=True)
+    # A folder like /root could also be a part of a contender's name.
+    begin = {p: r"(?<![\w.])" if p.count("/") == 1 else "" for p in kept}
+    return [(re.compile(rf"{begin[p]}{re.escape(p)}(?![\w-])"), places[p]) for p in kept]
+
+
+def own_names() -> list[tuple[re.Pattern[str], str]]:
+    """Names of this user and this host, the longest first, and what stands for each."""
+    users = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
+    users.append(PurePath(os.path.expanduser("~")).name)
+    with suppress(OSError, KeyError, ImportError):
+        users.append(getpass.getuser())
+    hosts = [platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")]
+    hosts += [host.partition(".")[0] for host in hosts]
+    known = dict.fromkeys(telling(hosts), HOST) | dict.fromkeys(telling(users), USER)
+    return [
+        (re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), known[name])
+        for name in sorted(known, key=len, reverse=True)
+    ]
+
+
+def telling(names: Iterable[str]) -> Iterable[str]:
+    return [n for n in names if len(n) >= SHORTEST and n.lower() not in COMMON]
+
+
+def own_secrets() -> list[str]:
+    found = {value for name, value in os.environ.items() if HOLDS_SECRET.search(name)}
+    telling = (v for v in found if len(v) >= LEAST_SECRET and v.lower() not in COMMON)
+    return sorted(telling, key=len, reverse=True)
