@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from analysis.__main__ import main
+from analysis.data.loading import load
+from analysis.report.page import write as write_report
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import package
@@ -138,7 +139,7 @@ def test_records_and_report_have_nothing_of_it(planted: None, tmp_path: Path) ->
         contender.settings |= {"blas": MESSAGE, HOST: USER}
     folder = tmp_path / "reports" / "machines" / recipe.machine
     write_machine(folder, records, batches)
-    assert main([str(folder), "--out", str(tmp_path / "reports")]) == 0
+    write_report(load([folder]), tmp_path / "reports")
     assert list(leaks(tmp_path)) == []
     page = (tmp_path / "reports" / "report.html").read_text()
     assert re.search(r"FileNotFoundError: ~/\.cache/weights of \(user\) on \(host\)", page)
@@ -161,6 +162,6 @@ def test_a_study_leaves_nothing_of_it(planted, study, abacus, tmp_path, monkeypa
         write_machine(out, *collect(made.folders))
     reasons = {one.variant: one.reason for one in record.contenders}
     assert reasons["raises-names"] == "OSError: cannot open ~/x of (user)"
-    assert main([str(out), "--out", str(tmp_path / "reports")]) == 0
+    write_report(load([out]), tmp_path / "reports")
     made.folders.study.unlink()  # the request stays on its machine, with paths as they were given
     assert list(leaks(tmp_path)) == []
