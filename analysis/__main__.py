@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from frameworks.workloads import WorkloadError
-from workflows.records.storage import RecordError
+from workflows.records.storage import RecordError, unforeseen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,13 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.report.terminal import all_lines
 
     try:
-        machines = with_others(load(options.folders), options.earlier)
-        out = options.out or Path("reports") / file_name(machines[0].study.name)
-        chapters = write(machines, out)
-    except (RecordError, WorkloadError, OSError) as error:
+        with unforeseen(options.folders[0]):
+            machines = with_others(load(options.folders), options.earlier)
+            out = options.out or Path("reports") / file_name(machines[0].study.name)
+            chapters = write(machines, out)
+            text = "\n".join(all_lines(chapters))
+    except (RecordError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 1
-    print("\n".join(all_lines(chapters)))
+    print(text)
     print(f"\nThe report: {out / 'report.html'}")
     return 0
 

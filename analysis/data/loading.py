@@ -1,15 +1,19 @@
 """Reads and checks the folders of a report: one per machine, all of one study."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from analysis.data.results import PARTS, Machine, Uncompared
+from analysis.data.rows import require_possible
 from analysis.format import line
+from frameworks.workloads import WorkloadError, from_dict
 from workflows.records.machine_folder import read_machine, records_file
-from workflows.records.schema import UNCOMPARED, ContestRecord, MachineRecords
+from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord, MachineRecords
 from workflows.records.storage import RecordError
 
 COMMON = ("name", "smoke", "reference", "fastest", "margin", "confidence")
@@ -42,17 +46,10 @@ def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
     records, table = read_machine(folder)
-    file = records_file(folder)
-    pairs = [(contest.workload, contest.replicate) for contest in records.contests]
-    if twice := sorted({pair for pair in pairs if pairs.count(pair) > 1}):
-        raise RecordError(f"{file}: contest {twice[0]} is there twice")
-    known = {workload.name for workload in records.workloads}
-    named = {contest.workload for contest in records.contests}
-    named |= {certificate.workload for certificate in records.certificates}
-    if strangers := sorted(named - known):
-        raise RecordError(f"{file}: workload {strangers[0]} is not described")
+    for fault in contradictions(records):
+        raise RecordError(f"{records_file(folder)}: {fault}")
     batches: pd.DataFrame = table.to_pandas()
-    check(folder / "batches.parquet", batches, records)
+    require_possible(folder / "batches.parquet", batches, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
@@ -78,23 +75,39 @@ def part_of(contest: ContestRecord, uncompared: bool) -> ContestRecord:
     return contest.model_copy(update=kept)
 
 
-def check(path: Path, batches: pd.DataFrame, records: MachineRecords) -> None:
-    """Refuse mini-batches that do not belong to the records beside them."""
-    if batches.drop(columns="loss").isna().any(axis=None):
-        raise RecordError(f"{path}: mini-batches with empty columns")
-    if len(batches) and (batches["transfer_ns"] + batches["step_ns"]).min() <= 0:
-        raise RecordError(f"{path}: a mini-batch that took no time")
-    for column, wanted in (("machine", records.machine), ("study", records.study.name)):
-        if strangers := sorted(set(batches[column]) - {wanted}):
-            raise RecordError(f"{path}: {column} {strangers[0]}, but the records are of {wanted}")
-    known = {
-        (contest.workload, contest.replicate, contender.name)
-        for contest in records.contests
-        for contender in contest.contenders
-    }
-    found = batches[["workload", "replicate", "contender"]].drop_duplicates()
-    if strangers := sorted(set(found.itertuples(index=False, name=None)) - known):
-        raise RecordError(f"{path}: mini-batches of {strangers[0]}, which no contest record names")
+def contradictions(records: MachineRecords) -> Iterator[str]:
+    """Records that do not belong together: each key, and what is wrong there."""
+    known = [workload.name for workload in records.workloads]
+    for number, workload in enumerate(records.workloads):
+        try:
+            from_dict(workload.description)
+        except (WorkloadError, TypeError, ValueError, OverflowError) as error:
+            yield f"workloads.{number}.description: {line(str(error))}"
+    contests = [(contest.workload, contest.replicate) for contest in records.contests]
+    named: list[tuple[str, Counter[Any]]]
+    named = [("workloads", Counter(known)), ("contests", Counter(contests))]
+    for key, names in named:
+        if twice := [name for name, times in names.items() if times > 1]:
+            yield f"{key}: {twice[0]} is there twice"
+    parts: list[tuple[str, ContestRecord | CertificateRecord]]
+    parts = [("contests", one) for one in records.contests]
+    parts += [("certificates", one) for one in records.certificates]
+    for key, part in parts:
+        if part.workload not in known:
+            yield f"{key}: workload {part.workload} is not described"
+        for name, own, wanted in (
+            ("study", part.study, records.study.name),
+            ("machine", part.machine, records.machine),
+        ):
+            if own != wanted:
+                yield f"{key}: {name} {own}, but the records are of {wanted}"
+        rows = part.contenders if isinstance(part, ContestRecord) else part.rows
+        if twice := [name for name, times in Counter(r.name for r in rows).items() if times > 1]:
+            yield f"{key}: {twice[0]} is there twice, in {part.workload}"
+    for contest in records.contests:
+        own_names = {one.name for one in contest.contenders}
+        if strangers := {name for order in contest.order for name in order} - own_names:
+            yield f"contests: the order of {contest.workload} has {min(strangers)}, no contender"
 
 
 def first_reason(machines: Sequence[Machine]) -> str:

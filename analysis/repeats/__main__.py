@@ -13,8 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from frameworks.workloads import WorkloadError
-from workflows.records.storage import RecordError, atomic
+from workflows.records.storage import RecordError, atomic, unforeseen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,8 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--earlier needs two studies; give three or more without it")
     show = pair if len(options.folders) == 2 else series
     try:
-        return show(options.folders, options.earlier, options.out)
-    except (RecordError, WorkloadError, OSError) as error:
+        with unforeseen(options.folders[0]):
+            return show(options.folders, options.earlier, options.out)
+    except (RecordError, OSError) as error:
         print(f"repeats: {error}", file=sys.stderr)
         return 2
 

@@ -52,6 +52,8 @@ def parse_dataset(item: Any) -> Dataset:
     if dataset.kind not in ("normal", "mnist"):
         raise WorkloadError(f"dataset: kind {dataset.kind!r} is not normal or mnist")
     whole("dataset samples", dataset.samples)
+    if dataset.classes is not None:
+        whole("dataset classes", dataset.classes)
     shape = tuple(whole("dataset shape", n) for n in dataset.shape)
     return Dataset(dataset.kind, dataset.samples, shape, dataset.classes)
 
@@ -129,9 +131,12 @@ def number(value: Any) -> Any:
         return value
 
 
+MOST = 10**9  # of any size of a workload
+
+
 def whole(where: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise WorkloadError(f"{where}: a whole number from 1 is wanted, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        raise WorkloadError(f"{where}: a whole number from 1 is wanted, got {value!r:.80}")
     return value
 
 

@@ -10,6 +10,7 @@ from frameworks.workloads import from_dict, load, narrowed, to_dict
 from tests.analysis.recipe import NO_GPU, VERSIONS, Recipe
 from workflows.records import schema as r
 from workflows.records import storage
+from workflows.records.columns import BATCHES
 from workflows.worker.probes import QUESTIONS
 
 
@@ -22,9 +23,9 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
         rows, contest = make_contest(recipe, workload, replicate, random)
         frames.append(rows)
         contests.append(contest)
-    table = pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)
+    table = pd.concat(frames) if frames else pd.DataFrame(columns=BATCHES.names)
     storage.write_batches(
-        folder / "batches.parquet", {n: table[n].to_numpy() for n in r.BATCHES.names}
+        folder / "batches.parquet", {n: table[n].to_numpy() for n in BATCHES.names}
     )
     storage.write_json(folder / "records.json", make_records(recipe, contests))
     return folder
@@ -79,7 +80,7 @@ def make_contest(
                     "batch": (index % 156).astype(np.int32),
                     "step": index.astype(np.int32),
                     "warmup": (rounds == 0) | (within < recipe.discarded),
-                    "start_ns": 1_760_000_000_000_000_000 + np.cumsum(step + data + transfer),
+                    "start_ns": 1_760_000_000_000_000_000 + began(step + data + transfer),
                     "data_ns": data,
                     "transfer_ns": transfer,
                     "step_ns": step,
@@ -108,7 +109,7 @@ def make_contest(
         contenders=[make_contender(recipe, workload, replicate, c) for c in everybody]
         + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
     )
-    return (pd.concat(frames) if frames else pd.DataFrame(columns=r.BATCHES.names)), contest
+    return (pd.concat(frames) if frames else pd.DataFrame(columns=BATCHES.names)), contest
 
 
 def make_missing(recipe: Recipe) -> list[r.MissingRow]:
@@ -331,3 +332,8 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         timed=recipe.timed.get((contender.framework, contender.variant), ""),
         losses=list(losses * (1 + drift)),
     )
+
+
+def began(took: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
+    """When each of several mini-batches began, one after the other, from 0."""
+    return np.cumsum(took) - took

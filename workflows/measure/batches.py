@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from workflows.records.schema import BATCHES, Contender
+from workflows.records.columns import BATCHES
+from workflows.records.schema import Contender
 
 
 class Columns:

@@ -20,7 +20,9 @@ from workflows.planning.configuration import (
     Section,
 )
 from workflows.records.earlier import GONE, RENAMED, renamed_keys
+from workflows.records.limits import bounded
 
+LARGEST = 10**6  # bytes of a configuration file
 DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
 
 
@@ -31,13 +33,22 @@ class ConfigurationError(Exception):
 def parse(values: Mapping[str, Any]) -> Configuration:
     """Check a configuration, whose keys may have their former names. Raises
     ConfigurationError, naming each key that is wrong."""
+    heading = "The configuration cannot be used:"
+    require_bounded(values, f"{heading}\n  ")
     try:
         return Configuration.model_validate(renamed_keys(values)[0])
     except ValidationError as error:
         lines = [describe(item, values) for item in error.errors()]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
-        heading = "The configuration cannot be used:"
         raise ConfigurationError("\n  ".join([heading, *lines[:12], *more])) from None
+
+
+def require_bounded(values: Mapping[str, Any], before: str) -> None:
+    for key, value in values.items():
+        try:
+            bounded(value)
+        except ValueError as error:
+            raise ConfigurationError(f"{before}{key!s:.80}: {error}") from None
 
 
 def describe(item: Any, values: Mapping[str, Any]) -> str:
@@ -49,7 +60,7 @@ def describe(item: Any, values: Mapping[str, Any]) -> str:
     elif item["type"] == "missing":
         message = "this key is missing"
     elif not isinstance(item["input"], dict) and item["type"] != "value_error":
-        message += f", got {item['input']!r}"
+        message += f", got {item['input']!r:.80}"
     return f"{where}: {message}" if where else message
 
 
@@ -68,18 +79,28 @@ def read(paths: Iterable[Path]) -> Configuration:
     """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
     merged: dict[str, Any] = {}
     for path in paths:
-        try:
-            values = yaml.safe_load(path.read_text())
-        except OSError as error:
-            raise ConfigurationError(f"{path}: {error.strerror}") from None
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"{path}: not readable as YAML: {error}") from None
-        if not isinstance(values, dict):
-            raise ConfigurationError(f"{path}: keys and values are wanted")
+        values = contents(path)
         for line in former_names(values, str(path)):
             print(line, file=sys.stderr)
         merge(merged, renamed_keys(values)[0])
     return parse(merged)
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file. Raises ConfigurationError for any other file."""
+    try:
+        if path.is_file() and path.stat().st_size > LARGEST:
+            raise ConfigurationError(f"{path}: more than {LARGEST:,} bytes")
+        values = yaml.safe_load(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        why = " ".join(str(error).split())[:400]
+        raise ConfigurationError(f"{path}: not readable as YAML: {why}") from None
+    if not isinstance(values, dict):
+        raise ConfigurationError(f"{path}: keys and values are wanted")
+    require_bounded(values, f"{path}: ")
+    return values
 
 
 def former_names(values: Mapping[str, Any], source: str) -> list[str]:

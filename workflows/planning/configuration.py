@@ -1,7 +1,6 @@
 """The study's configuration: what may be written in `config/*.yaml`."""
 
 import os
-import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
@@ -11,9 +10,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from frameworks.description import NAME as OFFERED
 from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
-from frameworks.workloads import Workload, WorkloadError, load, narrowed
+from frameworks.workloads import Workload, load, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
-from frameworks.workloads.parsing import suggestion
+from workflows.planning.possible import (
+    CONTENDERS,
+    LISTED,
+    LONGEST,
+    NAME,
+    STEPS,
+    a_path,
+    few,
+    known_optimiser,
+    one_line,
+    without_repeats,
+    workloads,
+)
 from workflows.records.schema import UNCOMPARED
 
 
@@ -29,33 +40,9 @@ if TYPE_CHECKING:
     Device = str
 else:
     Device = Literal[*DEVICES]
-Threads = Annotated[int, Field(ge=1)] | Literal["all"]
+Threads = Annotated[int, Field(ge=1, le=9999)] | Literal["all"]
 MOST = 1000  # replicates
 FASTEST = "fastest"
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
-LONGEST = 200  # characters of the name of a folder, of the 255 that file systems allow
-
-
-def without_repeats(items: list[Any]) -> list[Any]:
-    for item in items:
-        if items.count(item) > 1:
-            raise ValueError(f"{item!r} is listed twice")
-    return items
-
-
-def one_line(text: str) -> str:
-    if not text.isprintable() or len(text) > LONGEST:
-        raise ValueError(f"one line of at most {LONGEST} printable characters, got {text!r:.80}")
-    return text
-
-
-def known_optimiser(kind: str) -> str:
-    if kind not in OPTIMISERS:
-        raise ValueError(
-            f"unknown optimiser {kind!r}{suggestion(kind, OPTIMISERS)} "
-            f"(known: {', '.join(OPTIMISERS)})"
-        )
-    return kind
 
 
 class Section(BaseModel):
@@ -103,8 +90,8 @@ class ContenderEntry(Section):
     variants: Annotated[list[str], Field(min_length=1), AfterValidator(without_repeats)] = [
         "default"
     ]
-    devices: list[Device] | None = Field(default=None, min_length=1)
-    threads: list[Threads] | None = Field(default=None, min_length=1)
+    devices: list[Device] | None = Field(default=None, min_length=1, max_length=LISTED)
+    threads: list[Threads] | None = Field(default=None, min_length=1, max_length=LISTED)
     required: bool = False
 
     @model_validator(mode="after")
@@ -124,7 +111,7 @@ class ContenderEntry(Section):
                     f"(it has: {', '.join(description.variants)})"
                 )
         for name in (self.framework, *self.variants):
-            if not OFFERED.fullmatch(name):
+            if not OFFERED.fullmatch(name) or len(name) > 100:
                 raise ValueError(
                     f"{name!r} cannot become a file: a package may name frameworks and variants "
                     "with lower-case letters, digits and _ . - only, a letter first"
@@ -136,7 +123,7 @@ class MnistEntry(Section):
     """Where MNIST comes from; see docs/configuration.md, "MNIST"."""
 
     source: Literal["auto", "mnist", "stand-in"] = "auto"
-    folder: str | None = None
+    folder: Annotated[str, AfterValidator(a_path)] | None = None
     split: Literal["train", "test"] = "train"
 
 
@@ -156,14 +143,16 @@ class ContestEntry(Section):
     together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
         True
     )
-    warmup: int = Field(default=5, ge=1)
-    rounds: int = Field(default=8, ge=1)
-    turn: int = Field(default=4, ge=2)
-    discard: int = Field(default=1, ge=0)
-    timeout_s: float = Field(default=600, gt=0)
+    warmup: int = Field(default=5, ge=1, le=10_000)
+    rounds: int = Field(default=8, ge=1, le=10_000)
+    turn: int = Field(default=4, ge=2, le=10_000)
+    discard: int = Field(default=1, ge=0, le=10_000)
+    timeout_s: float = Field(default=600, gt=0, le=1e6)
 
     @model_validator(mode="after")
     def leaves_steady_state(self) -> Self:
+        if self.warmup + self.rounds * self.turn > STEPS:
+            raise ValueError(f"more than {STEPS:,} mini-batches of a contender")
         if self.discard >= self.turn:
             raise ValueError(f"discard {self.discard} leaves nothing of a turn of {self.turn}")
         return self
@@ -177,8 +166,8 @@ class CertificateEntry(Section):
     be from float64's, unless a reduced precision explains more.
     """
 
-    steps: int = Field(default=500, ge=10)
-    full_steps: int = Field(default=3, ge=1)
+    steps: int = Field(default=500, ge=10, le=100_000)
+    full_steps: int = Field(default=3, ge=1, le=1000)
     tolerance: float = Field(default=1e-12, gt=0, le=1e-6)
     optimisers: Annotated[
         list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
@@ -235,13 +224,15 @@ class Configuration(Section):
     seed: int = Field(default=1, ge=0, lt=2**32)
     # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.
     replicates: Annotated[int | None, Scope.CONCLUSIONS] = Field(default=None, ge=1, le=MOST)
-    minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0)
+    minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0, le=100_000)
     reference: Annotated[str, Scope.RESOLVED] = Field(
         description="The framework that ratios and certificates refer to, or `fastest`: ratios "
         "then refer to the fastest contender of each workload, device, thread count and variant, "
         "and certificates to the first framework of `contenders`."
     )
-    contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(min_length=1)
+    contenders: Annotated[list[ContenderEntry], Scope.RESOLVED] = Field(
+        min_length=1, max_length=LISTED
+    )
     devices: Annotated[list[Device], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=list(DEVICES), min_length=1
     )
@@ -249,7 +240,9 @@ class Configuration(Section):
         default=[1, "all"], min_length=1
     )
     tf32: bool = False
-    workloads: Annotated[dict[str, dict[str, Any] | None], Scope.RESOLVED] = Field(
+    workloads: Annotated[
+        dict[str, dict[str, Any] | None], AfterValidator(workloads), Scope.RESOLVED
+    ] = Field(
         min_length=1  # `false` leaves one out
     )
     mnist: Annotated[MnistEntry, Scope.RESOLVED] = MnistEntry()
@@ -262,7 +255,8 @@ class Configuration(Section):
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
     target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
     interpreters: Annotated[
-        dict[str, Annotated[str, AfterValidator(os.path.expanduser)]], Scope.RESOLVED
+        dict[str, Annotated[str, AfterValidator(a_path), AfterValidator(os.path.expanduser)]],
+        Scope.RESOLVED,
     ] = {}
     isolate: Annotated[bool, Scope.RESOLVED] = Field(
         default=False,
@@ -286,22 +280,6 @@ class Configuration(Section):
         if not isinstance(entries, dict):
             return entries
         return {name: entry for name, entry in entries.items() if entry is not False}
-
-    @field_validator("workloads")
-    @classmethod
-    def buildable(cls, entries: dict[str, Any]) -> dict[str, Any]:
-        for name, entry in entries.items():
-            if not re.fullmatch(NAME, name):
-                raise ValueError(
-                    f"{name!r}: letters, digits, - and _ only, a letter or digit first"
-                )
-            try:
-                load(name, entry)
-            except WorkloadError as error:
-                raise ValueError(f"{name}: {error}") from None
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{name}: not a workload ({error})") from None
-        return entries
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
@@ -335,6 +313,9 @@ class Configuration(Section):
     def require_compared_variants(self) -> None:
         """Raise ValueError if a pitfall is in the study without the variant it is compared with,
         under the same conditions."""
+        asked = (len(entry.variants) * len(entry.devices or self.devices)
+                 * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
+        few(range(sum(asked)), CONTENDERS, "contenders")
         conditions = {
             (entry.framework, variant, device, threads)
             for entry in self.contenders

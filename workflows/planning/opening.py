@@ -44,7 +44,7 @@ def require_ready(study: Configuration) -> None:
     for name, path in study.interpreters.items():
         try:
             subprocess.run([path, "-c", ""], check=True, capture_output=True, timeout=60)
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             why = error.strerror if isinstance(error, OSError) else "it does not run `-c ''`"
             raise NotReady(
                 f"interpreters.{name}: {path}: {why}. Name a Python that has "

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import ValidationError
 
 from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.packing import packed, unpacked
-from workflows.records.schema import STORED, TURNS, ContestRecord, MachineRecords, TurnRecord
+from workflows.records.columns import STORED, TURNS
+from workflows.records.schema import ContestRecord, MachineRecords, TurnRecord
 from workflows.records.storage import (
     RecordError,
     read_batches,
     read_json,
     read_table,
+    what,
     write_json,
     write_table,
 )
@@ -101,4 +104,7 @@ def give_turns(contests: list[ContestRecord], path: Path) -> None:
         for column, field in fields():
             if column != field and row[column] is not None:
                 values[field] = row[column] / MICROSECONDS
-        known[key].turns.append(TurnRecord(**values))
+        try:
+            known[key].turns.append(TurnRecord(**values))
+        except ValidationError as error:
+            raise RecordError(f"{path}: a turn of contest {key}: {what(error)}") from None

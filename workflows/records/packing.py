@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from workflows.records.schema import BATCHES, STORED
+from workflows.records.columns import BATCHES, STORED
 
 NAMED = ("framework", "variant", "device", "threads")  # the parts of a contender's name
 

@@ -1,7 +1,7 @@
 """The schema of all records of a study, checked on writing and reading.
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
-`BATCHES`, and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
+`BATCHES` (columns.py), and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
 workloads. A certificate is a `CertificateRecord`. `collect` gathers one machine's into the
 folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
 `records.json.zst`, a `MachineRecords` without the turns.
@@ -9,8 +9,33 @@ folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of
 
 from typing import Annotated, Any, ClassVar, Literal
 
-import pyarrow as pa
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from workflows.records.limits import (
+    REPLICATES,
+    TEXT,
+    Amount,
+    Anything,
+    ContenderName,
+    Count,
+    DeviceName,
+    Difference,
+    Distance,
+    FrameworkName,
+    GroupName,
+    MachineName,
+    Moment,
+    Replicate,
+    RunsName,
+    Seconds,
+    Share,
+    Steps,
+    Study,
+    Threads,
+    VariantName,
+    WorkloadName,
+    bounded,
+)
 
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost
@@ -19,106 +44,34 @@ MACHINE = "machine"  # the machine's own speed
 # have no certificate.
 UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 
-BATCHES = pa.schema(
-    [
-        ("study", pa.string()),
-        ("machine", pa.string()),
-        ("workload", pa.string()),
-        ("replicate", pa.int16()),  # from 1
-        ("contender", pa.string()),  # framework/variant/device/threads
-        ("framework", pa.string()),
-        ("variant", pa.string()),
-        ("device", pa.string()),
-        ("threads", pa.int16()),
-        ("round", pa.int16()),  # 0: warm-up before the rounds
-        ("position", pa.int16()),  # in the order of its round, from 0
-        ("batch", pa.int32()),  # index of the mini-batch in the data set
-        ("step", pa.int32()),  # of this contender in this process, from 0
-        ("warmup", pa.bool_()),  # round 0, and the first batches of each turn
-        ("start_ns", pa.int64()),  # Unix time, from one monotonic clock per contest
-        ("data_ns", pa.int64()),  # out of the memory map into host arrays
-        ("transfer_ns", pa.int64()),  # put, then synchronise
-        ("step_ns", pa.int64()),  # step, then synchronise
-        ("cpu_ns", pa.int64()),  # processor time of the process, all threads
-        ("switches", pa.int32()),  # involuntary context switches of the process
-        ("loss", pa.float64()),
-    ]
-)
-
-# A row per mini-batch as a machine's folder stores it. Columns that follow from the records or
-# from `contender` are left out. The time since the previous mini-batch replaces `start_ns`.
-STORED = pa.schema(
-    [pa.field("gap_ns", pa.int64())]
-    + [
-        field
-        for field in BATCHES
-        if field.name
-        not in ("study", "machine", "framework", "variant", "device", "threads", "start_ns")
-    ]
-)
-
-# A row per turn; the fields of `TurnRecord`, with times in whole microseconds.
-TURNS = pa.schema(
-    [
-        ("workload", pa.string()),
-        ("replicate", pa.int16()),
-        ("round", pa.int16()),
-        ("position", pa.int16()),
-        ("contender", pa.string()),
-        ("start_ns", pa.int64()),
-        ("cores", pa.int16()),
-        ("duration_us", pa.int64()),
-        ("switches", pa.int32()),
-        ("cpu_us", pa.int64()),
-        ("waited_us", pa.int64()),
-        ("steal_us", pa.int64()),
-        ("other_us", pa.int64()),
-        ("elsewhere_us", pa.int64()),
-        ("pressure_us", pa.int64()),
-        ("mhz", pa.float64()),
-        ("throttles", pa.int64()),
-        ("minor_faults", pa.float64()),
-        ("major_faults", pa.float64()),
-        ("peak_mib", pa.float64()),
-    ]
-)
-
-# Values of columns that a file lacks. A column that is added to BATCHES or TURNS needs a
-# value here, so that earlier files can still be read. All other columns are required.
-DEFAULTS: dict[str, Any] = dict.fromkeys(
-    ["steal_us", "other_us", "elsewhere_us", "pressure_us", "mhz", "throttles",
-     "minor_faults", "major_faults", "peak_mib"]
-)  # fmt: skip
-
 # Configuration keys that change no measurement, for records that do not list them.
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
 
 
-def ten_digits(value: float) -> float:
-    """Tables show six significant digits; more than ten only take space."""
-    return float(f"{value:.10g}")
 
 
-Distance = Annotated[float, AfterValidator(ten_digits)]
 Status = Literal["ok", "missing", "failed"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
+Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
 
 
 class Record(BaseModel):
     """`local` ones stay on their machine and keep paths and names as they are."""
 
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
+    model_config = ConfigDict(
+        extra="forbid", ser_json_inf_nan="constants", str_max_length=TEXT
+    )
     local: ClassVar[bool] = False
 
 
 class Contender(Record):
     """A framework's variant on one device with one number of threads."""
 
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    framework: FrameworkName
+    variant: VariantName
+    device: DeviceName
+    threads: Threads
 
     @property
     def name(self) -> str:
@@ -139,8 +92,8 @@ class Entrant(Contender):
     of their time.
     """
 
-    runs: str = ""
-    slowed_by: float = 0.0
+    runs: RunsName = ""
+    slowed_by: Amount = 0.0
 
     @property
     def built(self) -> str:
@@ -164,13 +117,13 @@ class ContenderRecord(Entrant):
     status: Status
     reason: str = ""
     versions: dict[str, str] = {}
-    settings: dict[str, Setting] = {}
-    cores: list[int] = []
-    build_s: float | None = None
-    import_s: float | None = None
-    idle_mib: float | None = None
-    took_s: float | None = None
-    idle: float = 0.0
+    settings: Settings = {}
+    cores: list[Count] = []
+    build_s: Seconds | None = None
+    import_s: Seconds | None = None
+    idle_mib: Amount | None = None
+    took_s: Seconds | None = None
+    idle: Amount = 0.0
 
 
 class TurnRecord(Record):
@@ -188,24 +141,24 @@ class TurnRecord(Record):
     one time, with all workloads of the contest.
     """
 
-    round: int  # 0: warm-up before the rounds
-    position: int
-    contender: str
-    start_ns: int  # Unix time
-    cores: int  # that it was pinned to
-    duration_s: float
-    switches: int
-    cpu_s: float | None = None
-    waited_s: float | None = None
-    steal_s: float | None = None
-    other_s: float | None = None
-    elsewhere_s: float | None = None
-    pressure_s: float | None = None
-    mhz: float | None = None
-    throttles: int | None = None
-    minor_faults: float | None = None
-    major_faults: float | None = None
-    peak_mib: float | None = None
+    round: Count  # 0: warm-up before the rounds
+    position: Count
+    contender: ContenderName
+    start_ns: Count  # Unix time
+    cores: Count  # that it was pinned to
+    duration_s: Seconds
+    switches: Count
+    cpu_s: Difference | None = None
+    waited_s: Difference | None = None
+    steal_s: Difference | None = None
+    other_s: Difference | None = None
+    elsewhere_s: Difference | None = None
+    pressure_s: Difference | None = None
+    mhz: Amount | None = None
+    throttles: Count | None = None
+    minor_faults: Amount | None = None
+    major_faults: Amount | None = None
+    peak_mib: Amount | None = None
 
 
 class Code(Record):
@@ -225,19 +178,19 @@ class ContestRecord(Record):
     """
 
     schema_version: int = SCHEMA
-    study: str
-    machine: str
-    workload: str
-    group: str = ""  # workloads joined with +; "" in records of before, of one workload each
-    place: int = 0
-    replicate: int
-    started: str  # ISO 8601, UTC
-    duration_s: float
-    seed: int
-    order: list[list[str]]  # contenders of each round in the order they ran
+    study: Study
+    machine: MachineName
+    workload: WorkloadName
+    group: GroupName = ""  # workloads joined with +; "" in records of before, of one workload each
+    place: Count = 0
+    replicate: Replicate
+    started: Moment  # ISO 8601, UTC
+    duration_s: Seconds
+    seed: Count
+    order: list[list[ContenderName]]  # contenders of each round in the order they ran
     code: Code
     configuration: str  # hash of the keys that can change what a contest measures
-    system_info: dict[str, Any]
+    system_info: Anything
     contenders: list[ContenderRecord]
     turns: list[TurnRecord] = []  # in the order in which they ran
 
@@ -258,7 +211,7 @@ class Measured(Record):
 
     @property
     def worst_weights(self) -> float:
-        return max((max(own.values()) for own in self.weights.values()), default=0.0)
+        return max((max(own.values(), default=0.0) for own in self.weights.values()), default=0.0)
 
 
 class OptimiserRow(Record):
@@ -302,7 +255,7 @@ class CertificateRow(Contender):
     reduced: str = ""
     restarted: list[float] = []
     float32: list[float] = []
-    unfenced: float | None = None
+    unfenced: Amount | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run
 
@@ -315,32 +268,32 @@ class CertificateRecord(Record):
     """
 
     schema_version: int = SCHEMA
-    study: str
-    machine: str
-    workload: str
-    framework: str
-    reference: str  # contender compared with
-    tolerance: float
-    rounding: float  # relative, unless a reduced precision explains more
-    float32_loss: float = 1e-3
-    declared_steps: int = 10
-    steps: int
-    full_steps: int
+    study: Study
+    machine: MachineName
+    workload: WorkloadName
+    framework: FrameworkName
+    reference: ContenderName  # contender compared with
+    tolerance: Amount
+    rounding: Amount  # relative, unless a reduced precision explains more
+    float32_loss: Amount = 1e-3
+    declared_steps: Steps = 10
+    steps: Steps
+    full_steps: Steps
     narrowed: bool
-    parameters: int
-    parameters_long: int
+    parameters: Count
+    parameters_long: Count
     rows: list[CertificateRow]
 
 
 class DatasetRecord(Record):
     """Where a workload's mini-batches came from."""
 
-    workload: str
+    workload: WorkloadName
     source: str  # one sentence for people
     kind: Literal["normal", "mnist", "stand-in"]
-    samples: int
-    batches: int
-    seed: int
+    samples: Count
+    batches: Count
+    seed: Count
     sha256: str  # of inputs and targets as stored
 
 
@@ -353,10 +306,10 @@ class MissingRow(Contender):
 class PitfallRow(Record):
     """A variant with a pitfall, and `beside` it the same framework's variant without."""
 
-    framework: str
-    variant: str
+    framework: FrameworkName
+    variant: VariantName
     pitfall: str
-    beside: str
+    beside: VariantName
 
 
 class ChangeRow(Record):
@@ -372,27 +325,27 @@ class ChangeRow(Record):
 class WorkloadRecord(Record):
     """A workload and what follows from it."""
 
-    name: str
-    description: dict[str, Any]
-    parameters: int
-    flops_per_step: int
-    bytes_per_step: int
+    name: WorkloadName
+    description: Anything
+    parameters: Count
+    flops_per_step: Count
+    bytes_per_step: Count
 
 
 class StudyRecord(Record):
     """What was asked for."""
 
-    name: str
+    name: Study
     title: str
     smoke: bool
-    reference: str  # framework that certificates refer to
+    reference: FrameworkName  # framework that certificates refer to
     fastest: bool = False  # ratios refer to the fastest contender, not to the reference
-    replicates: int
-    margin: float
-    confidence: float
+    replicates: Annotated[int, Field(ge=0, le=REPLICATES)]
+    margin: Share
+    confidence: Share
     command: str
-    configuration: dict[str, Any]
-    target_precision: float = 0.03  # half-width asked of every ratio's interval, relative
+    configuration: Anything
+    target_precision: Share = 0.03  # half-width asked of every ratio's interval, relative
     fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
     titles: dict[str, str] = {}  # of frameworks, as people write them
     left_out: dict[str, list[str]] = {}  # variants by framework that are there and not asked for
@@ -403,7 +356,7 @@ class MachineRecords(Record):
     """All records of one machine in one study, except the mini-batches."""
 
     schema_version: int = SCHEMA
-    machine: str
+    machine: MachineName
     study: StudyRecord
     workloads: list[WorkloadRecord]
     datasets: list[DatasetRecord]

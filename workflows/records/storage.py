@@ -1,24 +1,34 @@
-"""Writes records whole or not at all, and checks them on reading."""
+"""Writes records whole or not at all, and checks them on reading.
+
+Records may be of other people. A file that is too large, unpacks to too much, or holds what cannot
+be is refused in one line that names the file and the key.
+"""
 
 import re
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
+from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, upgraded
+from workflows.records.limits import FILE, ROWS, TEXT
 from workflows.records.private import anonymous
-from workflows.records.schema import BATCHES, DEFAULTS, SCHEMA, Record
+from workflows.records.schema import SCHEMA, Record
 
 R = TypeVar("R", bound=Record)
 
 COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 LEVEL = 19
+PART = 2**20  # bytes that are unpacked at once
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
 # Escape sequences of terminals, other control characters, and those that turn the direction of
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
@@ -28,6 +38,9 @@ UNPRINTABLE = re.compile(
 )
 # In bytes of JSON, whatever may stand for one of them.
 SUSPECT = re.compile(rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2[\x80\x81]|\xef\xbf[\xbe\xbf]")
+SHOWN = 200  # characters of what is wrong
+# What Arrow raises for damaged files.
+DAMAGED = (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError, KeyError)
 
 
 class RecordError(Exception):
@@ -57,28 +70,63 @@ def read_json(path: Path, kind: type[R]) -> R:
         RecordError: it cannot be read; the message names the file and the field that is wrong.
     """
     try:
+        require_size(path)
         content = path.read_bytes()
         if path.suffix == COMPRESSED:
-            content = pa.input_stream(pa.BufferReader(content), compression="zstd").read()
+            content = decompressed(path, content)
         values = from_json(content)
         values = printable(values) if SUSPECT.search(content) else values
         version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
         if version not in READABLE:
             raise RecordError(
-                f"{path}: schema version {version}, this samestep reads "
+                f"{path}: schema version {shown(version)}, this samestep reads "
                 f"{READABLE[0]} to {READABLE[-1]}"
             )
         return kind.model_validate(upgraded(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "file"
-        raise RecordError(f"{path}: {where}: {first['msg']}") from None
+        raise RecordError(f"{path}: {what(error)}") from None
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror or error}") from None
+        raise RecordError(f"{path}: {error.strerror or shown(error)}") from None
     except ValueError as error:
-        raise RecordError(f"{path}: file: Invalid JSON: {error}") from None
+        raise RecordError(f"{path}: file: Invalid JSON: {shown(error)}") from None
     except (KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"{path}: not a record of an earlier schema: {error!r}") from None
+        text = shown(repr(error))
+        raise RecordError(f"{path}: not a record of an earlier schema: {text}") from None
+
+
+def require_size(path: Path) -> None:
+    """Raises RecordError if it is no file, or too large a one; OSError if it is not there."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise RecordError(f"{path}: not a file")
+    if found.st_size > FILE:
+        raise RecordError(f"{path}: {found.st_size:,} bytes, at most {FILE:,} are read")
+
+
+def decompressed(path: Path, content: bytes) -> bytes:
+    """What is in a zstd stream. Raises RecordError if that is too much, before it is there."""
+    found = bytearray()
+    with pa.input_stream(pa.BufferReader(content), compression="zstd") as stream:
+        while part := stream.read(PART):
+            found += part
+            if len(found) > FILE:
+                raise RecordError(f"{path}: unpacks to more than {FILE:,} bytes")
+    return bytes(found)
+
+
+def what(error: ValidationError) -> str:
+    """The first thing that is wrong with a record: `contests.0.machine: ...`."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "file"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch":
+        message = f"{first['input'][:60]!r} is not a name of this kind"
+    return f"{shown(where)}: {shown(message)}"
+
+
+def shown(text: object) -> str:
+    """A text on one line, and not too long."""
+    return " ".join(UNPRINTABLE.sub("", str(text)[: 10 * SHOWN]).split())[:SHOWN]
 
 
 def printable(value: Any) -> Any:
@@ -101,7 +149,7 @@ def write_table(path: Path, columns: dict[str, Any] | pa.Table, schema: pa.Schem
     """Write a table in one go, in exactly the columns of `schema`.
 
     Numbers are stored by the place of their bytes, because the high bytes of neighbours are
-    alike; the file takes half as much space.
+    alike; the file takes half as much space. Each page has a checksum.
     """
     table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=schema)
     numbers = [
@@ -115,6 +163,7 @@ def write_table(path: Path, columns: dict[str, Any] | pa.Table, schema: pa.Schem
             compression_level=LEVEL,
             use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+            write_page_checksum=True,
         )
 
 
@@ -128,19 +177,24 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
     `DEFAULTS`, if there is one; other columns of the file are left out.
 
     Raises:
-        RecordError: it cannot be read, a required column is missing, or a type differs.
+        RecordError: it cannot be read, a required column is missing, a type differs, or a value
+            cannot be.
     """
     try:
-        table = pq.ParquetFile(path).read()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise RecordError(f"{path}: not a readable Parquet file ({error})") from None
-    version = int((table.schema.metadata or {}).get(VERSION, SCHEMA))
+        require_size(path)
+        table = stored_columns(path, schema)
+        version = int((table.schema.metadata or {}).get(VERSION, SCHEMA))
+    except DAMAGED as error:
+        text = getattr(error, "strerror", None) or error
+        raise RecordError(f"{path}: not a readable Parquet file ({shown(text)})") from None
     if version > SCHEMA:
         raise RecordError(f"{path}: schema version {version}, this samestep reads up to {SCHEMA}")
     columns = []
     for field in schema:
         if field.name in table.schema.names:
             found = table[field.name]
+            if pa.types.is_dictionary(found.type) and field.type == pa.string():
+                found = found.cast(pa.string())
             if found.type != field.type:
                 raise RecordError(
                     f"{path}: column {field.name}: types differ ({found.type} in the file, "
@@ -151,7 +205,35 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
         else:
             raise RecordError(f"{path}: column {field.name} is missing")
         columns.append(found)
-    return pa.table(columns, schema=schema)
+    made = pa.table(columns, schema=schema)
+    if fault := next(impossible(made), ""):
+        raise RecordError(f"{path}: {fault}")
+    return made
+
+
+def stored_columns(path: Path, schema: pa.Schema) -> pa.Table:
+    """The columns of a Parquet file that a schema asks for. Texts are read by their dictionary,
+    because a few bytes of a file may repeat a long text in every row.
+
+    Raises RecordError if the file holds too much, and what Arrow raises if it is damaged.
+    """
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+        about, names = file.metadata, file.schema_arrow.names
+        parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
+        if (rows := max(about.num_rows, sum(parts))) > ROWS:
+            raise RecordError(f"{path}: {rows:,} rows, at most {ROWS:,} are read")
+        for name in schema.names:
+            if names.count(name) > 1:
+                raise RecordError(f"{path}: column {name} is there twice")
+        table = file.read(columns=[name for name in schema.names if name in names])
+    table.validate(full=True)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        for chunk in column.chunks if pa.types.is_dictionary(column.type) else []:
+            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+            if longest > TEXT:
+                raise RecordError(f"{path}: column {name}: a text of {longest:,} bytes")
+    return table
 
 
 @contextmanager
@@ -168,3 +250,18 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def unforeseen(where: object) -> Iterator[None]:
+    """Turn whatever else goes wrong in the block into a RecordError, for commands that conclude
+    from records of other people. `python -X dev` shows the place instead."""
+    try:
+        yield
+    except (RecordError, OSError):
+        raise
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        text = shown(f"{type(error).__name__}: {error}")
+        raise RecordError(f"{where}: these records cannot be used ({text})") from None

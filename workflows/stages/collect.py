@@ -21,11 +21,11 @@ from workflows.planning.configuration import FASTEST, Configuration, Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
 from workflows.progress import Progress, explained
+from workflows.records.columns import BATCHES
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
 from workflows.records.schema import (
-    BATCHES,
     CertificateRecord,
     ChangeRow,
     ContestRecord,

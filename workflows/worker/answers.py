@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from workflows.records.limits import Amount
 from workflows.records.storage import UNPRINTABLE
 
 LONGEST = 2000  # characters of any text
@@ -40,7 +41,7 @@ class Opened(Answer):
     missing: str = ""
     versions: dict[str, str] = {}
     import_s: Seconds | None = None
-    idle_mib: float | None = None
+    idle_mib: Amount | None = None
 
 
 class Built(Answer):
@@ -61,7 +62,7 @@ class Turn(Answer):
     minor_faults: list[Int64]
     major_faults: list[Int64]
     loss: list[float]
-    peak_mib: float | None
+    peak_mib: Amount | None
 
     @model_validator(mode="after")
     def of_one_length(self) -> Self:
@@ -80,7 +81,7 @@ class Behaviour(Answer):
 
 
 class Fence(Answer):
-    unfenced: float
+    unfenced: Amount
 
 
 class Trace(Answer):

@@ -10,7 +10,7 @@ import pytest
 from analysis.__main__ import main
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
-from workflows.records.schema import BATCHES
+from workflows.records.columns import BATCHES
 from workflows.records.storage import write_batches
 
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2)
@@ -106,8 +106,8 @@ def test_no_contest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("study", "x", "study x, but the records are of"),
         ("workload", "lenet", "which no contest record names"),
         ("contender", "jax/default/cpu/1", "which no contest record names"),
-        ("step_ns", -(10**12), "took no time"),
-        ("round", None, "empty columns"),
+        ("step_ns", -(10**12), "batches.parquet: column step_ns: -1e+12 is not within"),
+        ("round", None, "column round: 1 empty values"),
     ],
 )
 def test_batches_that_do_not_fit(

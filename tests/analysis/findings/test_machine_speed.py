@@ -20,6 +20,7 @@ from analysis.report.sections.measuring.machine import machine as machine_parts
 from analysis.report.sections.measuring.use import nearest
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import make_contest, make_records
+from workflows.records.columns import BATCHES
 from workflows.records import schema as r
 from workflows.records.storage import write_batches, write_json
 
@@ -58,7 +59,7 @@ def write(folder: Path, slow: Slower | None = SLOW.__getitem__, told: bool = Tru
                 )  # fmt: skip
         contests.append(contest)
     table = pd.concat(frames)
-    write_batches(folder / "batches.parquet", {n: table[n].to_numpy() for n in r.BATCHES.names})
+    write_batches(folder / "batches.parquet", {n: table[n].to_numpy() for n in BATCHES.names})
     write_json(folder / "records.json", make_records(RECIPE, contests))
     return Findings(load([folder])[0])
 

@@ -1,4 +1,4 @@
-"""Names and messages in records are other people's text: none becomes a tag, a handler, a link, a
+"""Messages in records are other people's text: none becomes a tag, a handler, a link, a
 column, a formula, or a file elsewhere."""
 
 import csv
@@ -28,14 +28,15 @@ from workflows.records.schema import MachineRecords
 from workflows.records.storage import read_json, write_batches
 
 VOID = ("meta", "br", "link", "img", "hr", "input", "source")
-WORKLOAD = "<script>alert(1)</script>"
-MACHINES = ("=cmd|' /C calc'!A0", '../../../evil"><img src=x onerror=alert(2)>')
+WORKLOAD = "script-alert-1"  # names are letters, digits and few marks: test_names.py
+MACHINES = ("1e5..csv", "0-.html")
+TAG = "<script>alert(1)</script>"
 TITLES = {
     "pytorch": "Py|Torch `$a_b$` </script><b onclick=alert(3)>",
     "tensorflow": "[click](javascript:alert(4)) \\| *x*",
 }
 TITLE = "Costs $x^2$ and $\\frac{ | </script> `]]> --> <!-- </title>"
-VARIANT = '@SUM(1+1)" onload="alert(5)'
+VARIANT = "sum.1-1"
 PITFALL = "label $\\frac{ </text><script>alert(6)</script> | `"
 REASON = (
     "\x1b[31mError\x1b[0m\x07: | a | b |\n<img src=x onerror=alert(7)>\n\n## heading\n"
@@ -51,7 +52,7 @@ def hostile(folder: Path, machine: str) -> Path:
         machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
         controls=((0.0, 1.0), (0.1, 1.1)),
         opted=(("pytorch", VARIANT),),
-        traps={("pytorch", "trap-</svg>"): (PITFALL, 1.5, 0.1)},
+        traps={("pytorch", "trap-svg"): (PITFALL, 1.5, 0.1)},
         absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): REASON},
     )  # fmt: skip
     return renamed(write(folder, recipe), WORKLOAD, hostile_records)
@@ -85,10 +86,10 @@ def renamed(folder: Path, workload: str, change: Any) -> Path:
 def hostile_records(values: dict[str, Any]) -> None:
     values["study"] |= {"title": TITLE, "titles": TITLES, "command": COMMAND}
     for record in values["datasets"]:
-        record["source"] = f"=HYPERLINK(1) {WORKLOAD} | a"
+        record["source"] = f"=HYPERLINK(1) {TAG} | a"
     for contest in values["contests"]:
         contest["code"]["commit"] = "=1+1"
-        contest["system_info"] |= {"summary": f"]]></svg>{WORKLOAD}", "+key</td>": "\t=1"}
+        contest["system_info"] |= {"summary": f"]]></svg>{TAG}", "+key</td>": "\t=1"}
         for contender in contest["contenders"]:
             if contender["settings"]:
                 contender["settings"] |= {
@@ -228,7 +229,7 @@ def test_no_cell_of_a_table_is_a_formula(reports: tuple[Path, Path]) -> None:
             for text in row:
                 assert not text.startswith(FORMULA) or is_number(text), f"{path.name}: {text}"
                 apostrophes += text.startswith("'")
-    assert apostrophes > 20  # the machine's name alone is in every row
+    assert apostrophes > 5
 
 
 def test_nothing_is_written_elsewhere(reports: tuple[Path, Path]) -> None:

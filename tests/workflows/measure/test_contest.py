@@ -2,7 +2,7 @@ import pytest
 
 from tests.workflows.conftest import several
 from workflows.measure.pool import contest_seed
-from workflows.records.schema import BATCHES
+from workflows.records.columns import BATCHES
 from workflows.worker.probes import QUESTIONS
 
 

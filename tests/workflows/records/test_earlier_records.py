@@ -11,10 +11,10 @@ from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 from workflows.planning.configfiles import former_names
+from workflows.records.columns import BATCHES
 from workflows.records.earlier import renamed_keys
 from workflows.records.machine_folder import FILES, machine_files, read_machine, write_machine
 from workflows.records.schema import (
-    BATCHES,
     SCHEMA,
     ContestRecord,
     MachineRecords,

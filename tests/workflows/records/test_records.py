@@ -5,7 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from workflows.records import storage
-from workflows.records.schema import BATCHES, SCHEMA, CertificateRow, Code, Contender, Measured
+from workflows.records.columns import BATCHES
+from workflows.records.schema import SCHEMA, CertificateRow, Code, Contender, Measured
 from workflows.records.storage import (
     RecordError,
     read_batches,
@@ -18,10 +19,9 @@ from workflows.records.storage import (
 
 def row(**changes):
     values = dict.fromkeys(BATCHES.names, 0)
-    for field in BATCHES:
-        if pa.types.is_string(field.type):
-            values[field.name] = "x"
-    return {**values, "warmup": False, "loss": 0.5, **changes}
+    names = {"study": "s", "machine": "m", "workload": "w", "contender": "f/v/cpu/1"}
+    parts = {"framework": "f", "variant": "v", "device": "cpu", "threads": 1, "replicate": 1}
+    return {**values, **names, **parts, "warmup": False, "loss": 0.5, **changes}
 
 
 def columns(*rows):

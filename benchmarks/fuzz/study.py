@@ -1,0 +1,104 @@
+"""A small study's records, taken from a committed one, and what is done with changed ones."""
+
+import json
+import random
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.data.loading import load
+from analysis.report.page import write as write_report
+from benchmarks.fuzz import changes, tables
+from frameworks.workloads import WorkloadError
+from workflows.records.columns import STORED
+from workflows.records.machine_folder import FILES, RECORDS, read_machine, write_machine
+from workflows.records.storage import RecordError, read_table
+
+WORKLOAD, REPLICATES = "mnist-cnn", 2
+
+
+class Case(NamedTuple):
+    """What was changed, and whether it must be refused."""
+
+    what: str
+    refused: bool = False
+
+
+class SmallStudy:
+    """A machine's folder of one workload in two replicates, changed and restored case by case."""
+
+    def __init__(self, committed: Path, folder: Path) -> None:
+        self.folder = folder / "machine"
+        records, batches = read_machine(committed)
+        few = pc.and_(
+            pc.equal(batches["workload"], WORKLOAD), pc.less_equal(batches["replicate"], REPLICATES)
+        )
+        records.contests = [
+            one
+            for one in records.contests
+            if one.workload == WORKLOAD and one.replicate <= REPLICATES
+        ]
+        records.study.replicates = REPLICATES
+        for name in ("workloads", "datasets", "certificates"):
+            own = [one for one in getattr(records, name) if workload_of(one) == WORKLOAD]
+            setattr(records, name, own)
+        write_machine(self.folder, records, batches.filter(few))
+        self.whole = {name: (self.folder / name).read_bytes() for name in FILES}
+        text = pa.input_stream(pa.BufferReader(self.whole[RECORDS]), compression="zstd").read()
+        self.values: dict[str, Any] = json.loads(text)
+        self.stored = read_table(self.folder / "batches.parquet", STORED)
+        self.turns = pq.read_table(self.folder / "turns.parquet")
+
+    def change(self, draw: random.Random) -> Case:
+        """Change one of the files; `restore` undoes it."""
+        kind = draw.choice((self.records, self.records, self.batches, self.damage))
+        return kind(draw)
+
+    def restore(self) -> None:
+        for name, content in self.whole.items():
+            (self.folder / name).write_bytes(content)
+
+    def records(self, draw: random.Random) -> Case:
+        values, what = changes.changed(self.values, draw)
+        content = json.dumps(values).encode(errors="surrogatepass")
+        self.put(RECORDS, pa.Codec("zstd").compress(content, asbytes=True))
+        return Case(f"records: {what}")
+
+    def batches(self, draw: random.Random) -> Case:
+        change = tables.changed(self.stored, draw)
+        pq.write_table(change.table, self.folder / "batches.parquet")
+        return Case(f"mini-batches: {change.what}", change.refused)
+
+    def damage(self, draw: random.Random) -> Case:
+        name = draw.choice(FILES)
+        content, what = changes.changed_bytes(self.whole[name], draw)
+        self.put(name, content)
+        return Case(f"{name}: bytes {what}")
+
+    def put(self, name: str, content: bytes) -> None:
+        (self.folder / name).write_bytes(content)
+
+    def read(self, case: Case, report: Path | None) -> str:
+        """"refused" or "accepted", and what is wrong with the refusal or the acceptance."""
+        try:
+            machines = load([self.folder])
+            if report:
+                write_report(machines, report)
+        except (RecordError, WorkloadError) as error:
+            text = str(error)
+            if "\n" in text or len(text) > 1000:
+                return f"not one line: {text[:200]!r}"
+            if str(self.folder) not in text and not text.startswith("nothing measured"):
+                return f"names no file: {text[:200]!r}"
+            return "refused"
+        return "accepted, and should not be" if case.refused else "accepted"
+
+
+def workload_of(record: Any) -> str:
+    return str(getattr(record, "workload", None) or record.name)
+
+

@@ -1,0 +1,199 @@
+"""Names become files, and sizes become memory: what is none, or too large, is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.__main__ import main
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records import limits, storage
+from workflows.records.columns import BATCHES
+from workflows.records.machine_folder import read_machine, write_machine
+
+SMALL = Recipe(
+    workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=1, rounds=2,
+    controls=((0.0, 1.0),), controlled="default", traps={("pytorch", "trap-x"): ("label", 1.5, 0)},
+)  # fmt: skip
+PLACES = {
+    "study.name": ("study", "name"),
+    "study.reference": ("study", "reference"),
+    "machine": ("machine",),
+    "workloads.0.name": ("workloads", 0, "name"),
+    "datasets.0.workload": ("datasets", 0, "workload"),
+    "contests.0.workload": ("contests", 0, "workload"),
+    "contests.0.group": ("contests", 0, "group"),
+    "contests.0.machine": ("contests", 0, "machine"),
+    "contests.0.study": ("contests", 0, "study"),
+    "contests.0.order.0.0": ("contests", 0, "order", 0, 0),
+    "contests.0.contenders.0.framework": ("contests", 0, "contenders", 0, "framework"),
+    "contests.0.contenders.0.variant": ("contests", 0, "contenders", 0, "variant"),
+    "contests.0.contenders.0.device": ("contests", 0, "contenders", 0, "device"),
+    "certificates.0.framework": ("certificates", 0, "framework"),
+    "certificates.0.rows.0.variant": ("certificates", 0, "rows", 0, "variant"),
+    "certificates.0.reference": ("certificates", 0, "reference"),
+    "pitfalls.0.beside": ("pitfalls", 0, "beside"),
+    "missing.0.framework": ("missing", 0, "framework"),
+}
+STRANGE = ("../../x", "/etc/x", "..", "a b", "a\nb", "<b>", "=1+1", "-x", "\u202ea", "x" * 500)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("names") / "one", SMALL)
+
+
+@pytest.fixture
+def one(whole: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    for path in whole.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def refused(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
+    """The one line that is said; nothing is written, here or elsewhere."""
+    before = sorted(folder.parent.rglob("*"))
+    assert main([str(folder), "--out", str(folder.parent / "out")]) == 1
+    assert sorted(folder.parent.rglob("*")) == before
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1 and len(said.err) < 1000
+    assert str(folder) in said.err
+    return said.err
+
+
+def put(folder: Path, place: tuple[Any, ...], value: Any) -> None:
+    values = json.loads((folder / "records.json").read_text())
+    *way, last = place
+    here = values
+    for key in way:
+        here = here[key]
+    here[last] = value
+    (folder / "records.json").write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize("key", PLACES)
+def test_a_name_that_is_none(one: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in STRANGE:
+        put(one, PLACES[key], name)
+        assert f"records.json: {key}: " in refused(capsys, one)
+
+
+@pytest.mark.parametrize("column", ["study", "machine", "workload", "contender", "variant"])
+def test_a_name_in_a_table(one: Path, column: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = one / "batches.parquet"
+    table = pq.read_table(path)
+    for name in STRANGE:
+        strange = pa.array([name] * table.num_rows)
+        at = table.schema.get_field_index(column)
+        pq.write_table(table.set_column(at, column, strange), path)
+        assert f"batches.parquet: column {column}: " in refused(capsys, one)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("study", "replicates"), 10**6, "study.replicates"),
+        (("study", "margin"), float("nan"), "study.margin"),
+        (("study", "confidence"), 2, "study.confidence"),
+        (("study", "configuration", "x"), "x" * 30_000, "study.configuration: a text of"),
+        (("study", "configuration", "x"), 10**400, "study.configuration: a number of more"),
+        (("study", "title"), "x" * 30_000, "study.title"),
+        (("contests", 0, "duration_s"), -1, "contests.0.duration_s"),
+        (("contests", 0, "duration_s"), float("inf"), "contests.0.duration_s"),
+        (("contests", 0, "started"), "yesterday", "contests.0.started: not a time"),
+        (("contests", 0, "started"), "2026-01-01T10:00:00", "contests.0.started: not a time"),
+        (("contests", 0, "contenders", 0, "threads"), 10**5, "contests.0.contenders.0.threads"),
+        (("contests", 0, "contenders", 0, "took_s"), -3, "contests.0.contenders.0.took_s"),
+        (("contests", 0, "contenders", 1), {"$ref": 1}, "contests.0.contenders.1"),
+        (("certificates", 0, "rows", 0, "long", "loss", 3), -1, "certificates.0.rows.0.long.loss"),
+        (("workloads", 0, "parameters"), -1, "workloads.0.parameters"),
+        (("workloads", 0, "description", "batch"), 10**12, "workloads.0.description: batch"),
+    ],
+)
+def test_a_value_that_cannot_be(
+    one: Path, place: tuple[Any, ...], value: Any, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(one, place, value)
+    assert f"records.json: {said}" in refused(capsys, one)
+
+
+def test_what_is_too_deep(one: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(one, ("study", "configuration", "x"), json.loads("[" * 50 + "]" * 50))
+    assert "study.configuration: more than 20 levels deep" in refused(capsys, one)
+    (one / "records.json").write_text("[" * 10**5)
+    assert "records.json: file: Invalid JSON" in refused(capsys, one)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    one: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a gigabyte of spaces takes 50 kB."""
+    folder = tmp_path / "compact"
+    write_machine(folder, *read_machine(one))
+    bomb = pa.Codec("zstd").compress(b"[" + b" " * (limits.FILE + 1), asbytes=True)
+    assert len(bomb) < limits.FILE / 1000
+    (folder / "records.json.zst").write_bytes(bomb)
+    assert "records.json.zst: unpacks to more than" in refused(capsys, folder)
+    (folder / "records.json.zst").write_bytes(bomb[:100])
+    assert "records.json.zst: " in refused(capsys, folder)
+
+
+def test_a_file_that_is_too_large(
+    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "FILE", 1000)
+    assert "records.json: " in refused(capsys, one)
+    monkeypatch.setattr(storage, "FILE", (one / "records.json").stat().st_size)
+    with (one / "batches.parquet").open("ab") as file:
+        file.truncate(limits.FILE)  # without taking space
+    assert "batches.parquet: 268,435,456 bytes, at most" in refused(capsys, one)
+
+
+def test_too_many_rows(
+    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "ROWS", 10)
+    assert "batches.parquet: " in (said := refused(capsys, one)) and "rows, at most 10" in said
+
+
+def test_a_long_text_in_every_row_takes_no_memory(
+    one: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pq.read_table(one / "batches.parquet")
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * table.num_rows), ["x" * 10**6])
+    columns = [long if name == "machine" else table[name] for name in BATCHES.names]
+    pq.write_table(pa.table(columns, names=BATCHES.names), one / "batches.parquet")
+    assert "column machine: a text of 1,000,000 bytes" in refused(capsys, one)
+
+
+def test_what_is_no_file(one: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one / "records.json").unlink()
+    (one / "records.json").mkdir()
+    assert "records.json: not a file" in refused(capsys, one)
+
+
+def test_a_changed_byte_of_a_page_is_found(
+    one: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its checksum: the table could be read, with other numbers."""
+    folder = tmp_path / "compact"
+    write_machine(folder, *read_machine(one))
+    path = folder / "batches.parquet"
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(BATCHES.names.index("loss") - 7)
+    content = bytearray(path.read_bytes())
+    content[chunk.data_page_offset + chunk.total_compressed_size - 5] ^= 1
+    path.write_bytes(content)
+    assert "batches.parquet: not a readable Parquet file" in refused(capsys, folder)
+
+
+def test_an_error_that_nobody_has_thought_of_is_one_line(
+    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.data.loading.part_of", lambda *_, **__: {}["x\ny"])
+    assert "these records cannot be used (KeyError: 'x\\ny')" in refused(capsys, one)

@@ -1,0 +1,193 @@
+"""Rows that cannot be are refused by name, and never averaged."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from analysis.data.loading import load
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records.columns import BATCHES
+from workflows.records.machine_folder import read_machine, write_machine
+from workflows.records.schema import MachineRecords, TurnRecord
+from workflows.records.storage import RecordError, write_batches
+
+SMALL = Recipe(
+    workloads=("mnist-cnn",), threads=(1,), replicates=2, rounds=3, controls=((0.0, 1.0), (0.1, 1.1))
+)  # fmt: skip
+WHO = "pytorch/default/cpu/1"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[MachineRecords, pd.DataFrame]:
+    """A study with a record of each turn, as today's have."""
+    folder = write(tmp_path_factory.mktemp("rows") / "one", SMALL)
+    records, table = read_machine(folder)
+    rows = table.to_pandas()
+    took = rows["data_ns"] + rows["transfer_ns"] + rows["step_ns"]
+    rows["end"] = rows["start_ns"] + took
+    for contest in records.contests:
+        own = rows[(rows["workload"] == contest.workload) & (rows["replicate"] == contest.replicate)]
+        for (number, name), turn in own.groupby(["round", "contender"]):
+            contest.turns.append(
+                TurnRecord(
+                    round=number, position=turn["position"].iloc[0], contender=name, cores=1,
+                    start_ns=turn["start_ns"].iloc[0] - 1000, switches=0,
+                    duration_s=(turn["end"].iloc[-1] - turn["start_ns"].iloc[0] + 9000) / 1e9,
+                )
+            )  # fmt: skip
+    return records, rows.drop(columns="end")
+
+
+def stored(folder: Path, records: MachineRecords, rows: pd.DataFrame) -> Path:
+    table = pa.Table.from_pandas(rows[BATCHES.names], BATCHES, preserve_index=False)
+    write_machine(folder, records, table)
+    return folder
+
+
+def of(rows: pd.DataFrame, step: int, replicate: int = 1) -> "pd.Series[bool]":
+    return (
+        (rows["contender"] == WHO) & (rows["step"] == step) & (rows["replicate"] == replicate)
+    )
+
+
+def put(column: str, value: object, step: int = 9) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def change(rows: pd.DataFrame) -> pd.DataFrame:
+        rows.loc[of(rows, step), column] = value
+        return rows
+
+    return change
+
+
+def test_what_can_be_is_read(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path
+) -> None:
+    (machine,) = load([stored(tmp_path, *whole)])
+    assert len(machine.batches) == len(whole[1])
+
+
+CHANGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
+    "a negative time": (put("transfer_ns", -5), "column transfer_ns: -5 is not within 0"),
+    "an absurd time": (put("step_ns", 10**15), "column step_ns: 1e+15 is not within"),
+    "no time at all": (
+        lambda rows: put("step_ns", 0)(put("transfer_ns", 0)(rows)),
+        f"column step_ns: {WHO}, contest 1 of mnist-cnn, round 1, step 9: a mini-batch that took",
+    ),
+    "a step repeated": (
+        lambda rows: pd.concat([rows, rows[of(rows, 9)]]), "step 9: this step is there twice",
+    ),
+    "a step missing": (lambda rows: rows[~of(rows, 9)], "step 10: a step before it is missing"),
+    "a first step missing": (lambda rows: rows[~of(rows, 0)], "a step before it is missing"),
+    "steps beyond all": (put("step", 2**30), "a step before it is missing"),
+    "rounds that go back": (put("round", 0), "column round: "),
+    "a position that changes": (put("position", 4), "its turn began at another position"),
+    "another's position": (
+        lambda rows: rows.assign(
+            position=rows["position"].where(
+                (rows["round"] != 2) | (rows["contender"] != WHO), (rows["position"] + 1) % 5
+            )
+        ),
+        "column position: ",
+    ),
+    "flags that are shuffled": (
+        lambda rows: rows.assign(warmup=rows["warmup"].sample(frac=1, random_state=3).tolist()),
+        "column warmup: ",
+    ),
+    "a flag turned": (put("warmup", True, step=10), "column warmup: "),
+    "warm-up counted": (put("warmup", False, step=2), "round 0 is warm-up"),
+    "another mini-batch": (put("batch", 3), "column batch: "),
+    "a mini-batch that is none": (
+        lambda rows: rows.assign(batch=rows["batch"] + 10**6), "the data set has fewer",
+    ),
+    "a contender of nobody": (
+        lambda rows: rows.assign(contender=rows["contender"].replace(WHO, "jax/eager/cpu/1")),
+        "which no contest record names",
+    ),
+    "a replicate of nobody": (put("replicate", 7), "which no contest record names"),
+    "a step that is faster than it was": (
+        lambda rows: put("step_ns", 1)(rows.assign(start_ns=rows["start_ns"] - 10**12)),
+        "column start_ns: ",
+    ),
+    "a step that is slower than it was": (
+        lambda rows: rows.assign(step_ns=rows["step_ns"] * 3), "column start_ns: ",
+    ),
+    "time that begins before time": (
+        lambda rows: rows.assign(start_ns=-rows["start_ns"]), "column start_ns: ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_cannot_be_is_refused(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, change: str
+) -> None:
+    records, rows = whole
+    made, said = CHANGES[change]
+    with pytest.raises(RecordError) as error:
+        load([stored(tmp_path, records, made(rows.copy()))])
+    assert said in str(error.value) and str(tmp_path / "batches.parquet") in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_columns_that_contradict_the_name(tmp_path: Path) -> None:
+    """Earlier folders have the parts of a contender's name in columns of their own."""
+    folder = write(tmp_path / "one", SMALL)
+    rows = read_machine(folder)[1].to_pandas()
+    rows.loc[of(rows, 3), "threads"] = 2
+    write_batches(folder / "batches.parquet", pa.Table.from_pandas(rows, BATCHES))
+    with pytest.raises(RecordError, match=rf"column contender: {WHO}.*step 3: its columns say"):
+        load([folder])
+
+
+def test_steps_that_overlap(tmp_path: Path) -> None:
+    folder = write(tmp_path / "one", SMALL)
+    rows = read_machine(folder)[1].to_pandas()
+    rows.loc[of(rows, 9), "step_ns"] *= 5
+    write_batches(folder / "batches.parquet", pa.Table.from_pandas(rows, BATCHES))
+    with pytest.raises(RecordError, match="step 10: it began before the one before had ended"):
+        load([folder])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda turns: turns.pop(), "no turn is recorded there"),
+        (lambda turns: turns.append(turns[0]), "two turns of"),
+        (lambda turns: setattr(turns[3], "duration_s", 1e-6), "not within its recorded turn"),
+        (lambda turns: setattr(turns[3], "start_ns", 10**18), "not within its recorded turn"),
+        (lambda turns: setattr(turns[3], "position", 99), "no turn is recorded there"),
+        (lambda turns: setattr(turns[3], "round", 99), "column position: "),
+    ],
+)
+def test_turns_that_contradict(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, change: Callable[..., None],
+    said: str,
+) -> None:  # fmt: skip
+    records = whole[0].model_copy(deep=True)
+    change(records.contests[0].turns)
+    with pytest.raises(RecordError, match=said):
+        load([stored(tmp_path, records, whole[1])])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: one.contests.append(one.contests[0]), "contests: .* is there twice"),
+        (lambda one: one.contests[0].contenders.append(one.contests[0].contenders[0]), "twice"),
+        (lambda one: one.workloads.append(one.workloads[0]), "workloads: .* is there twice"),
+        (lambda one: one.contests[0].order[0].append("jax/x/cpu/1"), "has jax/x/cpu/1, no cont"),
+        (lambda one: setattr(one.contests[0], "machine", "b"), "contests: machine b, but"),
+        (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
+    ],
+)
+def test_records_that_contradict(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, change: Callable[..., None],
+    said: str,
+) -> None:  # fmt: skip
+    records = whole[0].model_copy(deep=True)
+    change(records)
+    with pytest.raises(RecordError, match=rf"records\.json\.zst: .*{said}"):
+        load([stored(tmp_path, records, whole[1])])

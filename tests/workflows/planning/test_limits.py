@@ -1,0 +1,84 @@
+"""Configurations of any bytes and any values: refused by key, in a few lines, and at once."""
+
+import pytest
+
+from tests.conftest import ROOT
+from workflows.planning.configfiles import ConfigurationError, parse, read
+
+LAUGHS = "\n".join(["a: &a [x, x, x, x, x, x, x, x, x]", *(
+    f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in zip("abcdefg", "bcdefgh")
+)])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfe\x00", "not readable as YAML"),
+        (b"study: \xff", "not readable as YAML"),
+        (b"\x80\x81", "not readable as YAML"),
+        (b"study: a\x00b", "not readable as YAML"),
+        (b"[" * 5000, "not readable as YAML"),
+        (b"{" * 5000 + b"}" * 5000, "not readable as YAML"),
+        (b"study: 2001-99-99", "not readable as YAML"),
+        (b"? [a]\n: b", "not readable as YAML"),
+        (b"? {a: b}\n: b", "not readable as YAML"),
+        (b"study: !!python/object/apply:os.system [ls]", "not readable as YAML"),
+        (b"seed: " + b"9" * 5000, "not readable as YAML"),
+        (b"seed: " + b"9" * 50, "seed: a number of more than 18 digits"),
+        (b"minutes: .nan", "minutes: a number that is not finite"),
+        (b"minutes: .inf", "minutes: a number that is not finite"),
+        (b"study: &a [*a]", "study: more than 20 levels deep"),
+        (LAUGHS.encode(), ": more than 100,000 values"),
+        (b"title: " + b"x" * 30_000, "title: a text of 30,000 characters"),
+        (b"#" * 1_000_001, "more than 1,000,000 bytes"),
+        (b"1: 2", "1: "),
+        (b"null: 2", "None: "),
+        (b"", "keys and values are wanted"),
+        (b"- study", "keys and values are wanted"),
+        ("study: ä".encode("utf-16"), "study: "),
+    ],
+)
+def test_any_bytes(tmp_path, content, said):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigurationError) as error:
+        read([ROOT / "config" / "study.yaml", path])
+    assert said in str(error.value) and len(str(error.value)) < 2000
+
+
+HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
+        "certificate": ("steps", "full_steps", "tolerance", "rounding")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("overlay", "key"),
+    [
+        *(({section: {key: 10**9}}, f"{section}.{key}") for section in HUGE for key in HUGE[section]),
+        ({"contest": {"rounds": 9999, "turn": 9999}}, "contest"),
+        ({"replicates": 10**6}, "replicates"),
+        ({"minutes": 1e9}, "minutes"),
+        ({"seed": 2**32}, "seed"),
+        ({"threads": [10**6]}, "threads[0]"),
+        ({"threads": list(range(1, 300))}, "threads"),
+        ({"contenders": [{"framework": "abacus"}] * 300}, "contenders"),
+        ({"workloads": {"mlp": {"features": 10**10}}}, "workloads"),
+        ({"workloads": {"mlp": {"hidden": [10**8, 10**8]}}}, "workloads"),
+        ({"workloads": {"mlp": {"hidden": [8], "samples": 10**9, "features": 10**9}}}, "workloads"),
+        ({"workloads": {"mlp": {"from": ["mlp"]}}}, "workloads"),
+        ({"workloads": {f"w{n}": {"from": "mlp"} for n in range(300)}}, "workloads"),
+        ({"interpreters": {"abacus": "/bin/\x00python"}}, "interpreters.abacus"),
+        ({"mnist": {"folder": "a\nb"}}, "mnist.folder"),
+        ({"controls": {"handicaps": [1e300]}}, "controls.handicaps[0]"),
+    ],
+)
+def test_a_number_that_is_too_large(abacus, small, overlay, key):
+    with pytest.raises(ConfigurationError, match="cannot be used") as error:
+        parse({**small, **overlay})
+    assert f"\n  {key}" in str(error.value) and len(str(error.value)) < 3000
+
+
+def test_too_many_contenders_in_all(abacus, small):
+    many = [{"framework": "abacus", "variants": ["default", "kept", "slow"],
+             "threads": list(range(1, 150))}] * 3  # fmt: skip
+    with pytest.raises(ConfigurationError, match="1,341 contenders, at most 1,000"):
+        parse({**small, "contenders": many})

@@ -1,0 +1,99 @@
+"""What names, texts and numbers of a record can be. Records of others are data, and not trusted.
+
+Names become files, so that they are letters, digits and few marks. Sizes are far above what a
+study leaves: a study of a day has a million mini-batches and 10 MB of records.
+"""
+
+import math
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+FILE = 2**28  # bytes of a file, and of what it unpacks to
+ROWS = 2**24  # of a table
+TEXT = 20_000  # characters
+DEPTH, VALUES = 20, 100_000  # of values in no fixed form
+MOST = 2**63  # numbers beyond fit into no table
+REPLICATES = 2**15 - 1
+DAY_S = 86_400
+
+STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"
+MACHINE = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+WORKLOAD = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$"
+GROUP = r"^([A-Za-z0-9][A-Za-z0-9_+-]{0,199})?$"  # workloads joined with +
+FRAMEWORK = r"^[a-z][a-z0-9_.-]{0,99}$"
+VARIANT = r"^[a-z][a-z0-9_.-]{0,99}(\+[a-z0-9_.%+-]{1,40})?$"  # a control's has a part more
+DEVICE = r"^[a-z][a-z0-9_-]{0,39}$"
+NUMBER = r"[1-9][0-9]{0,3}"
+CONTENDER = rf"^{FRAMEWORK[1:-1]}/{VARIANT[1:-1]}/{DEVICE[1:-1]}/{NUMBER}$"
+
+Study = Annotated[str, Field(pattern=STUDY)]
+MachineName = Annotated[str, Field(pattern=MACHINE)]
+WorkloadName = Annotated[str, Field(pattern=WORKLOAD)]
+GroupName = Annotated[str, Field(pattern=GROUP)]
+FrameworkName = Annotated[str, Field(pattern=FRAMEWORK)]
+RunsName = Annotated[str, Field(pattern=rf"^({VARIANT[1:-1]})?$")]  # "": no control
+VariantName = Annotated[str, Field(pattern=VARIANT)]
+DeviceName = Annotated[str, Field(pattern=DEVICE)]
+ContenderName = Annotated[str, Field(pattern=CONTENDER)]
+
+Threads = Annotated[int, Field(ge=1, le=9999)]
+Replicate = Annotated[int, Field(ge=1, le=REPLICATES)]
+Count = Annotated[int, Field(ge=0, lt=MOST)]
+Steps = Annotated[int, Field(ge=0, le=10**7)]
+Seconds = Annotated[float, Field(ge=0, le=1000 * DAY_S, allow_inf_nan=False)]
+# A difference of two counters; that of a busy machine may be below zero by a tick.
+Difference = Annotated[float, Field(ge=-DAY_S, le=1000 * DAY_S, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+def moment(text: str) -> str:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("not a time as ISO 8601 has it") from None
+    if at.tzinfo is None or not 1970 <= at.year < 2200:
+        raise ValueError("not a time until 2200, with its zone")
+    return text
+
+
+Moment = Annotated[str, AfterValidator(moment)]
+
+
+def distance(value: float) -> float:
+    """Tables show six significant digits; more than ten only take space. It may be NaN."""
+    if value < 0:
+        raise ValueError("a distance is not negative")
+    return float(f"{value:.10g}")
+
+
+Distance = Annotated[float, AfterValidator(distance)]
+
+
+def bounded(value: Any) -> Any:
+    """A value in no fixed form, as JSON or YAML has it. Raises ValueError if it is too deep or too
+    large, if it contains itself, or if a number is not finite."""
+    left, waiting = VALUES, [(value, 1)]
+    while waiting:
+        one, depth = waiting.pop()
+        left -= 1
+        if depth > DEPTH:
+            raise ValueError(f"more than {DEPTH} levels deep")
+        if left < 0:
+            raise ValueError(f"more than {VALUES:,} values")
+        if isinstance(one, str) and len(one) > TEXT:
+            raise ValueError(f"a text of {len(one):,} characters, {TEXT:,} are read")
+        if isinstance(one, int) and abs(one) >= MOST:
+            raise ValueError("a number of more than 18 digits")
+        if isinstance(one, float) and not math.isfinite(one):
+            raise ValueError("a number that is not finite")
+        if isinstance(one, dict):
+            waiting += [(item, depth + 1) for pair in one.items() for item in pair]
+        elif isinstance(one, list | tuple | set | frozenset):
+            waiting += [(item, depth + 1) for item in one]
+    return value
+
+
+Anything = Annotated[dict[str, Any], AfterValidator(bounded)]
