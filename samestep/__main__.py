@@ -38,6 +38,11 @@ COMMANDS = {
         "show a workload layer by layer: shapes, parameters, work",
         "samestep workload mnist-cnn",
     ),
+    "plan": Command(
+        "samestep.commands.plan",
+        "say what a study would do, and refuse one that does not fit here",
+        "samestep plan --configfile config/smoke.yaml",
+    ),
     "report": Command(
         "samestep.commands.report",
         "write a study's report again, from its records",

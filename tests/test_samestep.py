@@ -357,3 +357,29 @@ def test_a_workload_of_a_file_with_nothing_else_in_it(tmp_path, capsys):
     assert "small: unknown parameter 'hiden', did you mean 'hidden'" in refused(
         capsys, "workload", "small", "--configfile", str(file)
     )
+
+
+def plan_of(folder, small, **changes):
+    values = {**small, "workloads": {**small["workloads"], "mnist-cnn": False}, **changes}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(values))
+    return ["plan", "--configfile", str(folder / "mine.yaml")]
+
+
+def test_a_plan_says_what_a_study_would_do(tmp_path, monkeypatch, capsys, abacus, small):
+    monkeypatch.chdir(tmp_path)
+    assert main(plan_of(tmp_path, small, replicates=3, minutes=None)) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("Study small: Abacus on MLP", "contenders Abacus (default)", "for 3 replicates",
+                  "of memory, of", "of disk, of", "contests of MLP: 1 contender, 18 mini-batches",
+                  "report reports/small/report.html"):  # fmt: skip
+        assert words in said, said
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml"]
+
+
+def test_a_plan_that_does_not_fit_is_refused(tmp_path, monkeypatch, capsys, abacus, small):
+    monkeypatch.chdir(tmp_path)
+    wide = {"mlp": {"features": 10**5, "hidden": [10**6], "batch": 4, "samples": 400}}
+    wide["mnist-cnn"] = False
+    assert "contest.together: " in refused(capsys, *plan_of(tmp_path, small, workloads=wide))
+    assert "contest.rounds" in refused(capsys, *plan_of(tmp_path, small, contest={"rounds": 0}))
+    assert "no.yaml: No such file" in refused(capsys, "plan", "--configfile", "no.yaml")

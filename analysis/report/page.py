@@ -1,6 +1,7 @@
 """Writes the report: pages from its sections, tables and figures as files."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,9 +46,9 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
         chapters, files = render(machines)
-    for name, content in files.items():
-        with atomic(out / name) as temporary:
-            temporary.write_bytes(content.encode())
+    with ExitStack() as stack:  # all or none, so that a full disk leaves the report of before
+        for name, content in reversed(files.items()):
+            stack.enter_context(atomic(out / name)).write_bytes(content.encode())
     for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
         for path in out.glob(pattern):
             if path.relative_to(out).as_posix() not in files:

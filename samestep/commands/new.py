@@ -108,9 +108,9 @@ def write(name: str, target: Path, package: bool) -> list[Path]:
     )
     texts = {path: environment.get_template(file).render(values) for path, file in paths.items()}
     try:
-        for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text.rstrip() + "\n")
+        with ExitStack() as stack:  # all of them or none
+            for path, text in texts.items():
+                stack.enter_context(atomic(path)).write_text(text.rstrip() + "\n")
     except OSError as error:
         raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
     return list(paths)

@@ -11,7 +11,7 @@ from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
-from workflows.planning import names
+from workflows.planning import names, needs
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlannedContender, contenders_here
@@ -67,8 +67,10 @@ def opening(study: Configuration, folders: Folders, report: str, again: str = ""
     """What will be measured, for how long, on which data, and where the report will be.
 
     Raises:
-        NotReady: the configured data are not there.
+        NotReady: the configured data are not there, or the study does not fit here.
     """
+    for shortage in needs.shortages(study, folders):
+        raise NotReady(shortage)
     own = contenders_here(study)
     workloads = names.listing(map(names.workload, study.workloads))
     frameworks = names.listing(framework(one.framework).title for one in own)
@@ -76,6 +78,7 @@ def opening(study: Configuration, folders: Folders, report: str, again: str = ""
         "contenders": variants(own),
         "on": f"{names.threads({one.threads for one in own})}, {devices(own)}",
         "time": lasting(study, folders),
+        "needs": needs.said(study, folders),
         "data": data(study, folders),
         "report": report,
     }

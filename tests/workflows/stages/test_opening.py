@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from frameworks.workloads.datasets.mnist import FOLDER
+from workflows.planning import needs
 from workflows.planning.configfiles import parse
 from workflows.planning.opening import NotReady, certificates_s, contest_s, opening, require_ready
 from workflows.planning.plan import write_request
@@ -137,3 +138,19 @@ def test_a_failed_job_ends_with_the_way_to_go_on(status, why):
     end = said.screen.farewell()
     assert (f"was killed ({why})" in end) if why else ("killed" not in end)
     assert "Its log: logs/1.log" in end and end.endswith("go on with:\n  make study\n")
+
+
+def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
+    study, folders = asked(), Folders(tmp_path)
+    asks = needs.needs(study, folders)
+    assert 0 < asks.least < asks.memory and 0 < asks.disk
+    wider = asked(workloads={"mlp": {"features": 2000, "hidden": [4000], "samples": 400}})
+    assert needs.needs(wider, folders).least > 100 * asks.least
+    assert any("GB of memory, of" in line for line in opening(study, folders, "r"))
+    monkeypatch.setattr(needs, "memory_here", lambda: asks.least - 1)
+    with pytest.raises(NotReady, match=r"contest\.together: .* of memory are here\. Make smaller"):
+        opening(study, folders, "r")
+    monkeypatch.setattr(needs, "memory_here", lambda: 1e12)
+    monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)
+    with pytest.raises(NotReady, match=r"are free there\. Make room"):
+        opening(study, folders, "r")

@@ -1,0 +1,131 @@
+"""A disk that is full, or read-only: one line, and nothing half-written."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main as analyse
+from samestep.__main__ import main as samestep
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.measure import contest
+from workflows.planning.plan import load_study
+from workflows.records.folders import Folders
+from workflows.records.machine_folder import FILES
+from workflows.stages import collect, prepare
+
+SIZE = 2**20
+SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    try:
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", place],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("mounting a small file system needs root and Linux")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(disk: Path, left: int = 0) -> None:
+    """Take all of the disk, except some bytes."""
+    with (disk / "full").open("wb") as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        except OSError:
+            pass
+    os.truncate(disk / "full", max((disk / "full").stat().st_size - left, 0))
+
+
+def read_only(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+
+
+def everything(disk: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(disk.rglob("*")) if path.is_file()}
+
+
+def one_line(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> None:
+    said = capsys.readouterr()
+    assert status in (1, 2) and said.err.count("\n") == 1, said
+    assert any(word in said.err for word in words), said.err
+
+
+@pytest.mark.parametrize("left", [0, 8192, 65536])
+def test_a_report(
+    disk: Path, tmp_path: Path, left: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report of before stays whole, whatever part of the next one fits."""
+    folder = write(tmp_path / "one", SMALL)
+    for name in ("report.html", "report.md", "tables/pairs.csv"):
+        (disk / name).parent.mkdir(exist_ok=True)
+        (disk / name).write_text("before")
+    fill(disk, left)
+    before = everything(disk)
+    one_line(capsys, analyse([str(folder), "--out", str(disk)]), "No space left")
+    assert everything(disk) == before
+
+
+def test_collected_records(
+    disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "one", SMALL)
+    fill(disk, 4096)
+    monkeypatch.setattr("sys.argv", ["collect", str(folder), "--out", str(disk / "out")])
+    one_line(capsys, collect.main(), "No space left on device: make room")
+    assert set(everything(disk)) <= {disk / "full", *(disk / "out" / name for name in FILES)}
+    assert not list(disk.rglob("*.partial"))
+
+
+def test_a_data_set(disk: Path, study, capsys, monkeypatch) -> None:
+    made = study()
+    place = Folders(disk / "small")
+    place.root.mkdir()
+    place.study.write_bytes(made.folders.study.read_bytes())
+    fill(disk)
+    words = ["prepare", "--study", str(place.root), "--workload", "mlp"]
+    monkeypatch.setattr("sys.argv", words)
+    one_line(capsys, prepare.main(), "disk full", "No space left")
+    assert set(everything(disk)) == {disk / "full", place.study}
+    assert load_study(place).study == "small"
+
+
+def test_a_contest(disk: Path, study, capsys, monkeypatch) -> None:
+    made = study()
+    place = Folders(disk / "small")
+    for path in (made.folders.study, made.folders.probe("abacus")):
+        copy = place.root / path.relative_to(made.folders.root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    place.data.symlink_to(made.folders.data)
+    fill(disk)
+    before = everything(disk)
+    words = ["contest", "--study", str(place.root), "--group", "mlp", "--replicate", "1"]
+    monkeypatch.setattr("sys.argv", words)
+    assert contest.main() == 1
+    said = capsys.readouterr().err
+    assert "No space left on device: make room" in said and "Traceback" not in said
+    assert {path: text for path, text in everything(disk).items() if text} == before
+    (disk / "full").unlink()
+    assert contest.main() == 0
+
+
+def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    folder = write(tmp_path / "one", SMALL)
+    read_only(disk)
+    one_line(capsys, analyse([str(folder), "--out", str(disk / "out")]), "Read-only")
+    monkeypatch.setattr("sys.argv", ["collect", str(folder), "--out", str(disk / "out")])
+    one_line(capsys, collect.main(), "Read-only")
+    one_line(capsys, samestep(["new", "mine", "--package", "--into", str(disk / "x")]), "Read-only")

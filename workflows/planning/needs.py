@@ -1,0 +1,144 @@
+"""What a study needs of memory and disk, roughly, and what this machine has of both.
+
+The estimates are for people. A study is refused only if not even the least that it needs is there:
+the numbers that its processes hold at the same time, and the files that it writes.
+"""
+
+import shutil
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil  # type: ignore[import-untyped]
+
+from frameworks.device import DEVICES
+from frameworks.workloads import Workload, narrowed
+from workflows.planning.configuration import Configuration
+from workflows.planning.plan import contenders_here, controls, uncompared
+from workflows.records.folders import Folders
+
+FLOAT32, FLOAT64 = 4, 8
+# Measured in default studies on two cores, at the processes' largest: Python and a framework, and
+# the copies of weights, of gradients and of an optimiser's state that frameworks hold.
+PROCESS_BYTES = 350e6
+COPIES = 3.0
+WEIGHTS_AT = 7  # steps after which the reference's weights are kept
+LOGS_BYTES = 50e6
+ROW_BYTES = 100  # of a mini-batch, in both of its tables
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+class Needs(NamedTuple):
+    """Bytes: of `memory` by estimate and at the `least`, and of `disk`."""
+
+    memory: float
+    least: float
+    disk: float
+
+
+def needs(study: Configuration, folders: Folders) -> Needs:
+    """What the largest contest holds in memory, and what the whole study writes."""
+    workloads = {name: study.workload(name) for name in study.workloads}
+    every = contenders_here(study)
+    own = [one for one in every if DEVICES[one.device].is_host] or every
+    able = [one for one in own if not one.missing]
+    other = [*controls(study, able), *uncompared(study, able)]
+    processes = len(able) + len({one.built for one in other if one.runs}) + sum(
+        not one.runs for one in other
+    )  # fmt: skip
+    held = max(
+        sum(state(workloads[name]) for name in group) for group in study.groups.values()
+    )
+    batches = sum(mini_batches(workload) for workload in workloads.values())
+    least = len(able) * held
+    memory = processes * PROCESS_BYTES + COPIES * least + batches
+    rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
+    rows *= study.contest.warmup + study.contest.rounds * study.contest.turn
+    disk = LOGS_BYTES + ROW_BYTES * rows
+    for name, workload in workloads.items():
+        if not folders.dataset(name).exists():
+            disk += prepared(workload)
+        if not folders.traces(name).exists():
+            disk += traces(study, name, workload)
+    return Needs(memory, least, disk)
+
+
+def state(workload: Workload) -> float:
+    """Weights, their gradients and the optimiser's state, at the least."""
+    return FLOAT32 * workload.parameters * (2 + workload.optimiser.slots)
+
+
+def mini_batches(workload: Workload) -> float:
+    targets = 1 if workload.dataset.classes else workload.outputs
+    sample = FLOAT32 * (prod(workload.dataset.shape) + targets)
+    return float(workload.batches * workload.batch * sample)
+
+
+def prepared(workload: Workload) -> float:
+    """Bytes of the data set and the first weights, and those of the narrow copy."""
+    copies = {workload, narrowed(workload)}
+    return sum(mini_batches(one) + FLOAT32 * one.parameters for one in copies)
+
+
+def traces(study: Configuration, name: str, workload: Workload) -> float:
+    """Bytes of the reference's weights in float64, and as much again while a contender's are
+    compared with them."""
+    narrow = narrowed(workload)
+    runs = 2 + len(study.other_optimisers(name))
+    whole = 3 if narrow != workload else 1
+    kept = runs * WEIGHTS_AT * narrow.parameters + whole * workload.parameters
+    return 2.0 * FLOAT64 * kept
+
+
+def memory_here() -> float:
+    """Bytes of memory that processes may use: the machine's, or the limit of a container."""
+    found = float(psutil.virtual_memory().total)
+    for path in LIMITS:
+        try:
+            text = Path(path).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            found = min(found, float(text))
+    return found
+
+
+def disk_here(folder: Path) -> float:
+    """Bytes that are free where a folder is, or will be."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    return float(shutil.disk_usage(place).free)
+
+
+def said(study: Configuration, folders: Folders) -> str:
+    """`about 7 GB of memory, of 24 GB here; 0.5 GB of disk, of 30 GB free`"""
+    asked = needs(study, folders)
+    return (
+        f"about {large(asked.memory)} of memory, of {large(memory_here())} here; "
+        f"{large(asked.disk)} of disk, of {large(disk_here(folders.root))} free"
+    )
+
+
+def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
+    """What this machine has too little of for the study, and what to do."""
+    asked, memory, disk = needs(study, folders), memory_here(), disk_here(folders.root)
+    if asked.least > memory:
+        yield (
+            f"contest.together: the processes of a contest hold {large(asked.least)} of weights "
+            f"and optimiser state, and {large(memory)} of memory are here. Make smaller contests, "
+            "or leave contenders or workloads out."
+        )
+    if asked.disk > disk:
+        yield (
+            f"{folders.root}: the study writes {large(asked.disk)}, and {large(disk)} are free "
+            "there. Make room, or ask for fewer samples."
+        )
+
+
+def large(size: float) -> str:
+    """`7 GB`, `0.5 GB`, `30 MB`"""
+    if size < 95e6:
+        return f"{max(size / 1e6, 1):.0f} MB"
+    return f"{size / 1e9:.1f} GB" if size < 9.5e9 else f"{size / 1e9:,.0f} GB"
