@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workflows.records.columns import UNIX_NS
 from workflows.records.schema import MachineRecords, TurnRecord
 from workflows.records.storage import RecordError
 
@@ -124,6 +125,9 @@ def named(table: Table) -> Iterator[str]:
 
 
 def lasting(table: Table) -> Iterator[str]:
+    start = table["start_ns"]
+    never = (start < UNIX_NS[0]) | (start > UNIX_NS[1])
+    yield from table.faults("start_ns", never, "no time of a measurement")
     spent = table["transfer_ns"] + table["step_ns"]
     yield from table.faults("step_ns", spent <= 0, "a mini-batch that took no time")
 

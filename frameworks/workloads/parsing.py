@@ -10,6 +10,9 @@ from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.workload import Dataset, Workload
 
 
+MOST = 10**9  # of any size of a workload
+
+
 def to_dict(workload: Workload) -> dict[str, Any]:
     """A JSON-ready description that `from_dict` reads back to an equal workload."""
     return {
@@ -131,12 +134,11 @@ def number(value: Any) -> Any:
         return value
 
 
-MOST = 10**9  # of any size of a workload
-
-
 def whole(where: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise WorkloadError(f"{where}: a whole number from 1 is wanted, got {value!r:.80}")
+    if value > MOST:
+        raise WorkloadError(f"{where}: at most {MOST:,} is possible, got {value!r:.80}")
     return value
 
 

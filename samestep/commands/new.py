@@ -4,6 +4,7 @@ import argparse
 import keyword
 import re
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -11,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import frameworks
 from frameworks import registry
 from samestep.terminal import Problem
+from workflows.records.storage import atomic
 
 HERE = Path(frameworks.__file__).parent
 TEMPLATES = Path(__file__).parent / "templates"
