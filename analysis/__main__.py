@@ -26,9 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import load
     from analysis.data.series import with_others
-    from analysis.format import file_name
+    from analysis.format import any_encoding, file_name
     from analysis.report.page import write
     from analysis.report.terminal import all_lines
+
+    any_encoding()
 
     try:
         with unforeseen(options.folders[0]):

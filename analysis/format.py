@@ -1,7 +1,9 @@
 """Formats names and numbers for people."""
 
+import io
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -160,3 +162,10 @@ def sentence(text: str) -> str:
 def file_name(text: str) -> str:
     """The text as a part of a file's name or of an id: letters, digits and `. _ -` only."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-") or "unnamed"
+
+
+def any_encoding() -> None:
+    """Let a terminal that has no sign for a character show a question mark instead."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from analysis.format import any_encoding
 from samestep.terminal import Problem, unknown
 
 
@@ -112,6 +113,7 @@ def overview() -> argparse.ArgumentParser:
 
 def command() -> int:
     """The `samestep` script."""
+    any_encoding()
     return main(sys.argv[1:])
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.format import any_encoding
 from workflows.records.storage import RecordError, atomic, unforeseen
 
 
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.earlier and len(options.folders) != 2:
         parser.error("--earlier needs two studies; give three or more without it")
+    any_encoding()
     show = pair if len(options.folders) == 2 else series
     try:
         with unforeseen(options.folders[0]):
