@@ -1,6 +1,11 @@
+import io
+
+import pytest
+
 from analysis.format import (
     KNOWN,
     alike,
+    any_encoding,
     crossed,
     large,
     percent,
@@ -58,3 +63,11 @@ def test_many_contenders_in_few_words() -> None:
     assert crossed(every[1::2] + every[:1]) == (
         "mlp and cnn, PyTorch and JAX, 2 threads; mlp, PyTorch, 1 thread"
     )
+
+
+def test_a_terminal_without_such_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii"))
+    any_encoding()
+    print("1.3 \u00d7 \u00b7 \u2020", flush=True)
+    assert written.getvalue() == b"1.3 ? ? ?\n"

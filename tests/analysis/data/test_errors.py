@@ -1,9 +1,6 @@
 """What is wrong with the records, in one line."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ import pytest
 from analysis.__main__ import main
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
-from tests.conftest import ROOT
 from workflows.records.columns import BATCHES
 from workflows.records.storage import write_batches
 
@@ -141,10 +137,3 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
         main([])
     assert stopped.value.code == 2
     assert "FOLDER" in capsys.readouterr().err
-
-
-def test_a_terminal_without_such_characters(one: Path, tmp_path: Path) -> None:
-    surroundings = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "analysis", str(one), "--out", str(tmp_path / "out")]
-    run = subprocess.run(words, env=surroundings, capture_output=True, text=True)
-    assert run.returncode == 0 and run.stderr == "" and "The report: " in run.stdout
