@@ -37,7 +37,8 @@ def outlook(abacus, tmp_path):
 
 def held(workload, replicate, seconds):
     return ContestRecord(
-        study="small", machine="here", workload=workload, replicate=replicate, started="",
+        study="small", machine="here", workload=workload, replicate=replicate,
+        started="2026-11-23T14:00:00+00:00",
         duration_s=seconds, seed=1, order=[], code=Code(version="", commit="", dirty=False),
         configuration="", system_info={}, contenders=[],
     )  # fmt: skip
