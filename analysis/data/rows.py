@@ -50,8 +50,8 @@ class Table:
         return self.rows[column].to_numpy()
 
     @cached_property
-    def process(self) -> NDArray[np.int64]:
-        return self.rows.groupby(PROCESS, sort=False).ngroup().to_numpy(np.int64)
+    def process(self) -> NDArray[Any]:
+        return self.rows.groupby(PROCESS, sort=False).ngroup().to_numpy()
 
     @cached_property
     def first(self) -> Flags:

@@ -2,7 +2,6 @@
 
 import json
 import random
-
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +82,7 @@ class SmallStudy:
         (self.folder / name).write_bytes(content)
 
     def read(self, case: Case, report: Path | None) -> str:
-        """"refused" or "accepted", and what is wrong with the refusal or the acceptance."""
+        """ "refused" or "accepted", and what is wrong with the refusal or the acceptance."""
         try:
             machines = load([self.folder])
             if report:
@@ -100,5 +99,3 @@ class SmallStudy:
 
 def workload_of(record: Any) -> str:
     return str(getattr(record, "workload", None) or record.name)
-
-

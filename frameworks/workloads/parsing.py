@@ -9,7 +9,6 @@ from frameworks.workloads.layers import VOCABULARY, Layer, WorkloadError
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.workload import Dataset, Workload
 
-
 MOST = 10**9  # of any size of a workload
 
 

@@ -19,11 +19,11 @@ from workflows.planning.possible import (
     NAME,
     STEPS,
     a_path,
+    buildable,
     few,
     known_optimiser,
     one_line,
     without_repeats,
-    workloads,
 )
 from workflows.records.schema import UNCOMPARED
 
@@ -241,7 +241,7 @@ class Configuration(Section):
     )
     tf32: bool = False
     workloads: Annotated[
-        dict[str, dict[str, Any] | None], AfterValidator(workloads), Scope.RESOLVED
+        dict[str, dict[str, Any] | None], AfterValidator(buildable), Scope.RESOLVED
     ] = Field(
         min_length=1  # `false` leaves one out
     )

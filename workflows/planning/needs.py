@@ -47,9 +47,7 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     processes = len(able) + len({one.built for one in other if one.runs}) + sum(
         not one.runs for one in other
     )  # fmt: skip
-    held = max(
-        sum(state(workloads[name]) for name in group) for group in study.groups.values()
-    )
+    held = max(sum(state(workloads[name]) for name in group) for group in study.groups.values())
     batches = sum(mini_batches(workload) for workload in workloads.values())
     least = len(able) * held
     memory = processes * PROCESS_BYTES + COPIES * least + batches

@@ -52,7 +52,7 @@ def known_optimiser(kind: str) -> str:
     return kind
 
 
-def workloads(entries: dict[str, Any]) -> dict[str, Any]:
+def buildable(entries: dict[str, Any]) -> dict[str, Any]:
     few(entries)
     for name, entry in entries.items():
         if not re.fullmatch(NAME, name):

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
+from workflows.records.columns import STORED, TURNS
 from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.packing import packed, unpacked
-from workflows.records.columns import STORED, TURNS
 from workflows.records.schema import ContestRecord, MachineRecords, TurnRecord
 from workflows.records.storage import (
     RecordError,

@@ -24,9 +24,46 @@ TEXTS = frozenset(
 PATHS = frozenset({"interpreters", "folder"})  # keys whose values are paths
 # Users and hosts have these names, too. They say nothing, and texts are full of them.
 COMMON = frozenset(
-    "root user users admin runner ubuntu debian home host localhost local python linux default "
-    "tuned cpu gpu adam sgd jax torch pytorch keras tensorflow numpy machine noop mnist mlp "
-    "contest replicate study reference data test none true false".split()
+    [
+        "root",
+        "user",
+        "users",
+        "admin",
+        "runner",
+        "ubuntu",
+        "debian",
+        "home",
+        "host",
+        "localhost",
+        "local",
+        "python",
+        "linux",
+        "default",
+        "tuned",
+        "cpu",
+        "gpu",
+        "adam",
+        "sgd",
+        "jax",
+        "torch",
+        "pytorch",
+        "keras",
+        "tensorflow",
+        "numpy",
+        "machine",
+        "noop",
+        "mnist",
+        "mlp",
+        "contest",
+        "replicate",
+        "study",
+        "reference",
+        "data",
+        "test",
+        "none",
+        "true",
+        "false",
+    ]
 )
 SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
 
@@ -91,8 +128,12 @@ def last_parts(text: str) -> str:
 
 def own_folders() -> list[tuple[re.Pattern[str], str]]:
     """Folders of this user, the innermost first, and what stands for each."""
-    home = os.path.expanduser("~")
-    places = {str(Path(__file__).parents[2]): ELSEWHERE, home: HOME, os.path.realpath(home): HOME}
+    home = home_folder()
+    places = {
+        str(Path(__file__).parents[2]): ELSEWHERE,
+        home: HOME,
+        str(Path(home).resolve()): HOME,
+    }
     if sys.prefix != sys.base_prefix:
         places[sys.prefix] = ELSEWHERE
     kept = sorted((p for p in places if PurePath(p).name), key=len, reverse=True)
@@ -104,7 +145,7 @@ def own_folders() -> list[tuple[re.Pattern[str], str]]:
 def own_names() -> list[tuple[re.Pattern[str], str]]:
     """Names of this user and this host, the longest first, and what stands for each."""
     users = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
-    users.append(PurePath(os.path.expanduser("~")).name)
+    users.append(PurePath(home_folder()).name)
     with suppress(OSError, KeyError, ImportError):
         users.append(getpass.getuser())
     hosts = [platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")]
@@ -124,3 +165,10 @@ def own_secrets() -> list[str]:
     found = {value for name, value in os.environ.items() if HOLDS_SECRET.search(name)}
     telling = (v for v in found if len(v) >= LEAST_SECRET and v.lower() not in COMMON)
     return sorted(telling, key=len, reverse=True)
+
+
+def home_folder() -> str:
+    try:
+        return str(Path.home())
+    except RuntimeError:  # a user whom the system does not know
+        return ""

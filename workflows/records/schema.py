@@ -1,7 +1,7 @@
 """The schema of all records of a study, checked on writing and reading.
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
-`BATCHES` (columns.py), and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
+`BATCHES`, and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
 workloads. A certificate is a `CertificateRecord`. `collect` gathers one machine's into the
 folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
 `records.json.zst`, a `MachineRecords` without the turns.
@@ -48,8 +48,6 @@ UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
 
 
-
-
 Status = Literal["ok", "missing", "failed"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
@@ -59,9 +57,7 @@ Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
 class Record(BaseModel):
     """`local` ones stay on their machine and keep paths and names as they are."""
 
-    model_config = ConfigDict(
-        extra="forbid", ser_json_inf_nan="constants", str_max_length=TEXT
-    )
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants", str_max_length=TEXT)
     local: ClassVar[bool] = False
 
 

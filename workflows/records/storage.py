@@ -217,16 +217,18 @@ def stored_columns(path: Path, schema: pa.Schema) -> pa.Table:
 
     Raises RecordError if the file holds too much, and what Arrow raises if it is damaged.
     """
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+    with pq.ParquetFile(path) as file:
         about, names = file.metadata, file.schema_arrow.names
-        parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
-        if (rows := max(about.num_rows, sum(parts))) > ROWS:
-            raise RecordError(f"{path}: {rows:,} rows, at most {ROWS:,} are read")
-        for name in schema.names:
-            if names.count(name) > 1:
-                raise RecordError(f"{path}: column {name} is there twice")
-        table = file.read(columns=[name for name in schema.names if name in names])
+    parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
+    if (rows := max(about.num_rows, sum(parts))) > ROWS:
+        raise RecordError(f"{path}: {rows:,} rows, at most {ROWS:,} are read")
+    asked = [field for field in schema if field.name in names]
+    for field in asked:
+        if names.count(field.name) > 1:
+            raise RecordError(f"{path}: column {field.name} is there twice")
+    texts = [field.name for field in asked if pa.types.is_string(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+        table = file.read(columns=[field.name for field in asked])
     table.validate(full=True)
     for name, column in zip(table.column_names, table.columns, strict=True):
         for chunk in column.chunks if pa.types.is_dictionary(column.type) else []:

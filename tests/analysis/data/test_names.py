@@ -39,7 +39,7 @@ PLACES = {
     "pitfalls.0.beside": ("pitfalls", 0, "beside"),
     "missing.0.framework": ("missing", 0, "framework"),
 }
-STRANGE = ("../../x", "/etc/x", "..", "a b", "a\nb", "<b>", "=1+1", "-x", "\u202ea", "x" * 500)
+STRANGE = ("../../x", "/etc/x", "..", "a b", "a\nb", "<b>", "=1+1", "-x", "x" * 500)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from workflows.records.schema import MachineRecords, TurnRecord
 from workflows.records.storage import RecordError, write_batches
 
 SMALL = Recipe(
-    workloads=("mnist-cnn",), threads=(1,), replicates=2, rounds=3, controls=((0.0, 1.0), (0.1, 1.1))
+    workloads=("mnist-cnn",), threads=(1,), replicates=2, rounds=3,
+    controls=((0.0, 1.0), (0.1, 1.1)),
 )  # fmt: skip
 WHO = "pytorch/default/cpu/1"
 
@@ -30,7 +31,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[MachineRecords, pd.
     took = rows["data_ns"] + rows["transfer_ns"] + rows["step_ns"]
     rows["end"] = rows["start_ns"] + took
     for contest in records.contests:
-        own = rows[(rows["workload"] == contest.workload) & (rows["replicate"] == contest.replicate)]
+        own = rows[
+            (rows["workload"] == contest.workload) & (rows["replicate"] == contest.replicate)
+        ]
         for (number, name), turn in own.groupby(["round", "contender"]):
             contest.turns.append(
                 TurnRecord(
@@ -49,9 +52,7 @@ def stored(folder: Path, records: MachineRecords, rows: pd.DataFrame) -> Path:
 
 
 def of(rows: pd.DataFrame, step: int, replicate: int = 1) -> "pd.Series[bool]":
-    return (
-        (rows["contender"] == WHO) & (rows["step"] == step) & (rows["replicate"] == replicate)
-    )
+    return (rows["contender"] == WHO) & (rows["step"] == step) & (rows["replicate"] == replicate)
 
 
 def put(column: str, value: object, step: int = 9) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -62,9 +63,7 @@ def put(column: str, value: object, step: int = 9) -> Callable[[pd.DataFrame], p
     return change
 
 
-def test_what_can_be_is_read(
-    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_what_can_be_is_read(whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path) -> None:
     (machine,) = load([stored(tmp_path, *whole)])
     assert len(machine.batches) == len(whole[1])
 

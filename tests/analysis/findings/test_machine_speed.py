@@ -20,8 +20,8 @@ from analysis.report.sections.measuring.machine import machine as machine_parts
 from analysis.report.sections.measuring.use import nearest
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import make_contest, make_records
-from workflows.records.columns import BATCHES
 from workflows.records import schema as r
+from workflows.records.columns import BATCHES
 from workflows.records.storage import write_batches, write_json
 
 RECIPE = Recipe(workloads=("mnist-cnn",), variants=("default",), threads=(1, 2), replicates=3)

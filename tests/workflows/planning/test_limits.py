@@ -1,13 +1,15 @@
 """Configurations of any bytes and any values: refused by key, in a few lines, and at once."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.conftest import ROOT
 from workflows.planning.configfiles import ConfigurationError, parse, read
 
-LAUGHS = "\n".join(["a: &a [x, x, x, x, x, x, x, x, x]", *(
-    f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in zip("abcdefg", "bcdefgh")
-)])  # fmt: skip
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in pairwise("abcdefgh")
+)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ LAUGHS = "\n".join(["a: &a [x, x, x, x, x, x, x, x, x]", *(
         (LAUGHS.encode(), ": more than 100,000 values"),
         (b"title: " + b"x" * 30_000, "title: a text of 30,000 characters"),
         (b"#" * 1_000_001, "more than 1,000,000 bytes"),
-        (b"1: 2", "1: "),
+        (b"1: 2", "[1]: Keys should be strings"),
         (b"null: 2", "None: "),
         (b"", "keys and values are wanted"),
         (b"- study", "keys and values are wanted"),
@@ -53,7 +55,11 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
 @pytest.mark.parametrize(
     ("overlay", "key"),
     [
-        *(({section: {key: 10**9}}, f"{section}.{key}") for section in HUGE for key in HUGE[section]),
+        *(
+            ({section: {key: 10**9}}, f"{section}.{key}")
+            for section in HUGE
+            for key in HUGE[section]
+        ),
         ({"contest": {"rounds": 9999, "turn": 9999}}, "contest"),
         ({"replicates": 10**6}, "replicates"),
         ({"minutes": 1e9}, "minutes"),

@@ -18,7 +18,9 @@ from workflows.records.machine_folder import FILES
 from workflows.stages import collect, prepare
 
 SIZE = 2**20
-SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2)
+SMALL = Recipe(
+    workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2
+)
 
 
 @pytest.fixture
@@ -39,11 +41,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def fill(disk: Path, left: int = 0) -> None:
     """Take all of the disk, except some bytes."""
-    with (disk / "full").open("wb") as file:
+    with (disk / "full").open("wb", buffering=0) as file:
         try:
             while True:
                 file.write(bytes(4096))
-                file.flush()
         except OSError:
             pass
     os.truncate(disk / "full", max((disk / "full").stat().st_size - left, 0))

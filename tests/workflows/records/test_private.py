@@ -66,8 +66,6 @@ def leaks(folder: Path) -> Iterator[str]:
                 yield f"{path.relative_to(folder)}: {one}"
 
 
-
-
 def test_only_named_variables_are_recorded(planted: None) -> None:
     found = variables()
     assert set(found) <= set(FLAGS) and not set(found) & set(SECRETS)

@@ -143,7 +143,7 @@ def test_a_failed_job_ends_with_the_way_to_go_on(status, why):
 def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     study, folders = asked(), Folders(tmp_path)
     asks = needs.needs(study, folders)
-    assert 0 < asks.least < asks.memory and 0 < asks.disk
+    assert 0 < asks.least < asks.memory and asks.disk > 0
     wider = asked(workloads={"mlp": {"features": 2000, "hidden": [4000], "samples": 400}})
     assert needs.needs(wider, folders).least > 100 * asks.least
     assert any("GB of memory, of" in line for line in opening(study, folders, "r"))
