@@ -42,7 +42,7 @@ COMMANDS = {
     "plan": Command(
         "samestep.commands.plan",
         "say what a study would do, and refuse one that does not fit here",
-        "samestep plan --configfile config/smoke.yaml",
+        "samestep plan",
     ),
     "report": Command(
         "samestep.commands.report",

@@ -111,10 +111,10 @@ def disk_here(folder: Path) -> float:
 
 
 def said(study: Configuration, folders: Folders) -> str:
-    """`about 7 GB of memory, of 24 GB here; 0.5 GB of disk, of 30 GB free`"""
+    """`up to 13 GB of memory, of 24 GB here; 1.5 GB of disk, of 30 GB free`"""
     asked = needs(study, folders)
     return (
-        f"about {large(asked.memory)} of memory, of {large(memory_here())} here; "
+        f"up to {large(asked.memory)} of memory, of {large(memory_here())} here; "
         f"{large(asked.disk)} of disk, of {large(disk_here(folders.root))} free"
     )
 
