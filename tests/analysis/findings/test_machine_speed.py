@@ -48,12 +48,15 @@ def write(folder: Path, slow: Slower | None = SLOW.__getitem__, told: bool = Tru
                     status="ok", settings=WORK[variant] if told else {},
                 )  # fmt: skip
                 contest.contenders.append(one)
+                last = len(contest.order[0])
+                for order in contest.order:
+                    order.append(one.name)
                 own = rows[rows["contender"] == "pytorch/default/cpu/1"]
                 factor = (slow or SLOW.get)(replicate) / threads * (1 + own["round"] / 100)
                 frames.append(
                     own.assign(
                         contender=one.name, framework="machine", variant=variant,
-                        threads=np.int16(threads), transfer_ns=0,
+                        threads=np.int16(threads), transfer_ns=0, position=np.int16(last),
                         step_ns=(ms * factor * 1e6).round().astype(np.int64),
                     )
                 )  # fmt: skip
