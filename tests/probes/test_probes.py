@@ -227,7 +227,7 @@ class Refusing(Adapter):
 
 
 def test_what_cannot_be_probed_is_said() -> None:
-    found = probe(Refusing(), "default", CNN)
+    found = probe(Refusing(), "default", NORMALISED)
     assert tuple(found) == QUESTIONS
     assert set(found.values()) == {
         "not supported: no layer of any kind, for reasons that go on and on"
