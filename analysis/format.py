@@ -153,6 +153,11 @@ def line(text: str) -> str:
     return " ".join(text.split())
 
 
+def capital(name: str) -> str:
+    """`batch_norm.variance` as `Batch norm variance`."""
+    return name.replace("_", " ").replace(".", " ").capitalize()
+
+
 def sentence(text: str) -> str:
     """The text with a full stop. It gets no capital, because it may start with a name like
     `jax/default`."""

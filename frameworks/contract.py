@@ -12,8 +12,8 @@ harness does all of this. An adapter has these parts, in this order:
    with the reason. A worker process calls it, under the framework's own interpreter.
 3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` that names
    the layer, loss or optimiser that the adapter does not support. frameworks/workloads/ lists all
-   fields and shapes: workload.py (`stages`, `parameter_shapes`), layers.py (`Conv2D.pads`) and
-   optimisers.py (the published formulas).
+   fields and shapes: workload.py (`stages`, `parameter_shapes`, `state_shapes`), layers.py
+   (`Conv2D.pads`, `Stage.paths`), residual.py and optimisers.py (the published formulas).
 4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
 5. `put`, `step`, `synchronise`, `loss`. For every mini-batch the harness calls, and times, `put`
    with `synchronise` and then `step` with `synchronise`.
@@ -91,6 +91,8 @@ What goes wrong most often:
 - **Layout.** Arrays are exchanged as images `(batch, height, width, channels)`, dense kernels
   `(in, out)` and convolution kernels `(height, width, in, out)`. If the network is channels
   first, permute also the kernel of the dense layer after `flatten`.
+- **State.** `weights` and `restart` include the running mean and variance of batch normalisation,
+  which no optimiser may have among its parameters. Training normalises by the mini-batch's own.
 - **The fence.** `step` may return before the work is done. `synchronise` must not, and the update
   of the weights is part of the work. `pass` is right only if every call waits for its own work.
 - **Epsilon.** Adam's epsilon is outside the root, and both moments are corrected for their bias
@@ -153,11 +155,12 @@ class Trainer(ABC):
 
     @abstractmethod
     def weights(self) -> Weights:
-        """Copies of all weights, in canonical layout and the trainer's precision."""
+        """Copies of all weights and state, in canonical layout and the trainer's precision."""
 
     @abstractmethod
     def restart(self, weights: Weights) -> None:
-        """Load these weights and forget all optimiser state, without building a new network."""
+        """Load these weights and state, and forget the optimiser's state, without building a new
+        network."""
 
     @abstractmethod
     def settings(self) -> dict[str, Setting]:

@@ -15,16 +15,21 @@ NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 class Deviation:
     """A known difference between what a variant computes and what the workload says.
 
-    `component` names the optimiser that deviates (`optimiser.adam`); layers and losses must agree.
-    The certificate measures the relative difference of the loss over the first ten steps. It must
-    stay within `loss_within`, and vanish if plain SGD replaces the optimiser. If `mistake` names
-    an entry of `frameworks.oracle.mistakes`, a small network must train exactly like that entry.
+    `component` names the optimiser that deviates (`optimiser.adam`), or a tensor of a layer's state
+    that nothing else depends on (`state.batch_norm.variance`). Layers and losses must agree.
+
+    For an optimiser, the certificate measures the relative difference of the loss over the first
+    ten steps. It must stay within `loss_within`, and vanish if plain SGD replaces the optimiser.
+    For state, the tensor's own relative difference must stay within `state_within`. If `mistake`
+    names an entry of `frameworks.oracle.mistakes`, a small network must train exactly like that
+    entry.
     """
 
     component: str
     reason: str
-    loss_within: float
+    loss_within: float = 0.0
     mistake: str = ""
+    state_within: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import yaml
 from analysis.data.loading import load as load_machines
 from analysis.report.prose import as_long, spread
 from frameworks.workloads import load
-from frameworks.workloads.layers import VOCABULARY
 from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.workload import LOSSES
 from samestep.__main__ import COMMANDS
 from tests.conftest import ROOT

@@ -12,6 +12,7 @@ import optax
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
 from frameworks.jax import network, optimisers, settings, tuned
 from frameworks.workloads import Weights, Workload
+from frameworks.workloads.layers import first_trained
 
 Batch = tuple[Any, Any]
 
@@ -23,7 +24,7 @@ VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "memory": (network.function, ()),
     "pages": (network.function, ()),
     "pooling": (tuned.function, ()),
-    "tuned": (tuned.function, (0, 1)),  # parameters and state
+    "tuned": (tuned.function, (0, 1, 2)),  # parameters and state
 }
 
 
@@ -64,16 +65,17 @@ class JaxTrainer(Trainer):
         self._dtype = self._target_dtype = jnp.dtype(precision)
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
-        self._network = network.network(workload, function)
+        self._network = network.network(workload.stages, function)
         self._value_and_grad = jax.value_and_grad(
-            partial(loss, self._network, network.loss(workload))
+            partial(loss, self._network, network.loss(workload)), has_aux=True
         )
         self._optimiser = optimisers.build(workload.optimiser)
         self._update = jax.jit(
             partial(update, self._value_and_grad, self._optimiser), donate_argnums=donated
         )
         self._parameters: list[Any]
-        self._state: Any
+        self._state: Any  # of the optimiser
+        self._running: list[Any]  # state of layers
         self._loss: Any
         self._batch: Batch | None = None
         self.restart(weights)
@@ -84,53 +86,69 @@ class JaxTrainer(Trainer):
         return self._batch
 
     def step(self, batch: Batch) -> None:
-        self._parameters, self._state, self._loss = self._update(
-            self._parameters, self._state, *batch
+        self._parameters, self._state, self._running, self._loss = self._update(
+            self._parameters, self._state, self._running, *batch
         )
 
     def synchronise(self) -> None:
         # JAX waits for arrays and not for a device. These are all that may be unfinished.
-        jax.block_until_ready((self._batch, self._parameters, self._state, self._loss))
+        own = (self._parameters, self._state, self._running)
+        jax.block_until_ready((self._batch, own, self._loss))
 
     def loss(self) -> float:
         assert self._loss is not None, "no step taken yet"
         return float(self._loss)
 
     def weights(self) -> Weights:
-        pairs = zip(self._workload.parameter_shapes, self._parameters, strict=True)
+        tensors = [*self._parameters, *self._running]
+        pairs = zip(self._workload.tensor_shapes, tensors, strict=True)
         return {name: np.array(value) for name, value in pairs}
 
     def restart(self, weights: Weights) -> None:
-        names = self._workload.parameter_shapes
-        self._parameters = [jnp.array(weights[name], self._dtype) for name in names]
+        self._parameters, self._running = (
+            [jnp.array(weights[name], self._dtype) for name in names]
+            for names in (self._workload.parameter_shapes, self._workload.state_shapes)
+        )
         self._state = self._optimiser.init(self._parameters)
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:
-        shape = self._workload.dataset.shape
+        shape, stages = self._workload.dataset.shape, self._workload.stages
         batch = self.put(*self._workload.zeros())
-        parameters = self._parameters
-        program = settings.compiled(self._update, parameters, self._state, *batch)
+        parameters, running = self._parameters, self._running
+        program = settings.compiled(self._update, parameters, self._state, running, *batch)
+        spared = sum(stage.multiply_adds > 0 for stage in first_trained(stages))
         return {
             **settings.process(parameters[0], program),
             "layout": "NHWC" if len(shape) == 3 else "n/a",
             "compilation": "jax.jit (XLA)",
             "mode": "n/a",
-            "input_gradient": settings.input_gradient(self._value_and_grad, parameters, *batch),
-            **settings.pooling(self._network, parameters, batch[0]),
-            "weights_memory": settings.weights_memory(program, (parameters, self._state)),
+            "input_gradient": settings.input_gradient(
+                self._value_and_grad, parameters, running, *batch, spared=spared
+            ),
+            **settings.pooling(self._network, parameters, running, batch[0]),
+            "weights_memory": settings.weights_memory(program, (parameters, self._state, running)),
             **optimisers.settings(self._workload.optimiser),
         }
 
 
-def loss(apply: Any, measure: Any, parameters: Any, inputs: Any, targets: Any) -> Any:
-    return measure(apply(parameters, inputs), targets)
+def loss(
+    apply: Any, measure: Any, parameters: Any, running: Any, inputs: Any, targets: Any
+) -> tuple[Any, Any]:
+    outputs, running = apply(parameters, running, inputs)
+    return measure(outputs, targets), running
 
 
 def update(
-    value_and_grad: Any, optimiser: Any, parameters: Any, state: Any, inputs: Any, targets: Any
-) -> tuple[Any, Any, Any]:
+    value_and_grad: Any,
+    optimiser: Any,
+    parameters: Any,
+    state: Any,
+    running: Any,
+    inputs: Any,
+    targets: Any,
+) -> tuple[Any, Any, Any, Any]:
     """The update function of JAX's and optax's tutorials."""
-    value, gradients = value_and_grad(parameters, inputs, targets)
+    (value, running), gradients = value_and_grad(parameters, running, inputs, targets)
     updates, state = optimiser.update(gradients, state, parameters)
-    return optax.apply_updates(parameters, updates), state, value
+    return optax.apply_updates(parameters, updates), state, running, value

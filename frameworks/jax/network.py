@@ -1,6 +1,7 @@
 """The layer vocabulary as pure functions of parameters and images, in canonical layout."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,29 +9,55 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from frameworks.workloads import Workload, layers
+from frameworks.jax.residual import batch_norm, subsample
+from frameworks.workloads import Stage, Workload, layers
+from frameworks.workloads.residual import BatchNorm, Subsample
 
 Function = Callable[..., Any]
+Make = Callable[[layers.Layer, layers.Shape], Function]
 
 
-def network(
-    workload: Workload, function: Callable[[layers.Layer, layers.Shape], Function]
-) -> Function:
-    """`apply(parameters, inputs)`, with a list of parameters in the workload's order; `function`
-    makes a layer."""
-    functions = [
-        (
-            function(stage.layer, stage.input_shape),
-            len(stage.layer.parameter_shapes(stage.input_shape)),
-        )
-        for stage in workload.stages
+def network(stages: Sequence[Stage], function: Make) -> Function:
+    """`apply(parameters, state, x)`, with lists of parameters and state in the workload's order.
+
+    It returns the outputs and the new state. `function` makes a layer.
+    """
+    links = [
+        (link(stage, function), len(stage.parameter_shapes), len(stage.state_shapes))
+        for stage in stages
     ]
 
-    def apply(parameters: Sequence[Any], x: Any) -> Any:
-        left = iter(parameters)
-        for layer, count in functions:
-            x = layer(x, *(next(left) for _ in range(count)))
-        return x
+    def apply(parameters: Sequence[Any], state: Sequence[Any], x: Any) -> tuple[Any, list[Any]]:
+        left, held, kept = iter(parameters), iter(state), []
+        for layer, trained, running in links:
+            own = [next(left) for _ in range(trained)]
+            x, after = layer(own, [next(held) for _ in range(running)], x)
+            kept += after
+        return x, kept
+
+    return apply
+
+
+def link(stage: Stage, function: Make) -> Function:
+    """One layer, called like a network."""
+    if stage.paths:
+        return added(stage, *(network(path, function) for path in stage.paths))
+    if isinstance(stage.layer, BatchNorm):
+        normalise = partial(batch_norm, stage.layer)
+        return lambda parameters, state, x: normalise(x, *parameters, *state)
+    stateless = function(stage.layer, stage.input_shape)
+    return lambda parameters, state, x: (stateless(x, *parameters), [])
+
+
+def added(stage: Stage, body: Function, shortcut: Function) -> Function:
+    """The sum of two networks on one input; the body's parameters and state come first."""
+    trained = sum(len(inner.parameter_shapes) for inner in stage.paths[0])
+    running = sum(len(inner.state_shapes) for inner in stage.paths[0])
+
+    def apply(parameters: Sequence[Any], state: Sequence[Any], x: Any) -> tuple[Any, list[Any]]:
+        y, kept = body(parameters[:trained], state[:running], x)
+        z, more = shortcut(parameters[trained:], state[running:], x)
+        return y + z, kept + more
 
     return apply
 
@@ -63,6 +90,8 @@ def function(layer: layers.Layer, shape: layers.Shape) -> Function:
             return jnp.tanh
         case layers.Sigmoid():
             return lambda x: jax.nn.sigmoid(x)
+        case Subsample():
+            return lambda x: subsample(layer, x)
     raise NotImplementedError(f"JAX adapter: no layer of kind {layer.kind!r}")
 
 

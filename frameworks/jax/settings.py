@@ -55,9 +55,9 @@ def primitives(program: Any) -> list[str]:
     return [equation.primitive.name for equation in equations(program)]
 
 
-def pooling(network: Any, parameters: Any, images: Any) -> dict[str, Setting]:
+def pooling(network: Any, *arguments: Any) -> dict[str, Setting]:
     """Which comes first of ReLU and pooling, and what the max-pooling is made of."""
-    program = jax.make_jaxpr(network)(parameters, images).jaxpr
+    program = jax.make_jaxpr(network)(*arguments).jaxpr
     kinds = [kind(one) for one in equations(program) if one.primitive.name != "slice"]
     pools = {"slices": SLICES in kinds, "reduce_window": "reduce_window_max" in primitives(program)}
     return {
@@ -81,16 +81,16 @@ def weights_memory(program: str, arrays: Any) -> str:
     return {0: "new in every step", total: "reused"}.get(reused, f"{reused} of {total} reused")
 
 
-def input_gradient(gradient: Any, parameters: Any, *batch: Any) -> str:
+def input_gradient(gradient: Any, parameters: Any, *others: Any, spared: int = 1) -> str:
     """Whether `gradient`, the function of loss and gradients, computes one of the input, too.
 
-    A trained layer has one product in the forward pass and two in the backward pass. The first
-    layer has only one there if its input needs no gradient.
+    A trained layer has one product in the forward pass and two in the backward pass. The `spared`
+    first layers have only one there if their input needs no gradient.
     """
-    names = primitives(jax.make_jaxpr(gradient)(parameters, *batch).jaxpr)
+    names = primitives(jax.make_jaxpr(gradient)(parameters, *others).jaxpr)
     counted = sum(name in PRODUCTS for name in names)
     layers = sum(parameter.ndim > 1 for parameter in parameters)  # each has one kernel
-    answers = {3 * layers - 1: "not computed", 3 * layers: "computed"}
+    answers = {3 * layers: "computed", 3 * layers - spared: "not computed"}
     return answers.get(counted, f"{counted} products")
 
 

@@ -22,8 +22,9 @@ class KerasTrainer(Trainer):
         self._labels = backend.labels if workload.loss == "sparse_cross_entropy" else precision
         with keras_model.floatx(precision):  # the type in which Keras adds losses
             self._model = keras_model.network(workload, precision)
-            self._variables = self._model.trainable_variables
-            self._optimiser = keras_model.optimiser(workload.optimiser, precision, self._variables)
+            self._tensors = keras_model.tensors(self._model, workload)
+            trained = self._model.trainable_variables
+            self._optimiser = keras_model.optimiser(workload.optimiser, precision, trained)
             self._model.compile(self._optimiser, keras_model.loss(workload, precision))
         self._loss: float | None = None
         self._load(weights)
@@ -43,7 +44,7 @@ class KerasTrainer(Trainer):
         return float(self._loss)
 
     def weights(self) -> Weights:
-        pairs = zip(self._workload.parameter_shapes, self._variables, strict=True)
+        pairs = zip(self._workload.tensor_shapes, self._tensors, strict=True)
         return {name: np.array(keras.ops.convert_to_numpy(value)) for name, value in pairs}
 
     def restart(self, weights: Weights) -> None:
@@ -53,7 +54,7 @@ class KerasTrainer(Trainer):
         self._loss = None
 
     def _load(self, weights: Weights) -> None:
-        for name, variable in zip(self._workload.parameter_shapes, self._variables, strict=True):
+        for name, variable in zip(self._workload.tensor_shapes, self._tensors, strict=True):
             variable.assign(weights[name].astype(self._dtype))
 
     def settings(self) -> dict[str, Setting]:

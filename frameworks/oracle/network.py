@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from frameworks.oracle.residual import batch_norm, subsample
 from frameworks.workloads.layers import Conv2D, Dense, Layer, Pads, Pool, both_sides
 
 Array = np.ndarray
@@ -130,4 +131,6 @@ OPERATIONS: dict[str, Operation] = {
     "relu": relu,
     "tanh": tanh,
     "sigmoid": sigmoid,
+    "batch_norm": batch_norm,
+    "subsample": subsample,
 }

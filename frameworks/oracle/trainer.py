@@ -1,6 +1,6 @@
 """A training step in NumPy, in small methods, so that a mistake can replace one of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,14 +9,19 @@ from frameworks.contract import SETTINGS, Setting, Trainer
 from frameworks.oracle.losses import LOSSES, Loss
 from frameworks.oracle.network import OPERATIONS, Back, Operation
 from frameworks.oracle.optimisers import UPDATES, State, Update
+from frameworks.oracle.residual import RUNNING, Running
 from frameworks.workloads import Stage, Weights, Workload
+from frameworks.workloads.layers import Layer
 
 Array = np.ndarray
 Batch = tuple[Array, Array]
+# From the gradient along a chain's output, that along its input and those along its parameters.
+Backward = Callable[[Array], tuple[Array, Weights]]
 
 
 class OracleTrainer(Trainer):
     operations: ClassVar[Mapping[str, Operation]] = OPERATIONS
+    running: ClassVar[Mapping[str, Running]] = RUNNING
     losses: ClassVar[Mapping[str, Loss]] = LOSSES
     updates: ClassVar[Mapping[str, Update]] = UPDATES
     precision: ClassVar[Any] = np.float64
@@ -30,7 +35,10 @@ class OracleTrainer(Trainer):
         self.forget()
 
     def load(self, weights: Weights) -> None:
-        self.parameters = {n: np.array(w, self.precision) for n, w in weights.items()}
+        given = {n: np.array(w, self.precision) for n, w in weights.items()}
+        kept = self.workload.state_shapes
+        self.parameters = {n: w for n, w in given.items() if n not in kept}
+        self.statistics = {n: w for n, w in given.items() if n in kept}  # state of layers
 
     def forget(self) -> None:
         """Set the optimiser's state to zero."""
@@ -42,29 +50,71 @@ class OracleTrainer(Trainer):
 
     def step(self, batch: Batch) -> None:
         self.last, gradients = self.differentiate(*batch)
+        self.statistics = self.statistics | self.moved
         self.apply(gradients)
 
     def differentiate(self, inputs: Array, targets: Array) -> tuple[float, Weights]:
         """The loss of a mini-batch and its gradient along every parameter."""
-        x, backs = self.forward(inputs)
+        x, back = self.forward(inputs)
         loss, slope = self.losses[self.workload.loss](x, targets)
-        gradients: Weights = {}
-        for stage, back in zip(reversed(self.workload.stages), reversed(backs), strict=True):
-            slope, *parts = back(slope)
-            gradients |= dict(zip(self.names(stage), parts, strict=True))
+        _, gradients = back(slope)
         return loss, {name: gradients[name] for name in self.parameters}
 
-    def forward(self, x: Array) -> tuple[Array, list[Back]]:
-        """The network's outputs, and each layer's function for its gradients."""
-        backs = []
-        for stage in self.workload.stages:
-            own = [self.parameters[name] for name in self.names(stage)]
-            x, back = self.operations[stage.layer.kind](stage.layer, x, *own)
-            backs.append(back)
-        return x, backs
+    def forward(self, x: Array) -> tuple[Array, Backward]:
+        """The network's outputs. `moved` holds the layers' state after them."""
+        self.moved: Weights = {}
+        return self.chain(self.workload.stages, x)
 
-    def names(self, stage: Stage) -> list[str]:
-        return [f"{stage.name}.{n}" for n in stage.layer.parameter_shapes(stage.input_shape)]
+    def chain(self, stages: Sequence[Stage], x: Array, inside: str = "") -> tuple[Array, Backward]:
+        """One layer after the other; `inside` is how their names begin."""
+        backs = []
+        for stage in stages:
+            name = f"{inside}{stage.name}."
+            x, back = (self.added if stage.paths else self.single)(stage, x, name)
+            backs.append(back)
+
+        def all_back(s: Array) -> tuple[Array, Weights]:
+            gradients: Weights = {}
+            for back in reversed(backs):
+                s, own = back(s)
+                gradients |= own
+            return s, gradients
+
+        return x, all_back
+
+    def added(self, stage: Stage, x: Array, name: str) -> tuple[Array, Backward]:
+        """The sum of a layer's two paths."""
+        (y, back), (z, beside) = (self.chain(path, x, name) for path in stage.paths)
+
+        def both(s: Array) -> tuple[Array, Weights]:
+            (slope, gradients), (other, more) = back(s), beside(s)
+            return slope + other, gradients | more
+
+        return y + z, both
+
+    def single(self, stage: Stage, x: Array, name: str) -> tuple[Array, Backward]:
+        """A layer that holds no others."""
+        names, kept = (
+            [name + short for short in shapes(stage.input_shape)]
+            for shapes in (stage.layer.parameter_shapes, stage.layer.state_shapes)
+        )
+        if kept:
+            own = [self.statistics[n] for n in kept]
+            after = self.running[stage.layer.kind](stage.layer, x, *own)
+            self.moved |= dict(zip(kept, after, strict=True))
+        y, back = self.operate(stage.layer, x, [self.parameters[n] for n in names], kept)
+
+        def named(s: Array) -> tuple[Array, Weights]:
+            slope, *parts = back(s)
+            return slope, dict(zip(names, parts, strict=True))
+
+        return y, named
+
+    def operate(
+        self, layer: Layer, x: Array, own: list[Array], kept: list[str]
+    ) -> tuple[Array, Back]:
+        """The operation of a layer on its parameters; `kept` names its state."""
+        return self.operations[layer.kind](layer, x, *own)
 
     def apply(self, gradients: Weights) -> None:
         for name, gradient in gradients.items():
@@ -83,7 +133,7 @@ class OracleTrainer(Trainer):
         return float(self.last)
 
     def weights(self) -> Weights:
-        return {name: w.copy() for name, w in self.parameters.items()}
+        return {name: w.copy() for name, w in {**self.parameters, **self.statistics}.items()}
 
     def settings(self) -> dict[str, Setting]:
         precision = np.dtype(self.precision).name

@@ -1,13 +1,17 @@
 """The layer vocabulary as PyTorch modules, and weights between the two layouts."""
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from frameworks.workloads import Weights, Workload, layers
+from frameworks.pytorch import residual
+from frameworks.workloads import Stage, Weights, Workload, layers
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+
+# Layers whose gradients do not need their output.
+OVERWRITABLE = (layers.Dense, layers.Conv2D, BatchNorm, Residual)
 
 
 class FlattenRowMajor(nn.Module):
@@ -28,21 +32,24 @@ class Network(nn.Sequential):
     def __init__(self, workload: Workload, channels_last: bool, in_place: bool) -> None:
         # The meta device draws no initial values, which would be overwritten.
         with torch.device("meta"):
-            super().__init__(*(module(s.layer, s.input_shape) for s in workload.stages))
-        self.names = tuple(workload.parameter_shapes)
+            super().__init__(*modules(workload.stages, in_place))
+        self.names = tuple(workload.tensor_shapes)
         self.permuted: dict[str, layers.Shape] = {}
-        if in_place:
-            for index in overwritable(workload):
-                self[index] = nn.ReLU(inplace=True)
         if not channels_last:
             for index, name, shape in flattened_into_dense(workload):
                 self[index] = nn.Flatten()
                 self.permuted[f"{name}.kernel"] = shape
 
+    def tensors(self) -> list[Tensor]:
+        """Parameters and state, in the order of their names."""
+        return [*self.parameters(), *residual.state(self)]
+
     @torch.no_grad()
     def load(self, weights: Weights) -> None:
         """Copy canonical weights in."""
-        for name, parameter in zip(self.names, self.parameters(), strict=True):
+        for buffer in self.buffers():  # among them the counts of steps
+            buffer.zero_()
+        for name, tensor in zip(self.names, self.tensors(), strict=True):
             value = torch.tensor(weights[name])
             if value.dim() == 4:
                 value = value.permute(3, 2, 0, 1)
@@ -50,13 +57,13 @@ class Network(nn.Sequential):
                 value = value.reshape(*self.permuted[name], -1).permute(3, 2, 0, 1).flatten(1)
             elif value.dim() == 2:
                 value = value.T
-            parameter.copy_(value)
+            tensor.copy_(value)
 
     def canonical(self) -> Weights:
         """Copy canonical weights out."""
         weights: Weights = {}
-        for name, parameter in zip(self.names, self.parameters(), strict=True):
-            value = parameter.detach().cpu()
+        for name, tensor in zip(self.names, self.tensors(), strict=True):
+            value = tensor.detach().cpu()
             if value.dim() == 4:
                 value = value.permute(2, 3, 1, 0)
             elif name in self.permuted:
@@ -66,6 +73,20 @@ class Network(nn.Sequential):
                 value = value.T
             weights[name] = np.array(value.numpy(), order="C")
         return weights
+
+
+def modules(stages: Sequence[Stage], in_place: bool) -> Iterator[nn.Module]:
+    """A chain of layers. A ReLU may work `in_place` if no gradient needs its input."""
+    before: layers.Layer | None = None
+    for stage in stages:
+        overwrites = isinstance(stage.layer, layers.ReLU) and isinstance(before, OVERWRITABLE)
+        if in_place and overwrites:
+            yield nn.ReLU(inplace=True)
+        elif stage.paths:
+            yield residual.Sum(*(nn.Sequential(*modules(path, in_place)) for path in stage.paths))
+        else:
+            yield module(stage.layer, stage.input_shape)
+        before = stage.layer
 
 
 def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
@@ -89,6 +110,10 @@ def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
             return nn.Tanh()
         case layers.Sigmoid():
             return nn.Sigmoid()
+        case BatchNorm():
+            return residual.batch_norm(layer, shape)
+        case Subsample():
+            return residual.Subsampled(layer, shape)
     raise NotImplementedError(f"PyTorch adapter: no layer of kind {layer.kind!r}")
 
 
@@ -102,19 +127,13 @@ def convolution(layer: layers.Conv2D, shape: layers.Shape) -> nn.Module:
     return nn.Sequential(nn.ZeroPad2d((left, right, top, bottom)), convolve)
 
 
-def overwritable(workload: Workload) -> Iterator[int]:
-    """The index of each ReLU that may work in place: no gradient needs its input."""
-    for index, (before, layer) in enumerate(pairwise(workload.layers), 1):
-        if isinstance(layer, layers.ReLU) and isinstance(before, (layers.Dense, layers.Conv2D)):
-            yield index
-
-
 def flattened_into_dense(workload: Workload) -> Iterator[tuple[int, str, layers.Shape]]:
-    """Each flatten of images before a dense layer: its index, the dense layer's name, and the
-    shape of the images. Only elementwise layers can stand between the two."""
+    """Each flatten of images before a dense layer, with only elementwise layers between the two:
+    its index, the dense layer's name, and the shape of the images."""
     stages = workload.stages
     for index, stage in enumerate(stages):
         if isinstance(stage.layer, layers.Flatten) and len(stage.input_shape) == 3:
-            dense = [s.name for s in stages[index:] if isinstance(s.layer, layers.Dense)]
-            if dense:
-                yield index, dense[0], stage.input_shape
+            between = (layers.Activation, layers.Flatten)
+            after = next((s for s in stages[index:] if not isinstance(s.layer, between)), None)
+            if after and isinstance(after.layer, layers.Dense):
+                yield index, after.name, stage.input_shape

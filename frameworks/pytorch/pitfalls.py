@@ -37,7 +37,7 @@ class OwnWeights(Pitfall):
         super().__init__(*arguments)
         torch.manual_seed(SEED)
         for module in self._network.modules():
-            if isinstance(module, (nn.Linear, nn.Conv2d)):
+            if isinstance(module, (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d)):
                 module.reset_parameters()
         self._own = self._network.canonical()
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from frameworks.contract import Conditions, Setting, Trainer
 from frameworks.pytorch import optimisers, settings
 from frameworks.pytorch.network import Network
+from frameworks.pytorch.residual import undisturbed
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
@@ -91,12 +92,13 @@ class PyTorchTrainer(Trainer):
     def settings(self) -> dict[str, Setting]:
         weight = next(self._network.parameters()).detach()
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
-        return {
-            **settings.process(weight),
-            "layout": settings.layout(self._network, images),
-            "compilation": "eager",
-            "mode": settings.mode(self._network),
-            "input_gradient": settings.input_gradient(self._network, images),
-            "relu_and_pool": settings.relu_and_pool(self._network),
-            **optimisers.settings(self._optimiser),
-        }
+        with undisturbed(self._network):
+            return {
+                **settings.process(weight),
+                "layout": settings.layout(self._network, images),
+                "compilation": "eager",
+                "mode": settings.mode(self._network),
+                "input_gradient": settings.input_gradient(self._network, images),
+                "relu_and_pool": settings.relu_and_pool(self._network),
+                **optimisers.settings(self._optimiser),
+            }

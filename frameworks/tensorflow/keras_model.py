@@ -5,7 +5,7 @@ float type. Only the sigmoid is TensorFlow's own, so frameworks/keras builds its
 The file is in this folder because editing frameworks/keras must not change TensorFlow's results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -14,16 +14,51 @@ import keras
 import numpy as np
 
 from frameworks.contract import Setting
-from frameworks.workloads import Workload, layers
+from frameworks.workloads import Stage, Workload, layers, leaves
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+from frameworks.workloads.residual import BatchNorm, Subsample
 
 
 def network(workload: Workload, precision: str) -> Any:
-    parts = [keras.Input(workload.dataset.shape, dtype=precision)]
-    for stage in workload.stages:
-        parts += padding(stage.layer, stage.input_shape, precision)
-        parts.append(keras_layer(stage.layer, stage.input_shape, precision))
-    return keras.Sequential(parts)
+    start = keras.Input(workload.dataset.shape, dtype=precision)
+    if any(stage.paths for stage in workload.stages):
+        return keras.Model(start, connected(start, workload.stages, precision))
+    built = [parts(stage, stage.name, precision) for stage in workload.stages]
+    return keras.Sequential([start, *(part for own in built for part in own)])
+
+
+def connected(x: Any, stages: Sequence[Stage], dtype: str, inside: str = "") -> Any:
+    """The outputs of a chain of layers for these inputs; `inside` is how their names begin."""
+    for stage in stages:
+        name = inside + stage.name
+        if stage.paths:
+            ends = [connected(x, path, dtype, f"{name}.") for path in stage.paths]
+            x = keras.layers.Add(dtype=dtype)(ends)
+        else:
+            for part in parts(stage, name, dtype):
+                x = part(x)
+    return x
+
+
+def parts(stage: Stage, name: str, dtype: str) -> list[Any]:
+    """The Keras layers of one layer. The last of them has its tensors, and its name."""
+    layer = keras_layer(stage.layer, stage.input_shape, dtype)
+    layer.name = keras_name(name)
+    return [*padding(stage.layer, stage.input_shape, dtype), layer]
+
+
+def tensors(model: Any, workload: Workload) -> list[Any]:
+    """The variables of all parameters, then of all state, in the workload's order. That of Keras
+    depends on where layers stand in the network."""
+    named = (stage.name for stage in leaves(workload.stages) if stage.parameter_shapes)
+    own = [model.get_layer(keras_name(name)) for name in named]
+    trained = [variable for layer in own for variable in layer.trainable_weights]
+    return trained + [variable for layer in own for variable in layer.non_trainable_weights]
+
+
+def keras_name(name: str) -> str:
+    """PyTorch, as a backend, takes no name with a dot."""
+    return name.replace(".", "_")
 
 
 def padding(layer: layers.Layer, shape: layers.Shape, dtype: str) -> list[Any]:
@@ -57,9 +92,19 @@ def keras_layer(layer: layers.Layer, shape: layers.Shape, dtype: str) -> Any:
             return keras.layers.Flatten(dtype=dtype)
         case layers.Sigmoid():
             return keras.layers.Activation(sigmoid(), dtype=dtype)
+        case BatchNorm(epsilon, momentum):
+            build = keras.layers.BatchNormalization
+            return build(momentum=1 - momentum, epsilon=epsilon, dtype=dtype)
+        case Subsample():
+            return keras.layers.Lambda(partial(subsample, layer, shape[2]), dtype=dtype)
         case layers.ReLU() | layers.Tanh():
             return keras.layers.Activation(layer.kind, dtype=dtype)
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
+
+
+def subsample(layer: Subsample, channels: int, images: Any) -> Any:
+    kept = images[:, :: layer.stride, :: layer.stride]
+    return keras.ops.pad(kept, ((0, 0), (0, 0), (0, 0), (0, layer.channels - channels)))
 
 
 def sigmoid() -> Any:

@@ -37,7 +37,8 @@ class OwnWeights(Pitfall):
         super().__init__(workload, weights, *others)
         tf.keras.utils.set_random_seed(SEED)
         self._own = {}
-        drawn = keras_model.network(workload, self._dtype.name).trainable_variables
+        model = keras_model.network(workload, self._dtype.name)
+        drawn = keras_model.tensors(model, workload)
         for name, variable in zip(self._names, drawn, strict=True):
             self._own[name] = variable.numpy()
         self._load(self._own)

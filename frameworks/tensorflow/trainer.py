@@ -40,10 +40,11 @@ class TensorFlowTrainer(Trainer):
         self._shape = workload.dataset.shape
 
         self._network = parts.network(workload, precision)
+        self._tensors = parts.tensors(self._network, workload)
         if parts is not updates:
             self._network = Unwrapped(self._network)
         self._variables = self._network.trainable_variables
-        self._names = tuple(workload.parameter_shapes)
+        self._names = tuple(workload.tensor_shapes)
         self._load(weights)
         self._optimiser = updates.optimiser(workload.optimiser, precision, self._variables)
         self._optimiser_state = updates.state(self._optimiser)
@@ -72,7 +73,7 @@ class TensorFlowTrainer(Trainer):
         return float(self._loss)
 
     def weights(self) -> Weights:
-        pairs = zip(self._names, self._variables, strict=True)
+        pairs = zip(self._names, self._tensors, strict=True)
         return {name: variable.numpy().copy() for name, variable in pairs}
 
     def restart(self, weights: Weights) -> None:
@@ -82,12 +83,12 @@ class TensorFlowTrainer(Trainer):
         self._loss = None
 
     def _load(self, weights: Weights) -> None:
-        for name, variable in zip(self._names, self._variables, strict=True):
+        for name, variable in zip(self._names, self._tensors, strict=True):
             variable.assign(tf.constant(weights[name], self._dtype))
 
     def settings(self) -> dict[str, Setting]:
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
-        weight = tf.convert_to_tensor(self._variables[0])
+        weight = tf.convert_to_tensor(self._tensors[0])
         operations = graphs.forward(self._network, images)
         step = getattr(self._train_step, "traced", self._train_step)
         return {
@@ -95,7 +96,7 @@ class TensorFlowTrainer(Trainer):
             "layout": graphs.layout(operations),
             "compilation": "tf.function",
             "mode": "n/a",  # the network has none: it is an argument of each call
-            "input_gradient": graphs.input_gradient(step, self._variables[0]),
+            "input_gradient": graphs.input_gradient(step, self._tensors[0]),
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
         }

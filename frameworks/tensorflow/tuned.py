@@ -8,8 +8,11 @@ import tensorflow as tf
 
 from frameworks.contract import Setting
 from frameworks.tensorflow.updates import UPDATES, Update
-from frameworks.workloads import Workload, layers
+from frameworks.workloads import Stage, Workload, layers
 from frameworks.workloads.optimisers import Optimiser
+from frameworks.workloads.residual import BatchNorm, Subsample
+
+Function = Callable[[Any], Any]
 
 
 class Network:
@@ -17,21 +20,59 @@ class Network:
 
     def __init__(self, workload: Workload, precision: str) -> None:
         self.trainable_variables: list[Any] = []
-        self._operations: list[Any] = []
-        for stage in workload.stages:
-            shapes = stage.layer.parameter_shapes(stage.input_shape).values()
-            variables = [tf.Variable(tf.zeros(shape, precision)) for shape in shapes]
-            self.trainable_variables += variables
-            self._operations.append(operation(stage.layer, stage.input_shape, *variables))
+        self.state: list[Any] = []
+        self._precision = precision
+        self._operations = [self.operation(stage) for stage in workload.stages]
 
     def __call__(self, inputs: Any, training: bool) -> Any:
         for apply in self._operations:
             inputs = apply(inputs)
         return inputs
 
+    def operation(self, stage: Stage) -> Function:
+        if stage.paths:
+            return added(*([self.operation(inner) for inner in path] for path in stage.paths))
+        trained, kept = (
+            [tf.Variable(tf.zeros(shape, self._precision)) for shape in shapes.values()]
+            for shapes in (stage.parameter_shapes, stage.state_shapes)
+        )
+        self.trainable_variables += trained
+        self.state += kept
+        if isinstance(stage.layer, BatchNorm):
+            return partial(batch_norm, stage.layer, *trained, *kept)
+        apply: Function = operation(stage.layer, stage.input_shape, *trained)
+        return apply
+
 
 def network(workload: Workload, precision: str) -> Network:
     return Network(workload, precision)
+
+
+def tensors(network: Network, workload: Workload) -> list[Any]:
+    """The variables of all parameters, then of all state, in the workload's order."""
+    return network.trainable_variables + network.state
+
+
+def added(body: list[Function], shortcut: list[Function]) -> Function:
+    def apply(x: Any) -> Any:
+        y = x
+        for one in body:
+            y = one(y)
+        for one in shortcut:
+            x = one(x)
+        return y + x
+
+    return apply
+
+
+def batch_norm(layer: BatchNorm, gamma: Any, beta: Any, mean: Any, variance: Any, x: Any) -> Any:
+    """Not FusedBatchNormV3: it has no float64, so no certificate could prove it."""
+    mu, biased = tf.nn.moments(x, tuple(range(len(x.shape) - 1)))
+    count = x.shape.num_elements() // x.shape[-1]
+    kept, new = 1 - layer.momentum, layer.momentum
+    mean.assign(kept * mean + new * mu)
+    variance.assign(kept * variance + new * count / (count - 1) * biased)
+    return tf.nn.batch_normalization(x, mu, biased, beta, gamma, layer.epsilon)
 
 
 def operation(
@@ -51,6 +92,9 @@ def operation(
             kind = tf.nn.max_pool2d if isinstance(layer, layers.MaxPool) else tf.nn.avg_pool2d
             pool = partial(kind, ksize=size, strides=layer.step, padding="VALID")
             return padded(pool, layers.both_sides(count), layer.fill) if count else pool
+        case Subsample(step, channels):
+            beside = [(0, 0), (0, 0), (0, 0), (0, channels - shape[2])]
+            return lambda x: tf.pad(x[:, ::step, ::step], beside)
         case layers.GlobalAveragePool():
             return partial(tf.reduce_mean, axis=(1, 2))
         case layers.Flatten():

@@ -2,11 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from frameworks.workloads import shi2016
+from frameworks.workloads import resnet, shi2016
 from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer, MaxPool, ReLU, WorkloadError
-from frameworks.workloads.parsing import from_dict, parse_optimiser, suggestion, whole
+from frameworks.workloads.parsing import from_dict, parse_limits, parse_optimiser, suggestion, whole
 from frameworks.workloads.workload import Dataset, Workload
 
 
@@ -73,6 +74,8 @@ CATALOGUE: dict[str, Callable[..., Workload]] = {
     "fcn-r": shi2016.fcn_r,
     "alexnet-s": shi2016.alexnet_s,
     "alexnet-r": shi2016.alexnet_r,
+    "resnet-56": resnet.resnet_56,
+    "resnet-50": resnet.resnet_50,
 }
 TITLES = {
     "mlp": "MLP",
@@ -81,6 +84,8 @@ TITLES = {
     "fcn-r": "FCN-R",
     "alexnet-s": "AlexNet-S",
     "alexnet-r": "AlexNet-R",
+    "resnet-56": "ResNet-56",
+    "resnet-50": "ResNet-50",
 }  # for people
 
 
@@ -96,7 +101,7 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
     entry = dict(entry or {})
     if "layers" in entry:
         return from_dict({"name": name, **entry})
-    base = entry.pop("from", name)
+    base, limits = entry.pop("from", name), entry.pop("certificate", None)
     if base not in CATALOGUE:
         known = ", ".join(CATALOGUE)
         raise WorkloadError(
@@ -115,8 +120,11 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
             entry[key] = tuple(whole(key, item) for item in value)
             if not value:
                 raise WorkloadError(f"{key}: at least one number is wanted")
-        elif key in ("hidden", "filters"):
+        elif key in ("hidden", "filters", "blocks"):
             raise WorkloadError(f"{key}: a list of whole numbers is wanted, got {value!r}")
         elif key != "optimiser":
             whole(key, value)
-    return build(name=name, **entry)
+    built = build(name=name, **entry)
+    if limits is None:
+        return built
+    return replace(built, certificate=parse_limits(limits))

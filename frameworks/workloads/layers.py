@@ -1,13 +1,14 @@
-"""The layer vocabulary that every framework builds from.
+"""The layer vocabulary that every framework builds from, and chains of layers.
 
 Shapes leave out the batch dimension: `(features,)` for vectors and
 `(height, width, channels)` for images. Kernels are canonical: dense `(in, out)`,
-convolution `(height, width, in, out)`.
+convolution `(height, width, in, out)`. residual.py has the layers of residual networks.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf, prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 Shape = tuple[int, ...]
 Pads = tuple[tuple[int, int], tuple[int, int]]  # ((top, bottom), (left, right))
@@ -31,14 +32,89 @@ class Layer:
         """Canonical shapes of the parameters, by their short names."""
         return {}
 
+    def state_shapes(self, shape: Shape) -> dict[str, Shape]:
+        """The same of its state: tensors that every step updates, but no gradient."""
+        return {}
+
     def multiply_adds(self, shape: Shape) -> int:
         """Multiply-adds of one sample's forward pass, in matrix work only."""
         return 0
+
+    def paths(self, shape: Shape) -> tuple[tuple["Stage", ...], ...]:
+        """The chains of layers inside it, which all begin at its input. Their sum is its output."""
+        return ()
+
+    def with_chains(self, change: Callable[["Chain"], "Chain"]) -> "Layer":
+        """The same layer with each chain inside it changed."""
+        return self
 
     @property
     def options(self) -> dict[str, Any]:
         """Its sizes, for people. A bias, no padding and a stride by default are not mentioned."""
         return {k: v for k, v in vars(self).items() if v is False or (v and v is not True)}
+
+
+Chain = tuple[Layer, ...]
+
+
+class Stage(NamedTuple):
+    """A layer in its place."""
+
+    name: str
+    layer: Layer
+    input_shape: Shape
+    output_shape: Shape
+
+    @property
+    def parameter_shapes(self) -> dict[str, Shape]:
+        """Of its parameters, by name (`dense1.kernel`)."""
+        found = self.layer.parameter_shapes(self.input_shape)
+        return {f"{self.name}.{short}": shape for short, shape in found.items()}
+
+    @property
+    def state_shapes(self) -> dict[str, Shape]:
+        found = self.layer.state_shapes(self.input_shape)
+        return {f"{self.name}.{short}": shape for short, shape in found.items()}
+
+    @property
+    def multiply_adds(self) -> int:
+        return self.layer.multiply_adds(self.input_shape)
+
+    @property
+    def paths(self) -> tuple[tuple["Stage", ...], ...]:
+        return self.layer.paths(self.input_shape)
+
+
+def walk(layers: Chain, shape: Shape) -> Iterator[Stage]:
+    """Name each layer (`conv2d1`, `dense2`, counted per kind) and follow the shapes."""
+    if not layers:
+        raise WorkloadError("a network needs at least one layer")
+    seen: dict[str, int] = {}
+    for layer in layers:
+        seen[layer.kind] = seen.get(layer.kind, 0) + 1
+        name = f"{layer.kind}{seen[layer.kind]}"
+        try:
+            output = layer.output_shape(shape)
+        except WorkloadError as error:
+            raise WorkloadError(f"layer {name}: {error}") from None
+        yield Stage(name, layer, shape, output)
+        shape = output
+
+
+def leaves(stages: Iterable[Stage]) -> Iterator[Stage]:
+    """The layers that hold no others, in the order of their tensors. Their names begin with those
+    of the layers that hold them: `residual3.conv2d1`."""
+    for stage in stages:
+        inside = [one._replace(name=f"{stage.name}.{one.name}") for p in stage.paths for one in p]
+        yield from leaves(inside) if inside else (stage,)
+
+
+def first_trained(stages: Iterable[Stage]) -> list[Stage]:
+    """The trained layers with none before them. No gradient of their input is needed."""
+    for stage in stages:
+        if stage.parameter_shapes:
+            return [one for path in stage.paths for one in first_trained(path)] or [stage]
+    return []
 
 
 @dataclass(frozen=True)
@@ -191,14 +267,6 @@ class Tanh(Activation):
 @dataclass(frozen=True)
 class Sigmoid(Activation):
     kind: ClassVar[str] = "sigmoid"
-
-
-VOCABULARY: dict[str, type[Layer]] = {
-    layer.kind: layer
-    for layer in (
-        Dense, Conv2D, MaxPool, AveragePool, GlobalAveragePool, Flatten, ReLU, Tanh, Sigmoid,
-    )
-}  # fmt: skip
 
 
 def require(condition: bool, message: str) -> None:

@@ -5,43 +5,74 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from frameworks.workloads.layers import VOCABULARY, Layer, WorkloadError
+from frameworks.workloads.layers import (
+    AveragePool,
+    Chain,
+    Conv2D,
+    Dense,
+    Flatten,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+    Sigmoid,
+    Tanh,
+    WorkloadError,
+)
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
-from frameworks.workloads.workload import Dataset, Workload
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.workload import Dataset, Limits, Workload
+
+VOCABULARY: dict[str, type[Layer]] = {
+    layer.kind: layer
+    for layer in (
+        Dense, Conv2D, MaxPool, AveragePool, GlobalAveragePool, Flatten, ReLU, Tanh, Sigmoid,
+        BatchNorm, Residual, Subsample,
+    )
+}  # fmt: skip
+CHAINS = ("body", "shortcut")  # keys of layers that hold layers
+SHARES = ("epsilon", "momentum")  # keys of layers with a number between 0 and 1
 
 MOST = 10**9  # of any size of a workload
 
 
 def to_dict(workload: Workload) -> dict[str, Any]:
     """A JSON-ready description that `from_dict` reads back to an equal workload."""
+    limits = {key: value for key, value in vars(workload.certificate).items() if value}
     return {
         "name": workload.name,
         "dataset": asdict(workload.dataset),
         "batch": workload.batch,
-        "layers": [{layer.kind: asdict(layer)} for layer in workload.layers],
+        "layers": layers_to_list(workload.layers),
         "loss": workload.loss,
         "optimiser": {workload.optimiser.kind: asdict(workload.optimiser)},
-    }
+    } | ({"certificate": limits} if limits else {})
+
+
+def layers_to_list(layers: Chain) -> list[dict[str, Any]]:
+    return [
+        {layer.kind: {k: layers_to_list(v) if k in CHAINS else v for k, v in vars(layer).items()}}
+        for layer in layers
+    ]
 
 
 def from_dict(description: Mapping[str, Any]) -> Workload:
     """Build a workload, or raise a WorkloadError that says which part of it is wrong."""
-    known = {"name", "dataset", "batch", "layers", "loss", "optimiser"}
-    missing = known - set(description)
+    needed = {"name", "dataset", "batch", "layers", "loss", "optimiser"}
+    known = needed | {"certificate"}
+    missing = needed - set(description)
     if missing:
         raise WorkloadError(f"workload without {', '.join(sorted(missing))}")
     for key in set(description) - known:
         raise WorkloadError(f"unknown key {key!r}{suggestion(key, known)}")
-    layers = description["layers"]
-    if not isinstance(layers, (list, tuple)):
-        raise WorkloadError(f"layers: a list is wanted, got {layers!r}")
     return Workload(
         name=description["name"],
         dataset=parse_dataset(description["dataset"]),
         batch=whole("batch", description["batch"]),
-        layers=tuple(parse_layer(number, item) for number, item in enumerate(layers, 1)),
+        layers=parse_layers("layers", "layer", description["layers"]),
         loss=description["loss"],
         optimiser=parse_optimiser(description["optimiser"]),
+        certificate=parse_limits(description.get("certificate", {})),
     )
 
 
@@ -60,22 +91,53 @@ def parse_dataset(item: Any) -> Dataset:
     return Dataset(dataset.kind, dataset.samples, shape, dataset.classes)
 
 
-def parse_layer(number: int, item: Any) -> Layer:
-    kind, values = kind_and_values(item, f"layer {number}")
+def parse_limits(item: Any) -> Limits:
+    if not isinstance(item, Mapping):
+        raise WorkloadError(f"certificate: steps, rounding and the like are wanted, got {item!r}")
+    values = {name: number(value) for name, value in item.items()}
+    limits: Limits = build(Limits, values, "certificate")
+    for name, value in values.items():
+        if name.endswith("steps"):
+            whole(f"certificate {name}", value)
+        elif not isinstance(value, float) or not 0 < value < 1:
+            raise WorkloadError(
+                f"certificate {name}: a number between 0 and 1 is wanted, got {value!r}"
+            )
+    return limits
+
+
+def parse_layers(where: str, each: str, items: Any) -> Chain:
+    """A chain, which errors call `where`, and each of its layers `each` and a number."""
+    if not isinstance(items, (list, tuple)):
+        raise WorkloadError(f"{where}: a list is wanted, got {items!r}")
+    return tuple(parse_layer(f"{each} {number}", item) for number, item in enumerate(items, 1))
+
+
+def parse_layer(where: str, item: Any) -> Layer:
+    kind, values = kind_and_values(item, where)
     if kind not in VOCABULARY:
         known = ", ".join(VOCABULARY)
         raise WorkloadError(
-            f"layer {number}: unknown kind {kind!r}{suggestion(kind, VOCABULARY)} (known: {known})"
+            f"{where}: unknown kind {kind!r}{suggestion(kind, VOCABULARY)} (known: {known})"
         )
+    where = f"{where} ({kind})"
     if "padding" in values:  # its layer says what is wrong with it
         values["padding"] = as_tuple(values["padding"])
-    layer: Layer = build(VOCABULARY[kind], values, f"layer {number} ({kind})")
+    for name in values.keys() & {*CHAINS}:
+        values[name] = parse_layers(f"{where} {name}", f"{where} {name}", values[name])
+    for name in values.keys() & {*SHARES}:
+        values[name] = number(values[name])
+    layer: Layer = build(VOCABULARY[kind], values, where)
     for name, value in values.items():
-        where = f"layer {number} ({kind}) {name}"
+        own = f"{where} {name}"
         if name == "bias" and not isinstance(value, bool):
-            raise WorkloadError(f"{where}: true or false is wanted, got {value!r}")
-        if name not in ("padding", "bias") and not (name == "stride" and value is None):
-            whole(where, value)
+            raise WorkloadError(f"{own}: true or false is wanted, got {value!r}")
+        if name in SHARES and not (isinstance(value, float) and 0 < value < 1):
+            raise WorkloadError(f"{own}: a number between 0 and 1 is wanted, got {value!r}")
+        if name not in ("padding", "bias", *CHAINS, *SHARES) and not (
+            name == "stride" and value is None
+        ):
+            whole(own, value)
     return layer
 
 

@@ -5,13 +5,26 @@ smallest workload that still shows what every layer does; it trains in milliseco
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
 from math import prod
 
 import numpy as np
 
-from frameworks.workloads.layers import Conv2D, Dense, Layer, Pool, Shape, WorkloadError
-from frameworks.workloads.workload import Workload, walk
+from frameworks.workloads.layers import (
+    Chain,
+    Conv2D,
+    Dense,
+    Layer,
+    Pool,
+    Shape,
+    WorkloadError,
+    leaves,
+    walk,
+)
+from frameworks.workloads.residual import Subsample
+from frameworks.workloads.workload import Workload
 
 # More than this, and hundreds of steps in float64 take minutes.
 COSTLY_PARAMETERS = 1_000_000
@@ -29,22 +42,29 @@ def narrowed(workload: Workload) -> Workload:
 
     The copy limits the input vector, the batch, and hidden dense and convolution layers. Random
     images are as small as they can be if every window has to pad and leave over as many rows as
-    before.
+    before. A workload keeps its size if paths that are added would no longer have one width.
+    The copy trains at the learning rate that the workload has for certificates, if any.
     """
     if workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS:
-        return workload
+        return gentle(workload)
     dataset = workload.dataset
     if dataset.kind == "normal":
         shape = dataset.shape
         least = (*image(workload.layers, shape), shape[2]) if len(shape) == 3 else None
         dataset = replace(dataset, shape=least or (min(prod(shape), MOST_INPUTS),))
     *hidden, last = workload.layers
-    return replace(
-        workload,
-        dataset=dataset,
-        batch=min(workload.batch, MOST_SAMPLES),
-        layers=(*map(capped, hidden), last),
-    )
+    batch = min(workload.batch, MOST_SAMPLES)
+    workload = gentle(workload)
+    with suppress(WorkloadError):
+        return replace(workload, dataset=dataset, batch=batch, layers=(*map(capped, hidden), last))
+    return workload
+
+
+def gentle(workload: Workload) -> Workload:
+    rate = workload.certificate.learning_rate
+    if not rate:
+        return workload
+    return replace(workload, optimiser=replace(workload.optimiser, learning_rate=rate))
 
 
 def capped(layer: Layer) -> Layer:
@@ -53,7 +73,9 @@ def capped(layer: Layer) -> Layer:
             return Dense(min(units, MOST_UNITS))
         case Conv2D(filters):
             return replace(layer, filters=min(filters, MOST_FILTERS))
-    return layer
+        case Subsample(channels=channels):
+            return replace(layer, channels=min(channels, MOST_FILTERS))
+    return layer.with_chains(lambda chain: tuple(map(capped, chain)))
 
 
 def miniature(workload: Workload) -> Workload:
@@ -63,7 +85,7 @@ def miniature(workload: Workload) -> Workload:
     square. Every convolution pads, and every window leaves over, as many rows as before.
     """
     small = sizes(workload)
-    layers = tuple(shrunk(layer, small) for layer in workload.layers)
+    layers = tuple(shrunk(small, layer) for layer in workload.layers)
     shape = workload.dataset.shape
     if len(shape) == 3:
         shape = (*image(workload.layers, shape), small[shape[2]])
@@ -77,16 +99,16 @@ def miniature(workload: Workload) -> Workload:
         shape=shape,
         classes=classes and small[classes],
     )
-    return replace(workload, dataset=dataset, batch=BATCH, layers=layers)
+    return replace(gentle(workload), dataset=dataset, batch=BATCH, layers=layers)
 
 
 def sizes(workload: Workload) -> dict[int, int]:
     """The small number for each number of units, filters, channels, features and classes."""
     shape = workload.dataset.shape
     large = {workload.dataset.classes or 1, *(shape[2:] if len(shape) == 3 else shape)}
-    for layer in workload.layers:
-        match layer:
-            case Dense(count) | Conv2D(count):
+    for stage in leaves(workload.stages):
+        match stage.layer:
+            case Dense(count) | Conv2D(count) | Subsample(channels=count):
                 large.add(count)
     small: dict[int, int] = {}
     for size in sorted(large):
@@ -94,16 +116,19 @@ def sizes(workload: Workload) -> dict[int, int]:
     return small
 
 
-def shrunk(layer: Layer, small: dict[int, int]) -> Layer:
+def shrunk(small: dict[int, int], layer: Layer) -> Layer:
     match layer:
         case Dense(units):
             return Dense(small[units])
         case Conv2D(filters):
             return replace(layer, filters=small[filters])
-    return layer
+        case Subsample(channels=channels):
+            return replace(layer, channels=small[channels])
+    return layer.with_chains(lambda chain: tuple(map(partial(shrunk, small), chain)))
 
 
-def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
+@cache
+def image(layers: Chain, shape: Shape) -> tuple[int, int]:
     """The least height, and the least width that differs from it.
 
     A side for which no smaller size will do keeps its size.
@@ -112,7 +137,7 @@ def image(layers: tuple[Layer, ...], shape: Shape) -> tuple[int, int]:
     return height, side(layers, shape, 1, COLUMNS, other=height)
 
 
-def side(layers: tuple[Layer, ...], shape: Shape, axis: int, least: int, other: int = 0) -> int:
+def side(layers: Chain, shape: Shape, axis: int, least: int, other: int = 0) -> int:
     size, channels = shape[axis], shape[2]
     wanted, *_ = windows(layers, size, channels, axis)
     for n in range(1, size + 1):
@@ -125,9 +150,7 @@ def side(layers: tuple[Layer, ...], shape: Shape, axis: int, least: int, other: 
     return size
 
 
-def windows(
-    layers: tuple[Layer, ...], size: int, channels: int, axis: int
-) -> tuple[list[Shape], int, bool]:
+def windows(layers: Chain, size: int, channels: int, axis: int) -> tuple[list[Shape], int, bool]:
     """What the windows do along this axis of images whose sides have this size.
 
     Returns what every window pads and leaves over, the side's length in the last images, and
@@ -138,7 +161,7 @@ def windows(
     """
     found: list[Shape] = []
     last, roomy = size, True
-    for stage in walk(layers, (size, size, channels)):
+    for stage in leaves(walk(layers, (size, size, channels))):
         if len(stage.input_shape) == 3:
             last = stage.input_shape[axis]
         match stage.layer:
@@ -148,6 +171,8 @@ def windows(
                 found.append((before, after, (last + before + after - kernel) % stride))
             case Pool(window, padding=padding):
                 found.append(((last + 2 * padding - window) % stage.layer.step,))
+            case Subsample(stride):
+                found.append(((last - 1) % stride,))
     return found, last, roomy
 
 

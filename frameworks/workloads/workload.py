@@ -1,15 +1,27 @@
 """A workload: a frozen description of one training step. Shapes, parameters and FLOPs follow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
-from frameworks.workloads.layers import Layer, MaxPool, ReLU, Shape, WorkloadError
+from frameworks.workloads.layers import (
+    Chain,
+    Conv2D,
+    Dense,
+    MaxPool,
+    ReLU,
+    Shape,
+    Stage,
+    WorkloadError,
+    first_trained,
+    leaves,
+    walk,
+)
 from frameworks.workloads.optimisers import Optimiser
+from frameworks.workloads.residual import BatchNorm
 
 LOSSES = ("mean_squared_error", "sparse_cross_entropy")
 BYTES = {"float32": 4, "float64": 8}
@@ -29,13 +41,22 @@ class Dataset:
     classes: int | None = None
 
 
-class Stage(NamedTuple):
-    """A layer in its place."""
+@dataclass(frozen=True)
+class Limits:
+    """What a certificate may ask of a network that magnifies rounding, in place of what a study
+    asks.
 
-    name: str
-    layer: Layer
-    input_shape: Shape
-    output_shape: Shape
+    It takes at most so many `steps`, and `full_steps` at full size. float32 gradients need be no
+    closer to float64's than `rounding`. Smaller copies train at this `learning_rate`.
+    """
+
+    steps: int | None = None
+    full_steps: int | None = None
+    rounding: float | None = None
+    learning_rate: float | None = None
+
+
+AS_ASKED = Limits()
 
 
 @dataclass(frozen=True)
@@ -50,9 +71,10 @@ class Workload:
     name: str
     dataset: Dataset
     batch: int
-    layers: tuple[Layer, ...]
+    layers: Chain
     loss: str
     optimiser: Optimiser
+    certificate: Limits = AS_ASKED
 
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:
@@ -73,6 +95,10 @@ class Workload:
             raise WorkloadError(
                 f"batch {self.batch} is larger than the data set's {self.dataset.samples} samples"
             )
+        for stage in leaves(self.stages):
+            values = self.batch * prod(stage.input_shape[:-1])
+            if isinstance(stage.layer, BatchNorm) and values < 2:
+                raise WorkloadError(f"layer {stage.name}: the variance of one value is 0")
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -94,11 +120,29 @@ class Workload:
     @cached_property
     def parameter_shapes(self) -> dict[str, Shape]:
         """Canonical shape of every trained tensor, by name (`dense1.kernel`)."""
-        return {
-            f"{stage.name}.{short}": shape
-            for stage in self.stages
-            for short, shape in stage.layer.parameter_shapes(stage.input_shape).items()
-        }
+        stages = self.stages
+        return {name: shape for one in stages for name, shape in one.parameter_shapes.items()}
+
+    @cached_property
+    def state_shapes(self) -> dict[str, Shape]:
+        """The same of every tensor that steps update, but no gradient (`batch_norm1.mean`)."""
+        return {name: shape for one in self.stages for name, shape in one.state_shapes.items()}
+
+    @cached_property
+    def tensor_shapes(self) -> dict[str, Shape]:
+        """Of all that a trainer is given and gives back: parameters, then state."""
+        return self.parameter_shapes | self.state_shapes
+
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Biases directly before a batch normalisation, which takes them out again. No loss depends
+        on them, and their gradients are nothing but rounding."""
+        return frozenset(idle_biases(self.stages))
+
+    @property
+    def without_gradient(self) -> frozenset[str]:
+        """State, and parameters whose gradient is nothing but rounding."""
+        return self.idle | {*self.state_shapes}
 
     @property
     def parameters(self) -> int:
@@ -114,7 +158,7 @@ class Workload:
     @property
     def multiply_adds(self) -> int:
         """Of the matrix work in one sample's forward pass."""
-        return sum(s.layer.multiply_adds(s.input_shape) for s in self.stages)
+        return sum(stage.multiply_adds for stage in self.stages)
 
     @property
     def flops_per_step(self) -> int:
@@ -124,36 +168,30 @@ class Workload:
         and the gradient of the input except in the first trained layer. Activations, pooling,
         loss and optimiser are left out.
         """
-        work = (s.layer.multiply_adds(s.input_shape) for s in self.stages)
-        first = next(w for w in work if w)
+        first = sum(stage.multiply_adds for stage in first_trained(self.stages))
         return 2 * self.batch * (3 * self.multiply_adds - first)
 
     def bytes_per_step(self, precision: str = "float32") -> int:
         """The least memory traffic of the weights in one step, if nothing stays in cache.
 
         Weights are read forward, and backward except in the first layer. The gradient is written.
-        The optimiser reads it, and reads and writes the weight and its own state. Activations are
-        left out.
+        The optimiser reads it, and reads and writes the weight and its own state. A step reads and
+        writes the state of layers, which has no gradient. Activations are left out.
         """
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))
-        return BYTES[precision] * (passes * self.parameters - first)
+        state = sum(prod(shape) for shape in self.state_shapes.values())
+        return BYTES[precision] * (passes * self.parameters - first + 2 * state)
 
 
-def walk(layers: tuple[Layer, ...], shape: Shape) -> Iterator[Stage]:
-    """Name each layer (`conv2d1`, `dense2`, counted per kind) and follow the shapes."""
-    if not layers:
-        raise WorkloadError("a network needs at least one layer")
-    seen: dict[str, int] = {}
-    for layer in layers:
-        seen[layer.kind] = seen.get(layer.kind, 0) + 1
-        name = f"{layer.kind}{seen[layer.kind]}"
-        try:
-            output = layer.output_shape(shape)
-        except WorkloadError as error:
-            raise WorkloadError(f"layer {name}: {error}") from None
-        yield Stage(name, layer, shape, output)
-        shape = output
+def idle_biases(stages: Sequence[Stage], inside: str = "") -> Iterator[str]:
+    for stage, after in zip(stages, (*stages[1:], None), strict=False):
+        name = f"{inside}{stage.name}."
+        for path in stage.paths:
+            yield from idle_biases(path, name)
+        biased = isinstance(stage.layer, (Dense, Conv2D)) and f"{stage.name}.bias"
+        if after and isinstance(after.layer, BatchNorm) and biased in stage.parameter_shapes:
+            yield f"{name}bias"
 
 
 def pooled_first(workload: Workload) -> Workload:
@@ -161,8 +199,12 @@ def pooled_first(workload: Workload) -> Workload:
 
     The values stay the same, the cost changes, and parameters keep their names.
     """
-    layers = list(workload.layers)
-    for index in range(1, len(layers)):
-        if isinstance(layers[index - 1], ReLU) and isinstance(layers[index], MaxPool):
-            layers[index - 1 : index + 1] = [layers[index], layers[index - 1]]
-    return replace(workload, layers=tuple(layers))
+    return replace(workload, layers=pooling_first(workload.layers))
+
+
+def pooling_first(layers: Chain) -> Chain:
+    found = [layer.with_chains(pooling_first) for layer in layers]
+    for index in range(1, len(found)):
+        if isinstance(found[index - 1], ReLU) and isinstance(found[index], MaxPool):
+            found[index - 1 : index + 1] = [found[index], found[index - 1]]
+    return tuple(found)

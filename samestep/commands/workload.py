@@ -6,9 +6,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from frameworks.workloads import CATALOGUE, Workload, load, to_dict
+from frameworks.workloads import CATALOGUE, Workload, leaves, load, to_dict
 from frameworks.workloads.layers import Layer, Shape
-from frameworks.workloads.weights import bounds
+from frameworks.workloads.weights import bounds, centre, short
 from samestep.terminal import Problem, console, table, unknown
 
 STUDY = Path(__file__).parents[2] / "config" / "study.yaml"
@@ -68,8 +68,13 @@ def described(workload: Workload) -> dict[str, Any]:
             for stage in workload.stages
         ],
         "tensors": {
-            name: {"shape": shape, "drawn_within": bounds(workload)[name]}
-            for name, shape in workload.parameter_shapes.items()
+            name: {
+                "shape": shape,
+                "drawn_within": bounds(workload)[name],
+                "drawn_around": centre(name),
+                "trained": name in workload.parameter_shapes,
+            }
+            for name, shape in workload.tensor_shapes.items()
         },
         "parameters": workload.parameters,
         "batches": workload.batches,
@@ -102,10 +107,10 @@ def show(workload: Workload) -> None:
     out.print()
     rows = table(out, "layer", "is", "output", "parameters", "initial weights")
     within = bounds(workload)
-    for stage in workload.stages:
-        shapes = stage.layer.parameter_shapes(stage.input_shape)
-        drawn = [f"{short} {by(shape)} in ±{within[f'{stage.name}.{short}']:.3g}"
-                 for short, shape in shapes.items()]  # fmt: skip
+    for stage in leaves(workload.stages):
+        shapes = stage.parameter_shapes
+        drawn = [f"{short(name)} {by(shape)} in {around(name)}±{within[name]:.3g}"
+                 for name, shape in (shapes | stage.state_shapes).items()]  # fmt: skip
         count = f"{sum(map(prod, shapes.values())):,}" if shapes else ""
         output = by(stage.output_shape)
         rows.add_row(stage.name, options(stage.layer), output, count, "; ".join(drawn))
@@ -115,6 +120,10 @@ def show(workload: Workload) -> None:
 def large(value: float) -> str:
     """Three digits, and all before the point."""
     return f"{value:.3g}" if value < 100 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
+
+
+def around(name: str) -> str:
+    return f"{centre(name):g} " if centre(name) else ""
 
 
 def options(layer: Layer) -> str:

@@ -48,9 +48,19 @@ def test_loss_and_gradient(contender: Contender, network: str) -> None:
     compare(contender, replace(NETWORKS[network], optimiser=STEEP), steps=1)
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in SMALL])
+# With one block a stage. In `make test` `NETWORKS` has the layers of these two.
+DEEP = {"resnet-56": [1, 1, 1], "resnet-50": [1, 1, 1, 1]}
+LARGE = [
+    pytest.param(name, marks=[pytest.mark.all] * (name in DEEP))
+    for name in CATALOGUE
+    if name not in SMALL
+]
+
+
+@pytest.mark.parametrize("name", LARGE)
 def test_networks_of_the_literature(contender: Contender, name: str) -> None:
-    compare(contender, miniature(load(name, None)), steps=3)
+    entry = {"blocks": DEEP[name]} if name in DEEP else None
+    compare(contender, miniature(load(name, entry)), steps=3)
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: o.kind)
@@ -68,4 +78,4 @@ def compare(contender: Contender, workload: Workload, steps: int) -> None:
     )
     losses, right = (train(t, workload, steps) for t in (trainer, truth))
     np.testing.assert_allclose(losses, right, rtol=AGREE)
-    assert apart(trainer.weights(), truth.weights()) < AGREE
+    assert apart(trainer.weights(), truth.weights(), contender.aside(workload)) < AGREE

@@ -14,6 +14,7 @@ from tests.adapters.training import (
     NETWORKS,
     OPTIMISERS,
     Contender,
+    apart,
     batches,
     started,
     train,
@@ -108,6 +109,13 @@ def test_a_gradient_of_the_input_is_seen(contender: Contender, network: str) -> 
         trainer._train_step = step
     train(trainer, workload, steps=1)
     assert trainer.settings()["input_gradient"] == "computed"
+
+
+def test_settings_do_not_move_running_averages(contender: Contender) -> None:
+    trainer = contender.trainer(NETWORKS["residual"])
+    before = trainer.weights()
+    trainer.settings()
+    assert apart(trainer.weights(), before) == 0
 
 
 def test_vectors_have_no_layout(contender: Contender) -> None:

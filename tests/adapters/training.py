@@ -1,7 +1,7 @@
 """Small workloads, the contenders that train them, and how far apart two runs are."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from frameworks.workloads.layers import (
     Tanh,
 )
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from workflows.certify.judge import declared_state
 from workflows.machine.fingerprint import gpu_names
 
 AGREE = 1e-12  # relative, float64
@@ -47,6 +49,10 @@ class Contender(NamedTuple):
         component = f"optimiser.{workload.optimiser.kind}"
         deviations = framework(self.framework).variants[self.variant].deviations
         return next((d.loss_within for d in deviations if d.component == component), None)
+
+    def aside(self, workload: Workload) -> set[str]:
+        """Tensors that need not agree: state as declared, and biases without effect."""
+        return {*declared_state(self, workload), *workload.idle}
 
     def trainer(
         self, workload: Workload, precision: str = "float64", weights: Weights | None = None
@@ -161,6 +167,28 @@ NETWORKS = {
         Flatten(),
         Dense(4),
     ),
+    "residual": small(
+        Conv2D(3, 3, 1, 1, bias=False),
+        BatchNorm(1e-3, 0.2),
+        ReLU(),
+        Residual((Conv2D(3, 3, 1, 1), BatchNorm(), ReLU(), Conv2D(3, 1, bias=False), BatchNorm())),
+        ReLU(),
+        Residual((Conv2D(5, 3, 2, 1), ReLU()), (Subsample(2, 5),)),
+        ReLU(),
+        Residual((Conv2D(4),), (Conv2D(4, bias=False), BatchNorm())),
+        ReLU(),
+        GlobalAveragePool(),
+        Dense(4),
+    ),
+    "residual-first": small(
+        Residual((Residual((Conv2D(2, 1), ReLU())), Tanh()), (Conv2D(2, 1), Subsample(1, 2))),
+        Tanh(),
+        Flatten(),
+        Dense(6),
+        BatchNorm(),
+        Residual((Dense(6), Sigmoid())),
+        Dense(4),
+    ),
     "pooled-first-of-all": small(MaxPool(3, 2, 1), AveragePool(2, 1, 1), Flatten(), Dense(4)),
     "flatten-last": small(Conv2D(2, 3, 3), Flatten(), classes=8),
     "regression": small(
@@ -194,10 +222,12 @@ def train(trainer: Trainer, workload: Workload, steps: int = 20) -> np.ndarray:
     return np.array(losses)
 
 
-def apart(weights: Weights, others: Weights) -> float:
-    """The largest distance of a tensor from its counterpart, relative to that one's norm."""
+def apart(weights: Weights, others: Weights, aside: Collection[str] = ()) -> float:
+    """The largest distance of a tensor from its counterpart, relative to that one's norm, but for
+    the tensors `aside`."""
     assert list(weights) == list(others)
     return max(
         float(np.linalg.norm(weights[name] - other) / np.linalg.norm(other))
         for name, other in others.items()
+        if name not in aside
     )

@@ -9,6 +9,7 @@ from workflows.machine.gpu import gpus
 WORKLOADS = {
     "mlp": {"features": 20, "hidden": [8], "batch": 4},
     "mnist-cnn": {"filters": [4, 4], "units": 8, "batch": 4},
+    "resnet-56": {"blocks": [1, 1], "width": 4, "side": 8, "batch": 8},
 }
 
 KEPT = {

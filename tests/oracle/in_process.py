@@ -19,6 +19,7 @@ from frameworks.workloads.layers import (
     Tanh,
 )  # fmt: skip
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from tests.adapters.training import small
 from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
@@ -77,6 +78,15 @@ STAGE = {
         Conv2D(3, 3, 1, ((0, 2), (3, 1))), Tanh(), MaxPool(3, 2, 1),
         Conv2D(4, 3, 2, 1, bias=False), Tanh(), AveragePool(2, 2, 1), GlobalAveragePool(), Dense(4),
         shape=(15, 17, 2), optimiser=SGD(0.02),
+    ),
+    "residual": small(
+        Conv2D(4, 3, 1, 1, bias=False), BatchNorm(1e-2, 0.2), ReLU(),
+        Residual((Conv2D(7, 3, 2, 1, bias=False), BatchNorm(), Tanh()), (Subsample(2, 7),)), ReLU(),
+        Residual(
+            (Conv2D(6, 3, 1, 1, bias=False), BatchNorm()),
+            (Conv2D(6, 1, bias=False), BatchNorm(1e-2, 0.2)),
+        ),
+        ReLU(), GlobalAveragePool(), Dense(4), shape=(12, 10, 3), optimiser=Momentum(0.01),
     ),
     "mnist-cnn": load("mnist-cnn", {}),
 }  # fmt: skip

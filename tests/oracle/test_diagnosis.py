@@ -15,7 +15,8 @@ from frameworks.workloads import initial_weights
 from frameworks.workloads.layers import Dense, ReLU
 from tests.adapters.training import CONTENDERS, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
-from workflows.certify.diagnosis import ALL_WELL, examine
+from workflows.certify.diagnosis import ALL_WELL, NOTHING, examine
+from workflows.certify.judge import declared_state
 from workflows.records.schema import Contender as Recorded
 from workflows.worker.process import WorkerDied, WorkerProcess
 
@@ -24,24 +25,43 @@ from workflows.worker.process import WorkerDied, WorkerProcess
 def diagnosed(tmp_path):
     """The diagnosis of trainers made by a function, on the workload of a stage."""
 
-    def diagnose(make, stage):
-        return examine(InProcess(make), STAGE[stage], "default", tmp_path).text
+    def diagnose(make, stage, state=NOTHING):
+        return examine(InProcess(make), STAGE[stage], "default", tmp_path, state).text
 
     return diagnose
 
 
-@pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "padded", "mnist-cnn"])
+@pytest.mark.parametrize("stage", ["mlp", "rmsprop", "adam", "padded", "residual", "mnist-cnn"])
 @pytest.mark.parametrize("contender", CONTENDERS, ids="-".join)
 def test_frameworks_agree_or_make_the_mistake_that_they_declare(contender, stage, diagnosed):
     def make(workload, weights):
         return contender.trainer(workload, "float64", weights)
 
-    answer = diagnosed(make, stage)
+    answer = diagnosed(make, stage, declared_state(contender, STAGE[stage]))
     if not contender.deviates(STAGE[stage]):
         assert answer == ALL_WELL
     else:
         name = {"adam": "adam-of-keras", "rmsprop": "rmsprop-epsilon-inside-the-root"}
         assert f"one that {CATALOGUE[name[STAGE[stage].optimiser.kind]].says}: " in answer
+
+
+def test_declared_state_is_what_is_declared(diagnosed):
+    """And nothing else is excused by it."""
+    workload = STAGE["residual"]
+    state = declared_state(Contender("tensorflow", "default"), workload)
+    assert set(state) == {name for name in workload.state_shapes if name.endswith("variance")}
+
+    def biased(workload, weights):
+        return CATALOGUE["batch-norm-running-variance-biased"].trainer(workload, weights)
+
+    def faster(workload, weights):
+        return CATALOGUE["batch-norm-momentum-0.9"].trainer(workload, weights)
+
+    assert diagnosed(biased, "residual", state) == ALL_WELL
+    assert diagnosed(OracleTrainer, "residual", state) == ALL_WELL
+    assert CATALOGUE["batch-norm-running-variance-biased"].says in diagnosed(biased, "residual")
+    answer = diagnosed(faster, "residual", state)
+    assert "batch_norm1.variance, " in answer and "neither right nor as declared" in answer
 
 
 def test_keras_without_from_logits(diagnosed, monkeypatch):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frameworks.workloads import initial_weights, load
+from frameworks.workloads import initial_weights, leaves, load
 from frameworks.workloads.layers import Conv2D
 from frameworks.workloads.smaller import batches, miniature
 from tests.adapters.training import NETWORKS
@@ -37,8 +37,8 @@ def test_images_are_as_small_as_their_windows_let_them(name):
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_convolutions_pad_as_before(name):
-    pairs = zip(WORKLOADS[name].stages, miniature(WORKLOADS[name]).stages, strict=True)
-    for large, small in pairs:
+    both = (leaves(one.stages) for one in (WORKLOADS[name], miniature(WORKLOADS[name])))
+    for large, small in zip(*both, strict=True):
         if isinstance(large.layer, Conv2D):
             assert small.layer.pads(small.input_shape) == large.layer.pads(large.input_shape)
 

@@ -20,6 +20,8 @@ ROWS = {
     "loss": ["loss"],
     "gradient of the input": ["gradients of the input"],
     "mode": ["train / inference mode"],
+    "batch normalisation": ["batch norm"],
+    "running variance": ["batch norm"],
     "ReLU and pooling": ["ReLU before or after pooling"],
     "SAME padding with stride 2": ["`SAME` padding, stride 2"],
     "precision of weights": ["float64 input"],

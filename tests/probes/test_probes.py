@@ -8,11 +8,24 @@ from typing import Any
 import pytest
 
 from frameworks.contract import Adapter, Setting
+from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Weights, Workload, load
+from frameworks.workloads.layers import Conv2D, Dense, GlobalAveragePool
 from frameworks.workloads.optimisers import SGD, Momentum, Optimiser, RMSprop
-from tests.adapters.training import started
+from frameworks.workloads.residual import BatchNorm
+from tests.adapters.training import small, started
 from tests.defects.catching import planted
-from workflows.worker.probes import GROUPS, QUESTIONS, convolution, loss, optimiser, probe, threads
+from tests.oracle.in_process import Made
+from workflows.worker.probes import (
+    GROUPS,
+    QUESTIONS,
+    convolution,
+    loss,
+    normalisation,
+    optimiser,
+    probe,
+    threads,
+)
 from workflows.worker.probes.products import KEPT, WITHIN
 
 with planted():
@@ -39,6 +52,10 @@ PUBLISHED: dict[str, Setting] = {
     "convolution_products": "float32",
     "dense_products": "float32",
     "weights_kept": "float32",
+    "batch_norm_statistics": "n/a",
+    "batch_norm_epsilon": "n/a",
+    "batch_norm_momentum": "n/a",
+    "batch_norm_variance": "n/a",
 }
 
 
@@ -106,6 +123,40 @@ def test_mean_squared_error(framework: str, variant: str) -> None:
     }
 
 
+NORMALISED = small(Conv2D(3), BatchNorm(1e-4, 0.3), GlobalAveragePool(), Dense(4))
+
+
+@pytest.mark.parametrize(("framework", "variant"), [*VARIANTS, ("jax", "default")])
+def test_batch_normalisation(framework: str, variant: str) -> None:
+    adapter = started(framework, "cpu", "float32")
+    found = answers(adapter, NORMALISED, *normalisation.QUESTIONS, variant=variant)
+    biased = (framework, variant) == ("tensorflow", "default")
+    same(
+        found,
+        {
+            "batch_norm_statistics": "of the mini-batch",
+            "batch_norm_epsilon": 1e-4,
+            "batch_norm_momentum": 0.3,
+            "batch_norm_variance": "biased" if biased else "unbiased",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("mistake", "wanted"),
+    [
+        ("batch-norm-inference", {"batch_norm_statistics": "running", "batch_norm_epsilon": "n/a"}),
+        ("batch-norm-epsilon-0.001", {"batch_norm_epsilon": 1e-3}),
+        ("batch-norm-momentum-0.01", {"batch_norm_momentum": 0.01}),
+        ("batch-norm-running-variance-biased", {"batch_norm_variance": "biased"}),
+        ("batch-norm-averages-still", {"batch_norm_variance": "not kept"}),
+    ],
+)
+def test_mistakes_in_batch_normalisation(mistake: str, wanted: dict[str, Setting]) -> None:
+    adapter = Made(lambda *given: CATALOGUE[mistake].trainer(*given))
+    same(answers(adapter, NORMALISED, *wanted), wanted)
+
+
 class Planted(Adapter):
     """PyTorch's own adapter, whose trainers have one planted defect."""
 
@@ -144,7 +195,7 @@ def test_every_probe_has_a_defect_that_it_shows() -> None:
     shown = {
         name for defect in DEFECTS.values() for found in defect.probes.values() for name in found
     }
-    assert shown == {*QUESTIONS} - {"computing_threads"}
+    assert shown == {*QUESTIONS} - {"computing_threads"} - {*normalisation.QUESTIONS}
     assert len(PLANTED) >= 30
 
 
@@ -176,7 +227,7 @@ class Refusing(Adapter):
 
 
 def test_what_cannot_be_probed_is_said() -> None:
-    found = probe(Refusing(), "default", CNN)
+    found = probe(Refusing(), "default", NORMALISED)
     assert tuple(found) == QUESTIONS
     assert set(found.values()) == {
         "not supported: no layer of any kind, for reasons that go on and on"

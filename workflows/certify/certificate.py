@@ -18,11 +18,14 @@ from workflows.certify.judge import (
     Uncanonical,
     compare,
     declared,
+    declared_state,
     distances,
     judge,
     judge_float32,
     judge_optimiser,
+    judge_state,
     require_shapes,
+    set_aside,
     wrong_as_timed,
     wrong_rounding,
 )
@@ -47,9 +50,10 @@ class Examination:
         say: Callable[[str], None],
     ) -> None:
         self.runner, self.contender, self.reference, self.say = runner, contender, reference, say
-        self.limits = runner.study.certificate
+        self.limits = runner.limits
         self.pitfall = is_pitfall(contender)  # its certificate only says how far it deviates
         self.deviations = declared(contender, runner.workload.optimiser.kind)
+        self.state = declared_state(contender, runner.workload)
         self.result = CertificateRow(
             **contender.parts(),
             status="missing",
@@ -94,6 +98,7 @@ class Examination:
             with self.runner.process(self.contender, "float32") as worker:
                 self.train_as_timed(worker, file)
         judge(self.result, self.limits, self.deviations)
+        judge_state(self.result, self.limits.tolerance, self.state.values())
         if not self.pitfall:
             self.compare_miniature(scratch)
         return None
@@ -119,7 +124,7 @@ class Examination:
         for name in names:
             if name in self.runner.runs:
                 own = self.train(worker, name, file)
-                setattr(self.result, name, compare(own, self.reference.result(name)))
+                setattr(self.result, name, self.compared(own, name))
                 if own.strange and name == "full":
                     raise Uncanonical(f"at full size {own.strange} does not start as given")
                 if own.changed:
@@ -177,7 +182,7 @@ class Examination:
             own = self.train(worker, name, file)
         if not self.reference.has(name):
             raise Uncanonical("the reference failed with it")
-        return compare(own, self.reference.result(name))
+        return self.compared(own, name)
 
     def explain_optimiser(
         self, row: OptimiserRow, deviations: list[Deviation], workload: Workload, scratch: Path
@@ -236,20 +241,32 @@ class Examination:
         found = self.miniature(self.runner.workload, scratch)
         if refused:
             result.cause = found.text
-        elif result.status == "declared" and undeclared(found, self.deviations):
-            result.status, result.reason = "refused", f"not what is declared: {found.text}"
-        elif result.status == "agrees" and (found.mistakes or found.wrong):
+        elif result.status == "declared" and self.deviations:
+            if undeclared(found, self.deviations):
+                result.status, result.reason = "refused", f"not what is declared: {found.text}"
+        elif result.status in ("agrees", "declared") and (found.mistakes or found.wrong):
             result.status, result.reason = "refused", found.text
 
     def miniature(self, workload: Workload, scratch: Path) -> Diagnosis:
         self.say("miniature")
         try:
             with self.runner.process(self.contender) as worker:
-                return examine(worker, workload, self.contender.variant, scratch)
+                return examine(worker, workload, self.contender.variant, scratch, self.state)
         except (WorkerDied, Unavailable) as failure:
             if isinstance(failure, WorkerDied) and failure.ended:
                 raise
             return Diagnosis(f"no miniature of it was trained: {failure}", trained=False)
+
+    def compared(self, own: Result, name: str) -> Measured:
+        """The distances from the reference. State that is declared to deviate is in the row."""
+        found = compare(own, self.reference.result(name))
+        set_aside(found, self.runner.workload.idle)
+        off = set_aside(found, self.state)
+        # Where the optimiser deviates, so does all state.
+        alike = {"substituted", "substituted_full", *(() if self.deviations else ("long", "full"))}
+        if name in alike:
+            self.result.state |= {n: max(v, self.result.state.get(n, 0.0)) for n, v in off.items()}
+        return found
 
     def train(self, worker: WorkerProcess, name: str, file: Path) -> Result:
         self.say(f"{name} run")

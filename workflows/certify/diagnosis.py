@@ -6,18 +6,20 @@ weights equal the contender's, and the right ones do not. If no mistake reproduc
 contender, the diagnosis says where its run first differs from the right one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from frameworks.contract import Unavailable
+from frameworks.contract import Deviation, Unavailable
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
-from workflows.certify.divergence import AGREES, distance, divergence
+from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import Uncanonical, require_shapes
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
@@ -26,6 +28,7 @@ REPRODUCES = 1e-9  # relative, at every step; more than rounding makes of a righ
 CLOSER = 1e-2  # how much closer than the right run, at least
 ROUNDING = 1e-13  # runs that are closer than this cannot be distinguished
 NAMED = 3
+NOTHING: Mapping[str, Deviation] = {}
 
 ALL_WELL = (
     f"a miniature of it agrees with plain NumPy in all its {STEPS} steps: look at what only size "
@@ -42,10 +45,17 @@ class Diagnosis(NamedTuple):
     trained: bool = True  # if not, `text` says why no miniature was trained
 
 
-def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Path) -> Diagnosis:
+def examine(
+    worker: WorkerProcess,
+    workload: Workload,
+    variant: str,
+    scratch: Path,
+    state: Mapping[str, Deviation] = NOTHING,
+) -> Diagnosis:
     """Have a miniature of the workload trained, and compare it with the oracle's.
 
     An exception of the adapter becomes part of the answer. Files are left in the folder `scratch`.
+    `state` are tensors that are declared to deviate, with how.
 
     Raises:
         WorkerDied: the process ended.
@@ -74,12 +84,17 @@ def examine(worker: WorkerProcess, workload: Workload, variant: str, scratch: Pa
         return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
     except Uncanonical as error:
         return Diagnosis(f"in a miniature of it, {error}", trained=False)
-    return explain(script, seen)
+    return explain(script, seen, state)
 
 
-def explain(script: Script, seen: RecordedRun) -> Diagnosis:
+def explain(
+    script: Script, seen: RecordedRun, state: Mapping[str, Deviation] = NOTHING
+) -> Diagnosis:
     """The diagnosis of a recorded run."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
+        if wrong := wrong_state(script, seen, state):
+            return Diagnosis(f"in a miniature of it, {wrong}", wrong=True)
+        seen = without(seen, {*state, *script.workload.idle})
         right = perform(OracleTrainer, script)
         error = farthest(seen.moments, right.moments)
         if error <= AGREES:
@@ -92,6 +107,37 @@ def explain(script: Script, seen: RecordedRun) -> Diagnosis:
         else:
             text = f"in a miniature of it, {divergence(seen, right)}"
         return Diagnosis(text, tuple(mistake.name for mistake in causes), error > REPRODUCES)
+
+
+def wrong_state(script: Script, seen: RecordedRun, state: Mapping[str, Deviation]) -> str:
+    """The tensors of state that are neither right nor what is declared of them, "" for none.
+
+    They are compared after the first step, when state depends on no update of the weights.
+    """
+    given = script.workload, script.weights
+    own, wrong = seen.moments[1].weights, []
+    for mistake in dict.fromkeys(one.mistake for one in state.values() if one.mistake):
+        trainers = OracleTrainer(*given), CATALOGUE[mistake].trainer(*given)
+        runs = [first_moment(trainer, script).weights for trainer in trainers if trainer]
+        names = [name for name, one in state.items() if one.mistake == mistake]
+        wrong += [n for n in names if min(distance(own[n], w[n]) for w in runs) > REPRODUCES]
+    return f"{listed(wrong)}: neither right nor as declared" if wrong else ""
+
+
+def first_moment(trainer: OracleTrainer, script: Script) -> Moment:
+    """After one step."""
+    return next(islice(moments(trainer, script), 1, None))
+
+
+def without(seen: RecordedRun, names: Collection[str]) -> RecordedRun:
+    """The run without these tensors."""
+    return replace(
+        seen,
+        moments=[
+            Moment(moment.loss, {n: w for n, w in moment.weights.items() if n not in names})
+            for moment in seen.moments
+        ],
+    )
 
 
 def mistakes(script: Script, seen: list[Moment], right: list[Moment]) -> list[Mistake]:
@@ -135,5 +181,5 @@ def farthest(some: Sequence[Moment], others: Sequence[Moment]) -> float:
 
 def between(moment: Moment, right: Moment) -> float:
     """The largest distance of the loss and of any tensor."""
-    tensors = (distance(moment.weights[n], w) for n, w in right.weights.items())
+    tensors = (distance(w, right.weights[n]) for n, w in moment.weights.items())
     return max(distance(moment.loss, right.loss), *tensors)

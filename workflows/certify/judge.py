@@ -1,10 +1,12 @@
 """Judges a certificate: how far two results are apart, and which status follows."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from frameworks.contract import Deviation
 from frameworks.registry import framework
-from frameworks.workloads import Weights
+from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.distance import relative
 from workflows.certify.runs import Result
 from workflows.planning.configuration import CertificateEntry
@@ -108,6 +110,42 @@ def declared(contender: Contender, optimiser: str) -> list[Deviation]:
     return [d for d in variant.deviations if d.component == f"optimiser.{optimiser}"]
 
 
+def declared_state(contender: Contender, workload: Workload) -> dict[str, Deviation]:
+    """The tensors of state that deviate as the contender's variant declares, with how."""
+    variant = framework(contender.framework).variants[contender.variant]
+    return {
+        f"{stage.name}.{short}": deviation
+        for stage in leaves(workload.stages)
+        for short in stage.layer.state_shapes(stage.input_shape)
+        for deviation in variant.deviations
+        if deviation.component == f"state.{stage.layer.kind}.{short}"
+    }
+
+
+def set_aside(measured: Measured, tensors: Iterable[str]) -> dict[str, float]:
+    """Take these tensors out of what was measured after the first step: how far each is off at
+    most."""
+    most = dict.fromkeys(tensors, 0.0)
+    for step, own in measured.weights.items():
+        for name in most if step else ():
+            most[name] = max(most[name], own.pop(name))
+    return most
+
+
+def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Deviation]) -> None:
+    """Add what is declared of state to a row that is not refused, or refuse it."""
+    off = max(row.state.values(), default=0.0)
+    if row.status in ("agrees", "declared") and off > tolerance:
+        own = list(dict.fromkeys(deviations))
+        bound = min(deviation.state_within for deviation in own)
+        row.status = "declared" if off <= bound else "refused"
+        row.reason = (
+            "; ".join(filter(None, [row.reason, reasons(own)]))
+            if off <= bound
+            else f"more than declared: state off by {off:.1e}, declared {bound:.1e}"
+        )
+
+
 def reasons(deviations: list[Deviation]) -> str:
     return "; ".join(f"{each.component}: {each.reason}" for each in deviations)
 
@@ -181,7 +219,8 @@ def wrong_float32(row: CertificateRow) -> str:
 
 def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     """Float32 gradients further off than float32 or the settings that were read explain."""
-    off = farthest_tensor(row.rounding, REDUCED_GRADIENT if row.reduced else tolerance)
+    allowed = max(REDUCED_GRADIENT, tolerance) if row.reduced else tolerance
+    off = farthest_tensor(row.rounding, allowed)
     named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"
     return off and (
         f"first gradient in float32: {off} from float64 (allowed {tolerance:.0e}), and {named}; "

@@ -109,7 +109,8 @@ class Runner:
         self.kind = self.workload.optimiser.kind
         self.narrow = narrowed(self.workload) != self.workload
         self.others = self.study.other_optimisers(workload)
-        self.runs = runs(self.workload, self.study.certificate, self.others)
+        self.limits = self.study.certificate.allowed(self.workload)
+        self.runs = runs(self.workload, self.limits, self.others)
         self.folder = (folders.data / workload).resolve()  # workers run in another folder
         self.logs = folders.logs / f"{workload}-certificate"
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}

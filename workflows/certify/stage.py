@@ -18,7 +18,7 @@ from frameworks.device import DEVICES
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
-from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared
+from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.summary import summary
 from workflows.machine.fingerprint import available_cores
@@ -67,12 +67,12 @@ def certify(
         workload=workload,
         framework=name,
         reference=reference.name,
-        tolerance=study.certificate.tolerance,
-        rounding=study.certificate.rounding,
+        tolerance=runner.limits.tolerance,
+        rounding=runner.limits.rounding,
         float32_loss=FLOAT32_LOSS,
         declared_steps=DECLARED_STEPS,
-        steps=study.certificate.steps,
-        full_steps=study.certificate.full_steps if runner.narrow else 0,
+        steps=runner.limits.steps,
+        full_steps=runner.limits.full_steps if runner.narrow else 0,
         narrowed=runner.narrow,
         parameters=runner.workload.parameters,
         parameters_long=narrowed(runner.workload).parameters,
@@ -130,7 +130,8 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 reference.keep(name, answer)
             with runner.process(contender) as worker:
                 runner.gradients(worker, contender, reference.file("gradients"))
-                found = examine(worker, runner.workload, contender.variant, reference.folder)
+                state = declared_state(contender, runner.workload)
+                found = examine(worker, runner.workload, contender.variant, reference.folder, state)
         known = {deviation.mistake for deviation in declared(contender, runner.kind)}
         if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
             raise WorkerDied(found.text)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from frameworks.workloads import Dataset, Workload
 from frameworks.workloads.layers import (
-    VOCABULARY,
     Activation,
     AveragePool,
     Conv2D,
@@ -20,11 +19,14 @@ from frameworks.workloads.layers import (
     Shape,
 )
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
+from frameworks.workloads.parsing import VOCABULARY
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from frameworks.workloads.workload import LOSSES
 
 CLASSES = 4
 VECTOR, IMAGE = (6,), (9, 8, 2)
 SIDES = ((0, 2), (1, 0))
+PATHS = (Conv2D(3, bias=False), BatchNorm(), ReLU()), (Conv2D(3), ReLU())
 SQUARE = (Dense(6), Dense(CLASSES))  # on a vector of 6: a transposed kernel fits, and shows
 CONVOLUTION = (Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(CLASSES))
 
@@ -45,6 +47,11 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "average_pool, padding 1": (IMAGE, (AveragePool(3, 2, 1), Flatten(), Dense(CLASSES))),
     "global_average_pool": (IMAGE, (GlobalAveragePool(), Dense(CLASSES))),
     "flatten": (IMAGE, (Flatten(), Dense(CLASSES))),
+    "batch_norm": (IMAGE, (Conv2D(3, bias=False), BatchNorm(), Flatten(), Dense(CLASSES))),
+    "batch_norm of vectors": (VECTOR, (Dense(5), BatchNorm(), Dense(CLASSES))),
+    "residual": (IMAGE, (Residual((Conv2D(2, 3, 1, 1),)), Flatten(), Dense(CLASSES))),
+    "residual, shortcut": (IMAGE, (Residual(*PATHS), Flatten(), Dense(CLASSES))),
+    "subsample": (IMAGE, (Subsample(2, 3), Flatten(), Dense(CLASSES))),
     **{
         kind: (VECTOR, (Dense(5), layer(), Dense(CLASSES)))
         for kind, layer in VOCABULARY.items()

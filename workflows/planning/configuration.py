@@ -174,6 +174,16 @@ class CertificateEntry(Section):
     ] = list(OPTIMISERS)
     rounding: float = Field(default=1e-5, gt=0, le=1e-2)
 
+    def allowed(self, workload: Workload) -> Self:
+        """The same, as far as the workload allows: fewer steps, more rounding."""
+        own = workload.certificate
+        changed = {
+            "steps": min(self.steps, own.steps or self.steps),
+            "full_steps": min(self.full_steps, own.full_steps or self.full_steps),
+            "rounding": max(self.rounding, own.rounding or self.rounding),
+        }
+        return self.model_copy(update=changed)
+
 
 def percentage(share: float) -> str:
     return f"{100 * share:g}%"

@@ -167,10 +167,11 @@ def certificates_s(study: Configuration) -> float:
     own = list(running(study))
     work = sum(PITFALL if is_pitfall(one) else 1.0 for one in own)
     commands = 1 + len({one.framework for one in own})
-    steps = study.certificate.steps
     total = 0.0
     for name in study.workloads:
-        step_s = CERTIFICATE_STEP_S + narrowed(study.workload(name)).flops_per_step / HOST_FLOPS
+        workload = study.workload(name)
+        steps = study.certificate.allowed(workload).steps
+        step_s = CERTIFICATE_STEP_S + narrowed(workload).flops_per_step / HOST_FLOPS
         total += work * (CERTIFICATE_S + steps * step_s) + commands * IMPORTS_S
     return total
 

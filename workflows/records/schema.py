@@ -231,10 +231,11 @@ class CertificateRow(Contender):
     size. `substituted` and `substituted_full` are the same two runs with the deviating part
     replaced by plain SGD. `optimisers` are the long run with the other optimisers, by kind.
 
-    `gradients` are the relative L2 distances of the first step's gradients at full size,
-    tensor by tensor, in float64. `rounding` compares its float32 gradients, under the timed
-    conditions, with the reference's float64. If the first mini-batch is too far off, it is the
-    median of three. `float32` compares the losses of its first steps with its own in float64.
+    `gradients` are the relative L2 distances of the first step's gradients at full size, in
+    float64. `rounding` compares its float32 gradients, under the timed conditions, with the
+    reference's float64. If the first mini-batch is too far off, it is the median of three.
+    `float32` compares the losses of its first steps with its own in float64. `state` is how far
+    state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
 
     `reduced` names the reduced precision that its settings read back, if any. `restarted`
     compares the first steps with the same steps after `restart`. `unfenced` is the share of a
@@ -253,6 +254,7 @@ class CertificateRow(Contender):
     substituted_full: Measured | None = None
     optimisers: dict[str, OptimiserRow] = {}
     gradients: dict[str, float] = {}
+    state: dict[str, Distance] = {}
     rounding: dict[str, float] = {}
     reduced: str = ""
     restarted: list[float] = []

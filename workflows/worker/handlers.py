@@ -75,7 +75,7 @@ class Handlers:
         self.workload = from_dict(json.loads((place / "workload.json").read_text()))
         self.turns = Turns(*open_batches(place))
         with np.load(place / "weights.npz") as stored:
-            self.initial = {name: stored[name] for name in self.workload.parameter_shapes}
+            self.initial = {name: stored[name] for name in self.workload.tensor_shapes}
         return {}
 
     def build(self, variant: str, offset_ns: int = 0) -> dict[str, Any]:
@@ -161,7 +161,8 @@ class Handlers:
         rate = workload.optimiser.learning_rate
         found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
         self.require_original()
-        np.savez(out, **found)  # type: ignore[arg-type]
+        own = {n: value for n, value in found.items() if n not in workload.without_gradient}
+        np.savez(out, **own)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
     def record_run(

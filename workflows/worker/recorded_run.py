@@ -45,7 +45,7 @@ class Script:
     @classmethod
     def read(cls, workload: Workload, path: Path) -> Self:
         with np.load(path) as stored:
-            weights = {name: stored[name] for name in workload.parameter_shapes}
+            weights = {name: stored[name] for name in workload.tensor_shapes}
             pairs = list(zip(stored["inputs"], stored["targets"], strict=True))
         return cls(workload, weights, pairs)
 
@@ -96,7 +96,8 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Rec
         trainer = make(steep, script.weights)
         before = as_weights(trainer.weights(), script.weights)
         after = take(trainer, *script.batches[0], script.weights).weights
-        gradients = gradient(before, after, STEEP.learning_rate)
+        trained = {n: w for n, w in after.items() if n not in steep.without_gradient}
+        gradients = gradient(before, trained, STEEP.learning_rate)
     return RecordedRun(seen, gradients)
 
 

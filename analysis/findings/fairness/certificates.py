@@ -121,7 +121,7 @@ def components(text: str) -> list[str]:
 
 def size(rows: Sequence[CertificateRow], steps: int) -> str:
     """How far a declared deviation takes the loss in the first `steps` steps, before chaos
-    takes over."""
+    takes over, and how far off state is that is declared to deviate."""
     early = [
         max(max(run.loss[:steps]) for run in (row.long, row.full) if run)
         for row in rows
@@ -129,8 +129,10 @@ def size(rows: Sequence[CertificateRow], steps: int) -> str:
     ]
     if not early:
         return "not measured"
+    state = max((off for row in rows for off in row.state.values()), default=0.0)
+    beside = f", state {scientific(state)}" if state else ""
     ends = dict.fromkeys([scientific(min(early)), scientific(max(early))])
-    return f"loss {' to '.join(ends)} within {steps} steps"
+    return f"loss {' to '.join(ends)} within {steps} steps{beside}"
 
 
 def furthest(row: CertificateRow) -> float:

@@ -18,7 +18,7 @@ class Item:
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
     `reason` given. If a certificate declares a deviation of `component`, the difference is declared
-    too.
+    too. Records may lack all settings of a `new` item.
     """
 
     title: str
@@ -28,6 +28,7 @@ class Item:
     reason: str = ""
     tolerance: float = ROUNDED
     component: str = ""
+    new: bool = False
 
 
 CHECKLIST = (
@@ -98,7 +99,22 @@ CHECKLIST = (
     Item(
         "mode",
         ("mode",),
-        "Training must not be timed against inference. No layer here depends on the mode.",
+        "Training must not be timed against inference. Batch normalisation depends on the mode.",
+    ),
+    Item(
+        "batch normalisation",
+        ("batch_norm_statistics", "batch_norm_epsilon", "batch_norm_momentum"),
+        "Defaults differ: an epsilon of 1e-5 or 1e-3, a momentum of 0.1 or 0.01. Inference takes "
+        "running averages for the statistics of the mini-batch.",
+        tolerance=PROBED,
+        new=True,
+    ),
+    Item(
+        "running variance",
+        ("batch_norm_variance",),
+        "An average of unbiased or of biased variances. Training does not use it.",
+        component="state",
+        new=True,
     ),
     Item("ReLU and pooling", ("relu_and_pool",), "The order changes the cost, not the values."),
     Item(
@@ -216,9 +232,6 @@ HANDLED = {
 }
 
 # What cannot differ here, and why.
-ABSENT = {
-    "batch norm": "not in the vocabulary of layers",
-    "layer norm eps": "not in the vocabulary of layers",
-}
+ABSENT = {"layer norm eps": "not in the vocabulary of layers"}
 
 BY_SETTING = {setting: item for item in CHECKLIST for setting in item.settings}

@@ -43,7 +43,8 @@ def setting_lines(
         if base.variant != one.variant:  # its row is not compared with each of these in turn
             rivals = [base] if base in values else []
         rivals = [] if machine.pitfall(one) else rivals  # it is only compared within its framework
-        for setting in sorted({*own, *BY_SETTING}) if own else [""]:
+        asked = {setting for setting, item in BY_SETTING.items() if not item.new}
+        for setting in sorted({*own, *asked}) if own else [""]:
             item = BY_SETTING.get(setting)
             value = own.get(setting, UNRECORDED) if own else ""
             others = {rival: values[rival].get(setting, UNRECORDED) for rival in rivals}
@@ -101,7 +102,8 @@ def deviations(
     """What the certificates of two contenders declare of the item's component."""
     for one in benchmarks:
         _, row = certificates.found.get(one, (None, None))
-        if row and row.status == "declared" and row.reason.startswith(f"{item.component}."):
+        parts = row.reason.split("; ") if row and row.status == "declared" else []
+        if any(part.startswith(f"{item.component}.") for part in parts):
             yield f"by the certificate of {one.contender}"
 
 

@@ -5,7 +5,7 @@ from analysis.findings.controls import judged, missed
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
 from analysis.findings.series.movement import MOVEMENT
-from analysis.format import count, listing, percent, title
+from analysis.format import capital, count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter
 from analysis.report.prose import DECLARED, pair, place, two, workload
@@ -59,7 +59,7 @@ def same(findings: Findings) -> Chip:
 def plain(component: str) -> str:
     """`optimiser.adam` as `the optimiser Adam`."""
     kind, _, name = component.partition(".")
-    return f"the {kind} {name.capitalize()}" if name else kind
+    return f"the {kind} {capital(name)}" if name else kind
 
 
 def self_test(chapter: Chapter) -> Chip:

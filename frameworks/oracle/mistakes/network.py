@@ -17,9 +17,9 @@ from frameworks.oracle.network import (
     flatten,
     max_pool,
 )
-from frameworks.oracle.trainer import OracleTrainer
-from frameworks.workloads import Weights, Workload
-from frameworks.workloads.layers import Activation, Conv2D, Layer, Pads, Pool, both_sides
+from frameworks.oracle.trainer import Backward, OracleTrainer
+from frameworks.workloads import Weights
+from frameworks.workloads.layers import Activation, Chain, Conv2D, Layer, Pads, Pool, both_sides
 
 BIAS = "Look whether every dense and conv2d layer is built with a bias, and adds it."
 PADDING = "Pad as Conv2D.pads says, the odd row at the bottom and right; if need be in a layer."
@@ -176,11 +176,11 @@ operations(
 def relayered(name: str, says: str, mend: str, change: Callable[[Layer], Layer | None]) -> None:
     """Add the right trainer of a workload whose layers are changed, or left out if None."""
 
-    def changed(workload: Workload) -> Workload:
-        layers = [change(layer) for layer in workload.layers]
-        return replace(workload, layers=tuple(layer for layer in layers if layer))
+    def chain(layers: Chain) -> Chain:
+        found = [change(layer.with_chains(chain)) for layer in layers]
+        return tuple(layer for layer in found if layer)
 
-    mistake(name, says, mend)(changed)
+    mistake(name, says, mend)(lambda workload: replace(workload, layers=chain(workload.layers)))
 
 
 def each(kind: type[Layer], **values: Any) -> Callable[[Layer], Layer]:
@@ -235,7 +235,7 @@ class Rearranged(OracleTrainer):
         kernels = {n: self.arrange(w) for n, w in weights.items() if w.ndim == self.dimensions}
         return weights | {n: k for n, k in kernels.items() if k.shape == weights[n].shape}
 
-    def forward(self, x: Array) -> tuple[Array, list[Back]]:
+    def forward(self, x: Array) -> tuple[Array, Backward]:
         kept, self.parameters = self.parameters, self.arranged(self.parameters)
         try:
             return super().forward(x)

@@ -13,7 +13,7 @@ from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
-from analysis.report.sections.sameness.differences import difference_table
+from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records.schema import ContenderRecord
@@ -118,6 +118,29 @@ def test_one_declared_deviation_does_not_cover_two_others(tmp_path: Path) -> Non
         if line.setting == "effective_epsilon" and line.id.variant == "default"
     }
     assert status == {"pytorch": "mismatched", "tensorflow": "declared", "jax": "mismatched"}
+
+
+def test_state_may_be_declared_beside_an_optimiser(tmp_path: Path) -> None:
+    recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow"), threads=(1,))
+    machine = load([write(tmp_path / "in", recipe)])[0]
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.framework == "tensorflow" and contender.settings:
+                contender.settings["batch_norm_variance"] = "biased"
+    for record in machine.records.certificates:
+        for row in record.rows:
+            if row.status == "declared":
+                row.reason += "; state.batch_norm.variance: another average"
+                row.state = {"batch_norm1.variance": 0.002}
+    findings = Findings(machine)
+    status = {
+        line.id.variant: line.status
+        for line in findings.settings
+        if line.setting == "batch_norm_variance" and line.id.framework == "tensorflow"
+    }
+    assert status == {"default": "declared", "tuned": "mismatched"}
+    (said,) = declarations(findings)
+    assert "within 10 steps, state 2.0e-3." in said
 
 
 def test_what_could_not_be_probed_is_held_against_nobody(

@@ -7,7 +7,14 @@ import pytest
 
 from frameworks.contract import Deviation
 from frameworks.workloads.distance import relative
-from workflows.certify.judge import Uncanonical, compare, judge, judge_optimiser
+from workflows.certify.judge import (
+    Uncanonical,
+    compare,
+    judge,
+    judge_optimiser,
+    judge_state,
+    set_aside,
+)
 from workflows.certify.runs import Result
 from workflows.planning.configuration import CertificateEntry
 from workflows.records.schema import CertificateRow, Measured
@@ -86,6 +93,27 @@ def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
 def test_a_declared_optimiser_covers_nothing_else(parts):
     runs = {"long": NEAR, "substituted": EXACT}
     assert judged(DEVIATION, **{**runs, **parts})[0] == "refused"
+
+
+STATE = Deviation("state.batch_norm.variance", "another reason", state_within=0.1)
+
+
+def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared():
+    run = Measured(loss=[0.0], weights={0: {"w": 0.0, "v": 0.0}, 5: {"w": 0.0, "v": 0.02}})
+    assert set_aside(run, ["v"]) == {"v": 0.02}
+    assert run.weights == {0: {"w": 0.0, "v": 0.0}, 5: {"w": 0.0}}
+    for off, status, reason in (
+        (1e-15, "agrees", ""),
+        (0.02, "declared", "state.batch_norm.variance: another reason"),
+        (0.2, "refused", "more than declared: state off by 2.0e-01, declared 1.0e-01"),
+    ):
+        row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
+        row.state = {"v": off}
+        judge_state(row, ASKED.tolerance, [STATE, STATE])
+        assert (row.status, row.reason) == (status, reason)
+    row.status, row.reason, row.state = "declared", "optimiser.adam: a reason", {"v": 0.02}
+    judge_state(row, ASKED.tolerance, [STATE])
+    assert row.reason == "optimiser.adam: a reason; state.batch_norm.variance: another reason"
 
 
 def test_another_optimiser_is_judged_by_itself():

@@ -13,6 +13,7 @@ from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
+from workflows.certify.judge import declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.stage import make_reference
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
@@ -80,7 +81,7 @@ def against(
         make_reference(plan, name, folders, Saying(subject.say))
         if not (reference.folder / FAILED).exists():
             row = examined(subject, plan, name, folders)
-            asked = plan.study.certificate
+            asked = plan.study.certificate.allowed(workload)
             steps = f"{asked.steps} steps of {plan.reference.name}" * (row.status in OK)
             text = "; ".join(filter(None, [steps, row.reason]))
             return row.status, text, row.cause or "see what was seen: the first step that differs"
@@ -110,7 +111,9 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
         return "missing", f"without float64 the certificate needs {REFERENCE}", ""
     scratch.mkdir(parents=True, exist_ok=True)
     worker = subject.opened("float64", subject.device, subject.threads)
-    found = examine(worker, workload, subject.variant, scratch)
+    own = subject.contender(subject.device, subject.threads)
+    state = declared_state(own, workload)
+    found = examine(worker, workload, subject.variant, scratch, state)
     subject.bury()
     if found.text == ALL_WELL:
         text = f"a miniature of it, with plain NumPy; {REFERENCE}, to certify the whole, is missing"

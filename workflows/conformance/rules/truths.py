@@ -7,10 +7,16 @@ import numpy as np
 
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
-from frameworks.workloads import Workload
-from workflows.certify.diagnosis import explain, farthest
+from frameworks.workloads import Workload, leaves
+from workflows.certify.diagnosis import explain, farthest, without, wrong_state
 from workflows.certify.divergence import distance as relative
-from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, Uncanonical, require_shapes
+from workflows.certify.judge import (
+    DECLARED_STEPS,
+    FLOAT32_LOSS,
+    Uncanonical,
+    declared_state,
+    require_shapes,
+)
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.worker.process import WorkerDied
@@ -100,6 +106,10 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
 
     Returns the distance, the distance allowed, and what to mend.
     """
+    state = declared_state(subject.contender(subject.device, subject.threads), script.workload)
+    if wrong := wrong_state(script, seen, state):
+        return float("inf"), TRAINED[subject.finest], wrong
+    seen = without(seen, {*state, *script.workload.idle})
     component = f"optimiser.{script.workload.optimiser.kind}"
     declared = [d for d in subject.description.variants[subject.variant].deviations
                 if d.component == component]  # fmt: skip
@@ -128,8 +138,8 @@ def cause(script: Script, seen: RecordedRun) -> str:
 
 def named(refusal: str, workload: Workload) -> bool:
     """Whether a refusal says which part of the workload it is about."""
-    parts = [layer.kind for layer in workload.layers]
-    parts += ["padding", "stride", workload.loss, workload.optimiser.kind]
+    kinds = [stage.layer.kind for stage in (*workload.stages, *leaves(workload.stages))]
+    parts = [*kinds, "padding", "stride", workload.loss, workload.optimiser.kind]
     return any(letters(part) in letters(refusal) for part in parts)
 
 

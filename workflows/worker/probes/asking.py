@@ -30,7 +30,7 @@ def trained(
     adapter: Adapter, variant: str, workload: Workload, weights: Mapping[str, np.ndarray]
 ) -> tuple[Trainer, Weights]:
     """A trainer, and its initial weights in float32: the given ones, and zeros elsewhere."""
-    given = {name: np.zeros(shape, np.float32) for name, shape in workload.parameter_shapes.items()}
+    given = {name: np.zeros(shape, np.float32) for name, shape in workload.tensor_shapes.items()}
     for name, value in weights.items():
         given[name][...] = value
     return adapter.trainer(workload, given, variant), given

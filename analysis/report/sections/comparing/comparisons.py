@@ -3,7 +3,7 @@
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
-from analysis.format import listing, percent
+from analysis.format import capital, listing, percent
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, more, pair, place, two
@@ -58,7 +58,7 @@ def same(certificate: str) -> str:
 def short(component: str) -> str:
     """`optimiser.adam` as `Adam`."""
     kind, dot, name = component.partition(".")
-    return name.capitalize() if dot else kind
+    return capital(name) if dot else kind
 
 
 def comparisons(chapter: Chapter) -> Parts:

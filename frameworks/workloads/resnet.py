@@ -1,0 +1,102 @@
+"""ResNet-56 and ResNet-50 (He et al. 2015), as Shi et al. compared them in 2016 (shi2016.py).
+
+Batch normalisation stands behind every convolution and a ReLU behind every addition. Convolutions
+have no bias. Strides are in the 3x3 convolutions, as in Torch and CNTK.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from frameworks.workloads.layers import (
+    Chain,
+    Conv2D,
+    Dense,
+    GlobalAveragePool,
+    Layer,
+    MaxPool,
+    ReLU,
+)
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.shi2016 import classifier
+from frameworks.workloads.workload import Dataset, Limits, Workload
+
+MOMENTUM = {"momentum": {"learning_rate": 0.01, "momentum": 0.9}}
+# float32 decides hundreds of a hundred million ReLUs differently, which moves gradients by 2 %. At
+# the networks' own learning rate that and float64's rounding grow from step to step, tenfold in
+# each of ResNet-50: its first one changes the first kernel by three quarters. Hence lower rates.
+LIMITS = Limits(steps=20, rounding=0.05, learning_rate=2.0**-13)
+DEEPER = Limits(steps=20, full_steps=1, rounding=0.05, learning_rate=2.0**-18)
+
+
+def resnet_56(
+    name: str = "resnet-56",
+    blocks: tuple[int, ...] = (9, 9, 9),
+    width: int = 16,
+    side: int = 32,
+    classes: int = 10,
+    samples: int = 4096,
+    batch: int = 128,
+    optimiser: Any = MOMENTUM,
+) -> Workload:
+    """ResNet-56: shortcuts without parameters, random images in the shape of CIFAR-10. `blocks` are
+    those of each stage, and each stage is twice as wide as the one before."""
+    layers: list[Layer] = [*normalised(width, 3, 1, 1), ReLU()]
+    for first, stride, filters in places(blocks, width):
+        body = (*normalised(filters, 3, stride, 1), ReLU(), *normalised(filters, 3, 1, 1))
+        shortcut = (Subsample(stride, filters),) if first and stride > 1 else ()
+        layers += [Residual(body, shortcut), ReLU()]
+    built = classified(name, layers, side, classes, samples, batch, optimiser)
+    return replace(built, certificate=LIMITS)
+
+
+def resnet_50(
+    name: str = "resnet-50",
+    blocks: tuple[int, ...] = (3, 4, 6, 3),
+    width: int = 64,
+    side: int = 224,
+    classes: int = 1000,
+    samples: int = 512,
+    batch: int = 16,
+    optimiser: Any = MOMENTUM,
+) -> Workload:
+    """ResNet-50: bottlenecks, shortcuts that are convolutions where a stage begins, synthetic
+    images in ImageNet's size. `blocks` and `width` as in ResNet-56."""
+    layers: list[Layer] = [*normalised(width, 7, 2, 3), ReLU(), MaxPool(3, 2, 1)]
+    for first, stride, filters in places(blocks, width):
+        wide = 4 * filters
+        body = (
+            *normalised(filters, 1, 1, 0), ReLU(),
+            *normalised(filters, 3, stride, 1), ReLU(),
+            *normalised(wide, 1, 1, 0),
+        )  # fmt: skip
+        shortcut = normalised(wide, 1, stride, 0) if first else ()
+        layers += [Residual(body, shortcut), ReLU()]
+    built = classified(name, layers, side, classes, samples, batch, optimiser)
+    return replace(built, certificate=DEEPER)
+
+
+def normalised(filters: int, kernel: int, stride: int, padding: int) -> Chain:
+    return Conv2D(filters, kernel, stride, padding, bias=False), BatchNorm()
+
+
+def places(blocks: tuple[int, ...], width: int) -> list[tuple[bool, int, int]]:
+    """Of each block: whether a stage begins with it, its stride, and its filters."""
+    return [
+        (block == 0, 2 if stage and block == 0 else 1, width * 2**stage)
+        for stage, count in enumerate(blocks)
+        for block in range(count)
+    ]
+
+
+def classified(
+    name: str,
+    layers: list[Layer],
+    side: int,
+    classes: int,
+    samples: int,
+    batch: int,
+    optimiser: Any,
+) -> Workload:
+    dataset = Dataset("normal", samples, (side, side, 3), classes)
+    layers = [*layers, GlobalAveragePool(), Dense(classes)]
+    return classifier(name, dataset, batch, layers, optimiser)

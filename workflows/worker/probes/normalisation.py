@@ -1,0 +1,84 @@
+"""Batch normalisation: its epsilon, and what it normalises by and keeps.
+
+The network is one batch normalisation of two features and two samples. The first feature has a
+mean of 0 and a small variance, which an epsilon shows beside. The second has a scale of 0, so the
+loss does not depend on it, and a mean and variance of 1 for the running averages.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frameworks.contract import Adapter, Setting
+from frameworks.workloads import Workload, leaves
+from frameworks.workloads.optimisers import SGD
+from frameworks.workloads.residual import BatchNorm
+from workflows.worker.probes.asking import OTHER, nearest, network, significant, step, trained
+
+SMALL = 2.0**-7  # the first feature's standard deviation
+INPUTS = np.array([[SMALL, 0.0], [-SMALL, 2.0]], np.float32)
+NAME = "batch_norm1"
+WITHIN = 1e-3  # relative
+NONE = "n/a"
+
+
+class Seen(NamedTuple):
+    """The mean square of the first feature's outputs, and the second's running mean and variance
+    after a step. They began at 0 and 1."""
+
+    square: float
+    mean: float
+    variance: float
+
+
+def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen | None:
+    """None if the workload has no batch normalisation."""
+    own = [s.layer for s in leaves(workload.stages) if isinstance(s.layer, BatchNorm)]
+    if not own:
+        return None
+    asked = network(own[0], shape=(2,), batch=2, optimiser=SGD(2.0**-20))
+    given = {f"{NAME}.gamma": np.array([1.0, 0.0]), f"{NAME}.variance": np.ones(2)}
+    trainer, _ = trained(adapter, variant, asked, given)
+    loss = step(trainer, INPUTS, np.zeros((2, 2), np.float32))
+    after = trainer.weights()
+    mean, variance = (float(after[f"{NAME}.{short}"][1]) for short in ("mean", "variance"))
+    return Seen(2 * loss, mean, variance)
+
+
+def by_running(seen: Seen) -> bool:
+    return abs(seen.square / SMALL**2 - 1) <= WITHIN
+
+
+def batch_norm_statistics(seen: Seen | None) -> Setting:
+    if not seen:
+        return NONE
+    return "running" if by_running(seen) else "of the mini-batch"
+
+
+def batch_norm_epsilon(seen: Seen | None) -> Setting:
+    if not seen or by_running(seen):
+        return NONE
+    return significant(SMALL**2 * (1 / seen.square - 1))
+
+
+def batch_norm_momentum(seen: Seen | None) -> Setting:
+    return significant(seen.mean) if seen else NONE
+
+
+def batch_norm_variance(seen: Seen | None) -> Setting:
+    """Which variance the running average is of: for two samples, the unbiased one is twice the
+    biased one."""
+    if not seen:
+        return NONE
+    if not seen.mean:
+        return "not kept"
+    average = 1 + (seen.variance - 1) / seen.mean
+    return nearest(average, {"unbiased": 2.0, "biased": 1.0}, 10 * WITHIN) or OTHER
+
+
+QUESTIONS = {
+    "batch_norm_statistics": batch_norm_statistics,
+    "batch_norm_epsilon": batch_norm_epsilon,
+    "batch_norm_momentum": batch_norm_momentum,
+    "batch_norm_variance": batch_norm_variance,
+}
