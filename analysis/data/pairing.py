@@ -8,7 +8,8 @@ from itertools import combinations
 
 from analysis.data.results import BenchmarkId, Machine
 
-DEFAULT = "default"
+DEFAULT, TUNED = "default", "tuned"
+USUAL = (DEFAULT, TUNED)  # all other variants are opt-in
 PARTS = ("variant", "threads", "device", "framework", "workload")
 BOTH = "contender"  # pairs that differ in framework and variant
 AXES = (*PARTS, BOTH)  # the order of pairs

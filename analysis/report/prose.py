@@ -10,7 +10,9 @@ from frameworks.device import HOST
 from frameworks.workloads import TITLES, Workload
 
 WORKLOADS = MappingProxyType(TITLES)
-VARIANTS = MappingProxyType({"default": "as in the tutorials", "tuned": "tuned"})
+VARIANTS = MappingProxyType(
+    {"default": "as in the tutorials", "tuned": "tuned", "compile": "compiled", "xla": "with XLA"}
+)
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
 NEAR = 1.25  # below it, prose has percent
 METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>

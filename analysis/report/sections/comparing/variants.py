@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
-from analysis.format import percent, title
+from analysis.format import count, percent, title
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, place, spread, variant
 from analysis.report.sections.comparing.comparisons import declared, same
@@ -76,7 +76,8 @@ def variants(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    return next(iter(sentences(chapter.findings)), "")
+    first, *others = sentences(chapter.findings)
+    return first + f" {count(len(others), 'more pair')} of variants." * bool(others)
 
 
 SECTION = Section("Variants", variants, inside=inside)
