@@ -18,6 +18,7 @@ MODES = [
 ]
 VERDICTS = {"faster", "slower", "equivalent", "cannot tell"}
 PHONE = 390
+TALLEST = 3_200  # pixels of a page as it opens; four screens would be 3,600
 
 
 def number(text: str) -> float:
@@ -49,12 +50,36 @@ def test_it_fits_its_window(
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= width, what
 
 
-def test_the_first_screen_is_one_screen(opened: Open) -> None:
-    page = opened(1400, 900)
+@pytest.mark.parametrize("kind", ["report", "crowded"])
+def test_the_first_screen_is_one_screen(
+    opened: Open, kind: str, request: pytest.FixtureRequest
+) -> None:
+    """Also with eight rows in the matrix."""
+    page = opened(1400, 900, of=request.getfixturevalue(kind))
+    assert page.locator(".matrix tbody tr:not(.group)").count() >= (8 if kind == "crowded" else 5)
     for what in ("h1", ".lead", ".findings", ".matrix", ".strip"):
         box = page.locator(what).first.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 900, what
-    assert page.evaluate("document.documentElement.scrollHeight") <= 4 * 900
+    assert page.evaluate("document.documentElement.scrollHeight") <= TALLEST
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1400, PHONE])
+def test_several_machines_fit_their_window(
+    opened: Open, several: Path, width: int, dark: bool
+) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    )
+    page = opened(width, dark=dark, of=several)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator(".screen").count() == page.locator(".screen > h2:visible").count() == 2
+    for one in page.locator(".matrix tbody td:has(.bar) b").all():
+        box = one.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    page.wait_for_timeout(300)  # regions are marked once the browser has laid them out
+    assert [one["id"] for one in axe.Axe().run(page).response["violations"]] == []
 
 
 @pytest.mark.parametrize("dark", [False, True])
