@@ -128,7 +128,7 @@ def pages(
         ],
         "across": across([chapter.findings for chapter in chapters]),
         "sections": sections,
-        "data": embedded(sections, data),
+        "data": embedded(screens, sections, data),
         "theme": chapters[0].theme,
         "label": Labels(parts(sections)),
         "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
@@ -155,9 +155,12 @@ def pages(
     return written
 
 
-def embedded(sections: Sequence[Shown], data: Mapping[str, str]) -> dict[str, str]:
+def embedded(
+    screens: Sequence[FirstScreen], sections: Sequence[Shown], data: Mapping[str, str]
+) -> dict[str, str]:
     """The tables' files that the page holds, so that a reader of the page alone can save them."""
-    shown = dict.fromkeys(file for part in parts(sections) if (file := file_of(part)))
+    first = ["matrix.csv"] * any(bool(shown.matrix) for shown in screens)
+    shown = dict.fromkeys([*first, *filter(None, map(file_of, parts(sections)))])
     return {name: data[name] for name in shown}
 
 

@@ -3,12 +3,12 @@
 from analysis.data.pairing import DEFAULT, TUNED
 from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
-from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload
+from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.sections.sameness.pitfalls import pitfall_summary
 
 ALIKE = 1.15  # gains closer than this are about as large
@@ -112,4 +112,4 @@ def size(row: PairLine) -> float:
 
 def times(row: PairLine) -> str:
     """`3.7 times`, with † if the two sides are declared to differ."""
-    return f"{two(size(row))} times" + f" {DECLARED}" * bool(components(row.certificate))
+    return f"{two(size(row))} times" + f" {DECLARED}" * declared(row)

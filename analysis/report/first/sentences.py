@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.data.pairing import DEFAULT, USUAL
 from analysis.findings.comparisons import Comparison, PairLine
-from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.findings.start import StartLine
@@ -19,6 +18,7 @@ from analysis.report.first.comparing import (
 )
 from analysis.report.first.headline import size, tuned
 from analysis.report.prose import DECLARED, spread, subject, two, variant, workload
+from analysis.report.sections.comparing.comparisons import declared
 
 MANY = 10_000  # mini-batches; a start that pays off later decides no short run
 CUTS, OPTED = 3, 2  # frameworks and opt-in variants in one sentence
@@ -119,4 +119,4 @@ def seconds(rows: list[StartLine], framework: str) -> float:
 
 def mark(rows: Iterable[Comparison | PairLine]) -> str:
     """† if any of these pairs is declared to differ."""
-    return f" {DECLARED}" * any(components(row.certificate) for row in rows)
+    return f" {DECLARED}" * any(map(declared, rows))

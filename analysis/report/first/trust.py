@@ -9,6 +9,7 @@ from analysis.format import count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter
 from analysis.report.prose import DECLARED, pair, place, two, variant, workload
+from analysis.report.sections.comparing.comparisons import marks
 from frameworks.device import DEVICES, HOST
 
 NAMED = 2  # ratios that changed direction, and workloads; more are counted
@@ -95,10 +96,9 @@ def repeats(findings: Findings) -> Chip:
     occasions = len({occasion(one) for one in (machine, *machine.others)})
     spreads = sorted(row.spread for row in rows)
     turned = [row for row in rows if row.crossed]
-    marked = {(row.id, row.base) for row in findings.comparisons if components(row.certificate)}
+    marked = marks(findings)
     named = listing(
-        f"{pair(row.id, row.base)}{f' {DECLARED}' * ((row.id, row.base) in marked)} on the "
-        f"{place(row.id)}"
+        f"{pair(row.id, row.base)}{f' {DECLARED}' * (row.id in marked)} on the {place(row.id)}"
         for row in turned[:NAMED]
     )
     text = (

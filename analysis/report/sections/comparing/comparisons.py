@@ -1,5 +1,6 @@
 """The ratios: a figure, a table, how precise they are, and how to read them."""
 
+from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
@@ -65,6 +66,11 @@ def comparison_table(findings: Findings) -> Table:
 def declared(row: Comparison | PairLine) -> bool:
     """Whether the two sides differ in something that is declared."""
     return bool(components(row.certificate))
+
+
+def marks(findings: Findings) -> set[BenchmarkId]:
+    """The contenders that differ from what they are compared with in something declared."""
+    return {row.id for row in findings.comparisons if declared(row)}
 
 
 def same(certificate: str) -> str:
