@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from analysis.data.pairing import DEFAULT
-from analysis.data.results import BenchmarkId
+from analysis.data.results import DEFAULT, BenchmarkId
 from analysis.format import alike, count, crossed, device, percent, title
 from frameworks.device import HOST
 from frameworks.workloads import TITLES, Workload

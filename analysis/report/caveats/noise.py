@@ -40,7 +40,8 @@ def drifted(lines: Sequence[SteadyLine]) -> str:
     return (
         f"From the first to the last third of the rounds, {subject(worst.id)} came to take "
         f"{worst.size} ({place(worst.id)}), and the others did not."
-        + f" {count(others, 'more contender')} drifted, too." * bool(others)
+        + f" {count(others, 'more contender')} drifted, too."
+        * bool(others)
     )
 
 

@@ -52,9 +52,7 @@ def between(findings: Findings) -> list[PairLine]:
     ]
 
 
-def forest(
-    findings: Findings, theme: Theme, name: str, rows: Sequence[PairLine]
-) -> Figure | None:
+def forest(findings: Findings, theme: Theme, name: str, rows: Sequence[PairLine]) -> Figure | None:
     if not rows:
         return None
     study = findings.machine.study

@@ -163,7 +163,7 @@ def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
 def takes(ratios: Sequence[float]) -> str:
     """`takes 1.7 to 2.1 times as long`; percent near 1."""
     low, high = min(ratios), max(ratios)
-    if 1 <= low and high < NEAR:
+    if low >= 1 and high < NEAR:
         ends = dict.fromkeys(percent(float(f"{one - 1:.2g}")).removesuffix(" %")
                              for one in (low, high))  # fmt: skip
         return f"takes {' to '.join(ends)} % longer"

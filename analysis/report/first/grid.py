@@ -3,7 +3,7 @@ number of threads."""
 
 from collections.abc import Sequence
 
-from analysis.data.pairing import USUAL
+from analysis.data.results import USUAL, order
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.format import alike, count, device, sentence, title
@@ -52,9 +52,9 @@ def group(line: MatrixLine, lines: Sequence[MatrixLine]) -> str:
     return own if own in USUAL or len(owners) > 1 else OPT_IN
 
 
-def place(name: str) -> tuple[int, bool, str]:
+def place(name: str) -> tuple[bool, int, str]:
     """The tutorials' way first, then tuned; what is opt-in comes last."""
-    return (USUAL.index(name) if name in USUAL else len(USUAL), name == OPT_IN, name)
+    return (name == OPT_IN, *order(name, *USUAL))
 
 
 def total(lines: Sequence[MatrixLine]) -> float:
@@ -69,10 +69,7 @@ def heading(column: Column) -> tuple[str, str]:
 
 
 def row(
-    lines: Sequence[MatrixLine],
-    columns: Sequence[Column],
-    slowest: dict[Column, float],
-    name: str,
+    lines: Sequence[MatrixLine], columns: Sequence[Column], slowest: dict[Column, float], name: str
 ) -> Row:
     by_column = {line.column: line for line in lines}
     who = lines[0].id

@@ -1,6 +1,6 @@
 """The headline: who is fastest everywhere, if anybody is; and where tuning matters more."""
 
-from analysis.data.pairing import DEFAULT, TUNED
+from analysis.data.results import DEFAULT, TUNED
 from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
 from analysis.findings.findings import Findings

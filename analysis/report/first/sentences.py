@@ -3,7 +3,7 @@ cost, and what a start costs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.data.pairing import DEFAULT, USUAL
+from analysis.data.results import DEFAULT, USUAL
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
@@ -89,11 +89,7 @@ def effect(rows: Sequence[PairLine]) -> str:
 
 def start(findings: Findings) -> str:
     """The start that costs most, if it decides who wins a short run; opt-in variants apart."""
-    rows = [
-        row
-        for row in findings.machine.matched_rows(findings.start)
-        if row.id.variant in USUAL
-    ]
+    rows = [row for row in findings.machine.matched_rows(findings.start) if row.id.variant in USUAL]
     totals = {row.id.framework for row in rows if row.total_s is not None}
     late = [row for row in rows if row.ahead == "from" and 1 < (row.steps or 0) < MANY]
     if not late or len(totals) < 2:

@@ -82,7 +82,9 @@ def test_one_framework_alone_is_held_against_its_default(tmp_path: Path) -> None
 def test_the_other_variant_is_named(opted: Findings) -> None:
     (row,) = comparison_table(opted).rows  # of one variant
     assert row[1] == "TensorFlow to PyTorch †"
-    assert elsewhere(opted).startswith("PyTorch, compiled; Keras, fit; TensorFlow, with XLA: 3 more")
+    assert elsewhere(opted).startswith(
+        "PyTorch, compiled; Keras, fit; TensorFlow, with XLA: 3 more"
+    )
     pairs = pair_table(opted)
     assert pairs and {tuple(line[1:3]) for line in pairs.rows} > {
         ("PyTorch, compiled", "PyTorch"), ("TensorFlow, with XLA", "PyTorch"),

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from analysis.data.loading import load
@@ -97,7 +97,7 @@ def recipes(draw: Any, machine: str, common: dict[str, Any]) -> Recipe:
     )
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(studies())
 def test_every_sentence_keeps_to_the_rules_and_what_is_declared_is_marked(
     made: list[Recipe],

@@ -217,9 +217,7 @@ def test_pairs_without_the_reference_are_in_a_figure_of_their_own(found: Make) -
     recipe = Recipe(frameworks=("pytorch", "tensorflow", "jax"), threads=(1,), workloads=("mlp",))
     findings = found(recipe)
     theme = Theme.of(findings.matched)
-    few, every = (
-        draw(findings, theme, "name") for draw in (ratios.ratios, ratios.all_ratios)
-    )
+    few, every = (draw(findings, theme, "name") for draw in (ratios.ratios, ratios.all_ratios))
     assert few and every
     for figure, number in ((few, 0), (every, 2)):
         assert figure.svg.count("TensorFlow : JAX") + figure.svg.count("JAX : TensorFlow") == number

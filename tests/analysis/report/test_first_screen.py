@@ -247,7 +247,9 @@ def test_many_sentences_are_summed_up() -> None:
         "Where slower, TensorFlow takes 1.1 to 2.0 times as long, JAX 12 % longer and PyTorch 2.0 "
         "times as long †.",
     ]
-    many = [race(f"net-{n}", name) for n, name in enumerate(("jax", "pytorch", "keras", "jax", "a"))]
+    many = [
+        race(f"net-{n}", name) for n, name in enumerate(("jax", "pytorch", "keras", "jax", "a"))
+    ]
     first, *rest = fastest_and_others(many)
     assert first.startswith("Fastest, or not significantly slower, in 5 columns: JAX in 2, PyTorch")
     assert len(rest) == 1 and len(first.split()) <= 30

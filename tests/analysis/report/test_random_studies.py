@@ -77,7 +77,9 @@ def check(line: str, recipe: Recipe, variant: str) -> int:
             continue
         if sentence.startswith("Where slower, "):
             winners, where_now = [*recipe.frameworks], [*recipe.workloads]
-        for part in re.split(r", (?!without)| and (?=[A-Z])", sentence.removeprefix("Where slower, ")):
+        for part in re.split(
+            r", (?!without)| and (?=[A-Z])", sentence.removeprefix("Where slower, ")
+        ):
             (framework,) = [f for f, title in TITLES.items() if part.startswith(f"{title} ")]
             truths = [
                 recipe.ms[w, framework, variant] / min(recipe.ms[w, f, variant] for f in winners)

@@ -17,6 +17,7 @@ from workflows.records.storage import write_json
 BOTH = {"variants": ["default", "tuned"]}
 CONFIGURATION = {
     "study": "two-cores",
+    "replicates": 5,
     "reference": "pytorch",
     "contenders": [{"framework": "pytorch", **BOTH}, {"framework": "tensorflow", **BOTH},
                    {"framework": "jax"}],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from analysis.data.results import DEFAULT
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent, title
@@ -19,12 +20,15 @@ def along(findings: Findings, axis: str) -> list[PairLine]:
 
 
 def sentences(findings: Findings) -> list[str]:
-    """For each framework and pair of its variants, the largest gain first."""
+    """For each framework and pair of its variants: first those with the tutorials' way, the largest
+    gain first."""
     groups: dict[Key, list[PairLine]] = {}
     for row in along(findings, "variant"):
         key = (row.id.framework, row.id.variant, str(row.against))
         groups.setdefault(key, []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: min(map(ratio_of, group[1])))
+    ordered = sorted(
+        groups.items(), key=lambda group: (group[0][2] != DEFAULT, min(map(ratio_of, group[1])))
+    )
     return [describe(*key, rows) for key, rows in ordered]
 
 
