@@ -97,7 +97,7 @@ def recipes(draw: Any, machine: str, common: dict[str, Any]) -> Recipe:
     )
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=24, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(studies())
 def test_every_sentence_keeps_to_the_rules_and_what_is_declared_is_marked(
     made: list[Recipe],
@@ -128,7 +128,8 @@ def prose(markdown: str) -> Iterator[str]:
 
 
 def keep_to_the_rules(texts: Any) -> None:
-    for text in texts:
+    for said in texts:
+        text = re.sub(r"^(Mismatched: [\w ]+) \(.*?\)", r"\1", said)  # values, as they are
         assert not re.search(WRONG, text), text
         assert not re.search(BANNED, text, re.I), text
         assert not re.search(MORE_DIGITS, text), text
