@@ -93,12 +93,15 @@ def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
             inside = section.inside
         else:
             about, in_markdown = section.about, section.in_markdown
-            several = len(chapters) > 1
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
-            found = [(chapter.name * several, own) for chapter, own in shown]
+            alike = all(own == shown[0][1] for _, own in shown)  # what all machines share
+            found = [("" if alike else chapter.name, own) for chapter, own in shown]
+            found = found[:1] if alike else found
             if section.inside:
-                lines = [(chapter, section.inside(chapter)) for chapter, own in shown if own]
-                inside = " ".join(f"{one.name}: " * several + line for one, line in lines if line)
+                lines = [(chapter.name, section.inside(chapter)) for chapter, own in shown if own]
+                inside = lines[0][1] if lines else ""
+                if len({line for _, line in lines}) > 1 or len(lines) < len(chapters):
+                    inside = " ".join(f"{name}: {line}" for name, line in lines if line)
                 # A line that is missing means that what is inside must be seen.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:

@@ -243,14 +243,17 @@ def test_what_overflows_is_in_the_tab_order_and_nothing_else(opened: Open) -> No
         assert bool(region.get_attribute("aria-label")) is over
 
 
-def test_print(opened: Open) -> None:
-    page = opened()
+@pytest.mark.parametrize("kind", ["report", "crowded"])
+def test_print(opened: Open, kind: str, request: pytest.FixtureRequest) -> None:
+    page = opened(of=request.getfixturevalue(kind))
     data: bytes = page.pdf(
         format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm")
     )
     pages = len(re.findall(rb"/Type\s*/Page\b", data))
     assert 1 <= pages <= 7
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 680, "height": 1009})  # what the margins leave of A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 680
     assert not page.locator("nav.side").is_visible() and not page.locator(".menu").is_visible()
     assert page.locator(".printed").is_visible()
     # A figure that may not break is cut only if it is taller than a page.
@@ -263,6 +266,7 @@ def test_print(opened: Open) -> None:
         assert style == "avoid" or heading.evaluate("one => Boolean(one.closest('summary'))")
 
 
-def test_size(report: Path) -> None:
-    assert (report / "report.html").stat().st_size <= 400_000
-    assert len((report / "report.md").read_text().splitlines()) <= 250
+def test_size(report: Path, crowded: Path) -> None:
+    for one in (report, crowded):
+        assert (one / "report.html").stat().st_size <= 400_000
+        assert len((one / "report.md").read_text().splitlines()) <= 250
