@@ -221,15 +221,15 @@ def test_without_a_script_files_are_links_to_those_beside_the_page(
 
 def test_a_link_opens_the_fold_that_it_leads_into(opened: Open) -> None:
     page = opened(at="#table-pairs")
-    assert page.locator("#table-pairs").is_visible()
+    page.locator("#table-pairs").wait_for()  # until it is visible
     page = opened()
     assert not page.locator("#table-pairs").is_visible()
     page.locator("nav.side a[href='#all-pairs']").click()
-    assert page.locator("#table-pairs").is_visible()
+    page.locator("#table-pairs").wait_for()  # until it is visible
     page = opened(PHONE, 844)
     page.locator(".menu summary").click()
     page.locator(".menu a[href='#all-pairs']").click()
-    assert page.locator("#table-pairs").is_visible()
+    page.locator("#table-pairs").wait_for()  # until it is visible
     assert not page.locator(".menu nav").is_visible()
 
 
