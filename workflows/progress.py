@@ -47,9 +47,11 @@ def duration(seconds: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimate, with no more digits than it deserves: `40 s`, `7 min`, `1 h 5 min`."""
-    step = 10 if seconds <= 90 else 60
-    return duration(step * math.ceil(seconds / step)) if math.isfinite(seconds) else "unknown"
+    """An estimate, with no more digits than it deserves: `40 s`, `2 min 30 s`, `7 min`."""
+    step = 5 if seconds <= 60 else 10 if seconds <= 120 else 30 if seconds <= 300 else 60
+    if seconds <= 0 or not math.isfinite(seconds):
+        return duration(seconds)
+    return duration(step * max(1, round(seconds / step)))
 
 
 class Progress:

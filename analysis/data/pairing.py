@@ -6,9 +6,8 @@ all its turns together."""
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import DEFAULT, BenchmarkId, Machine
 
-DEFAULT = "default"
 PARTS = ("variant", "threads", "device", "framework", "workload")
 BOTH = "contender"  # pairs that differ in framework and variant
 AXES = (*PARTS, BOTH)  # the order of pairs

@@ -20,6 +20,8 @@ from workflows.records.schema import (
 Row = TypeVar("Row", bound=Any)
 
 PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
+DEFAULT, TUNED = "default", "tuned"
+USUAL = (DEFAULT, TUNED)  # all other variants are opt-in
 
 
 class BenchmarkId(NamedTuple):
@@ -173,15 +175,15 @@ class Machine:
         return "not recorded"
 
     def order(self, benchmark: BenchmarkId) -> tuple[object, ...]:
-        """Sort key: workloads as configured, cpu first, threads, default first, reference
-        first, a control after its contender."""
+        """Sort key: workloads as configured, cpu first, threads, default and tuned first, the
+        reference first, a control after its contender."""
         control = self.control(benchmark)
         return (
             self.workloads.index(benchmark.workload),
-            *variant_order(benchmark.device, HOST.name),
+            *order(benchmark.device, HOST.name),
             benchmark.threads,
-            *variant_order(control.of if control else benchmark.variant, "default"),
-            *variant_order(benchmark.framework, self.study.reference),
+            *order(control.of if control else benchmark.variant, *USUAL),
+            *order(benchmark.framework, self.study.reference),
             -1.0 if control is None else control.slowed_by,
             bool(control and control.paused),
         )
@@ -191,5 +193,6 @@ def keyed(batches: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_frame(batches[["framework", "variant"]])
 
 
-def variant_order(value: str, first: str) -> tuple[bool, str]:
-    return (value != first, value)
+def order(value: str, *first: str) -> tuple[int, str]:
+    """Sort key: these first, in their order."""
+    return (first.index(value) if value in first else len(first), value)

@@ -45,7 +45,7 @@ class SteadyLine:
     def size(self) -> str:
         """`12 % more time`, `5 % less time`"""
         drift = self.drift or 0.0
-        return f"{percent(abs(drift))} {'more' if drift > 0 else 'less'} time"
+        return f"{percent(float(f'{abs(drift):.2g}'))} {'more' if drift > 0 else 'less'} time"
 
     def suspect(self, margin: float) -> bool:
         """Whether the drift is more than the margin and its interval leaves out 0."""

@@ -35,6 +35,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     alone.SECTION,
     comparisons.SECTION,
     differences.SECTION,
+    differences.OWN,
     pairs.SECTION,
     variants.SECTION,
     scaling.THREADS,

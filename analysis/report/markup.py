@@ -16,13 +16,13 @@ LINK = rf"\[([^][<>]+)\]\(({PAGES})\)"
 
 
 def for_html(value: Any) -> Any:
-    """Keep `3 %`, `400 MB` and `1e-12` on one line, and turn the marks of rich text to tags."""
+    """Keep `3 %`, `400 MB`, `1e-12` and † on one line, and turn the marks of rich text to tags."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     rich = isinstance(value, Rich)
     value = html.escape(value) if rich else value
     value = re.sub(r"(?<=\d) (?=(%|[kMGT]?B|[kMGT]?FLOP)\b|%)", "\u00a0", value)
-    value = re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value)
+    value = re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value).replace(" †", "\u00a0†")
     if not rich:
         return value
     value = re.sub(r"`([^`]+)`", r"<code>\1</code>", value)
@@ -40,17 +40,19 @@ def for_markdown(value: Any) -> Any:
 
 
 def packed(text: str) -> Markup:
-    """A CSV file for the page's script, which undoes it: each cell once, and rows of their places,
-    empty where a cell is that of the row above. No parser can take it for a tag."""
+    """A CSV file for the page's script, which undoes it: each cell and each row once. A row has the
+    places of its cells, empty where a cell is that of the row above. No parser can take it for a
+    tag."""
     places: dict[str, int] = {}
-    rows, above = [], list[int]()
+    rows: dict[str, int] = {}
+    order, above = [], list[int]()
     for line in text.split("\n"):
         row = [places.setdefault(cell, len(places)) for cell in line.split(",")]
-        shown = ("" if [at] == above[n : n + 1] else f"{at}" for n, at in enumerate(row))
-        rows.append(",".join(shown))
+        shown = ",".join("" if [at] == above[n : n + 1] else f"{at}" for n, at in enumerate(row))
+        order.append(rows.setdefault(shown, len(rows)))
         above = row
-    held = json.dumps({"cells": list(places), "rows": rows}, separators=(",", ":"))
-    return Markup(held.replace("<", "\\u003c"))
+    held = {"cells": [*places], "rows": [*rows], "order": order}
+    return Markup(json.dumps(held, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def anchor(title: str) -> str:

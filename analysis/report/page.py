@@ -94,12 +94,15 @@ def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
             inside = section.inside
         else:
             about, in_markdown = section.about, section.in_markdown
-            several = len(chapters) > 1
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
-            found = [(chapter.name * several, own) for chapter, own in shown]
+            alike = all(own == shown[0][1] for _, own in shown)  # what all machines share
+            found = [("" if alike else chapter.name, own) for chapter, own in shown]
+            found = found[:1] if alike else found
             if section.inside:
-                lines = [(chapter, section.inside(chapter)) for chapter, own in shown if own]
-                inside = " ".join(f"{one.name}: " * several + line for one, line in lines if line)
+                lines = [(chapter.name, section.inside(chapter)) for chapter, own in shown if own]
+                inside = lines[0][1] if lines else ""
+                if len({line for _, line in lines}) > 1 or len(lines) < len(chapters):
+                    inside = " ".join(f"{name}: {line}" for name, line in lines if line)
                 # A line that is missing means that what is inside must be seen.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:
@@ -129,7 +132,7 @@ def pages(
         ],
         "across": across([chapter.findings for chapter in chapters]),
         "sections": sections,
-        "data": embedded(sections, data),
+        "data": embedded(screens, sections, data),
         "theme": chapters[0].theme,
         "label": Labels(parts(sections)),
         "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
@@ -156,9 +159,12 @@ def pages(
     return written
 
 
-def embedded(sections: Sequence[Shown], data: Mapping[str, str]) -> dict[str, str]:
+def embedded(
+    screens: Sequence[FirstScreen], sections: Sequence[Shown], data: Mapping[str, str]
+) -> dict[str, str]:
     """The tables' files that the page holds, so that a reader of the page alone can save them."""
-    shown = dict.fromkeys(file for part in parts(sections) if (file := file_of(part)))
+    first = ["matrix.csv"] * any(bool(shown.matrix) for shown in screens)
+    shown = dict.fromkeys([*first, *filter(None, map(file_of, parts(sections)))])
     return {name: data[name] for name in shown}
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from analysis.data.pairing import DEFAULT
-from analysis.data.results import BenchmarkId
+from analysis.data.results import DEFAULT, BenchmarkId
 from analysis.format import alike, count, crossed, device, percent, title
 from frameworks.device import HOST
 from frameworks.workloads import TITLES, Workload
 
 WORKLOADS = MappingProxyType(TITLES)
-VARIANTS = MappingProxyType({"default": "as in the tutorials", "tuned": "tuned"})
+VARIANTS = MappingProxyType(
+    {"default": "as in the tutorials", "tuned": "tuned", "compile": "compiled", "xla": "with XLA"}
+)
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
 NEAR = 1.25  # below it, prose has percent
 METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>

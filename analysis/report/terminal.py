@@ -83,7 +83,7 @@ def aligned(found: Matrix) -> Iterator[str]:
         for name, row in zip(held, rows, strict=True):
             yield aligned_line(f"  {name}", row, names, widths)
     yield ""
-    yield from wrapped(found.caption.replace(BOLD, "").strip())
+    yield from wrapped(" ".join(found.caption.replace(BOLD, "").split()))
 
 
 def aligned_line(name: str, cells: list[str], first: int, widths: list[int]) -> str:

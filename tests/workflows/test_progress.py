@@ -70,8 +70,8 @@ def lines(stream):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (31, "40 s"), (90, "1 min 30 s"), (91, "2 min"), (130, "3 min"),
-     (3601, "1 h 1 min"), (float("inf"), "unknown")],
+    [(0, "0 s"), (2, "5 s"), (36, "35 s"), (91, "1 min 30 s"), (130, "2 min"), (170, "3 min"),
+     (400, "7 min"), (3601, "1 h"), (float("inf"), "unknown")],
 )  # fmt: skip
 def test_an_estimate_has_few_digits(seconds, text):
     assert about(seconds) == text
@@ -81,7 +81,7 @@ def test_a_file_gets_plain_lines_with_the_time_of_day():
     stream = io.StringIO()
     with Progress(8, TITLE, stream) as shown:
         shown.update(5, TEXT, 130)
-    assert lines(stream) == [f"{TITLE} · 3 min left · {TEXT}"]
+    assert lines(stream) == [f"{TITLE} · 2 min left · {TEXT}"]
     assert not CONTROL.search(stream.getvalue())
 
 
@@ -138,7 +138,7 @@ def test_a_terminal_gets_one_live_line():
         assert threading.active_count() == before
         shown.note("odd [/markup] {here}")
     written = stream.getvalue()
-    assert TITLE in written and f"3 min left · {TEXT}" in written
+    assert TITLE in written and f"2 min left · {TEXT}" in written
     assert f"{TITLE} · odd [/markup] {{here}}" in written
     assert "\x1b[2K" in written  # the line is cleared and drawn anew
     assert "\x1b[?25h" in written  # and the cursor comes back
@@ -176,7 +176,7 @@ def test_a_log_file_gets_the_plain_lines_as_well(tmp_path, kind):
             shown.update(5, TEXT, 130)
     note, update = log.read_text().splitlines()
     assert note == f"{NOW} {TITLE} · a note"
-    assert update == f"{NOW} {TITLE} · 3 min left · {TEXT}"
+    assert update == f"{NOW} {TITLE} · 2 min left · {TEXT}"
 
 
 def test_a_log_file_that_cannot_be_written_is_done_without(tmp_path):

@@ -1,6 +1,9 @@
 """What one run of a study makes, and how far it is with that."""
 
+import csv
+from functools import cache
 from pathlib import Path
+from statistics import mean
 
 from frameworks.registry import framework, is_pitfall
 from workflows.planning import names
@@ -11,6 +14,10 @@ from workflows.records.spent import Spent
 from workflows.records.storage import RecordError, read_json
 
 PITFALL = 0.5  # of the time of another contender's certificate: it has fewer runs
+# Seconds of each contender's certificate in two default studies on the two cores of an Intel Xeon,
+# 24 November 2026. Only their proportions count: how fast this machine is shows at once.
+USUAL = Path(__file__).with_name("certificates.csv")
+REFERENCE = "the reference"
 
 
 class Todo:
@@ -51,7 +58,7 @@ class CertificatesLeft:
     def __init__(self, plan: Plan, folders: Folders, workload: str, name: str | None) -> None:
         todo, number, total = Todo(folders), 1, 0
         frameworks = list(dict.fromkeys(contender.framework for contender in plan.contenders))
-        self.own, self.left = work(plan, name), 0.0
+        self.own, self.left = work_s(plan, workload, name), 0.0
         self.seconds, self.work = 0.0, 0.0  # of what this run has done
         for other in plan.study.workloads:
             for one in (None, *frameworks):
@@ -62,11 +69,11 @@ class CertificatesLeft:
                 if (other, one) == (workload, name):
                     continue
                 if not todo.done(result):
-                    self.left += work(plan, one)
+                    self.left += work_s(plan, other, one)
                     continue
                 number += 1
-                self.count(folders.spent(certifying(other, one)), work(plan, one))
-        who = framework(name).title if name else "the reference"
+                self.count(folders.spent(certifying(other, one)), work_s(plan, other, one))
+        who = framework(name).title if name else REFERENCE
         place = f"certificate {number} of {max(total, number)}"
         self.title = f"{place} · {names.workload(workload)}, {who}"
 
@@ -87,9 +94,23 @@ class CertificatesLeft:
         return max(expected - elapsed_s, 0.2 * min(elapsed_s, expected)) + pace * self.left
 
 
-def work(plan: Plan, name: str | None) -> float:
-    """How much there is to do: 1 for a contender's certificate and for the reference."""
+def work_s(plan: Plan, workload: str, name: str | None) -> float:
+    """What a command takes on the machine of `USUAL`."""
     if name is None:
-        return 1.0
-    own = [contender for contender in plan.runnable if contender.framework == name]
-    return sum(PITFALL if is_pitfall(contender) else 1.0 for contender in own)
+        return COMMAND_S + usual_s(workload, REFERENCE, "")
+    return COMMAND_S + sum(
+        usual_s(workload, name, one.variant) * (PITFALL if is_pitfall(one) else 1.0)
+        for one in plan.runnable
+        if one.framework == name
+    )
+
+
+@cache
+def usual_s(workload: str, name: str, variant: str) -> float:
+    """The mean over the rows that are about this framework, variant and workload, as far as there
+    are such rows."""
+    with USUAL.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for column, value in (("framework", name), ("variant", variant), ("workload", workload)):
+        rows = [row for row in rows if row[column] == value] or rows
+    return mean(float(row["seconds"]) for row in rows)

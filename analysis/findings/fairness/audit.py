@@ -121,6 +121,6 @@ def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tupl
         )
         found.setdefault((setting, said), set()).add(named(where))
     return [
-        (f"{setting} ({said})", crossed(sorted(places, key=str)))
+        (f"{setting.replace('_', ' ')} ({said})", crossed(sorted(places, key=str)))
         for (setting, said), places in found.items()
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
-from analysis.format import alike, count, listing, percent, sentence
+from analysis.format import count, listing, percent, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, share, subject, workload
 
@@ -67,10 +67,10 @@ def by_workload(rows: Sequence[ControlLine]) -> dict[str, list[ControlLine]]:
 
 
 def mistake(row: ControlLine) -> str:
-    """`PyTorch, tuned, unchanged (MLP, 1 thread), took 1.05 times as long instead of 1.`"""
-    ratio = alike(row.ratio)[0]
+    """`PyTorch, tuned, unchanged (MLP, 1 thread), took 5 % more time than it should.`"""
+    off = (row.ratio or row.truth) / row.truth - 1
     what = f"slowed by {percent(row.slowed_by)}" if row.slowed_by else "unchanged"
     return (
-        f"{subject(row.original)} {what} ({place(row.id)}), took {ratio} times as long "
-        f"instead of {row.truth:g}."
+        f"{subject(row.original)} {what} ({place(row.id)}), took {share(abs(off))} "
+        f"{'more' if off > 0 else 'less'} time than it should."
     )

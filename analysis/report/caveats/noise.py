@@ -5,7 +5,7 @@ from typing import cast
 
 from analysis.findings.findings import Findings
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import count, listing, percent
+from analysis.format import count, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
@@ -23,22 +23,25 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
     if drifting := [line for line in findings.steady if not line.steady]:
         yield warning(
             "No steady state",
-            f"From the first to the last third of the rounds, {drifted(drifting)}, and the "
-            f"others did not. That is more than {percent(margin)}, so there is no ratio.",
+            f"{drifted(drifting)} That is more than {percent(margin)}, so there is no ratio.",
             "Set a longer warm-up (`contest.warmup`).",
         )
     if perhaps := [line for line in findings.steady if line.steady and line.suspect(margin)]:
         yield note(
-            f"From the first to the last third of the rounds, {drifted(perhaps)}, and the "
-            "others did not. Ratios are means over that drift.",
+            f"{drifted(perhaps)} Ratios are means over that drift.",
             "Set a longer warm-up (`contest.warmup`) to see whether it ends.",
         )
 
 
 def drifted(lines: Sequence[SteadyLine]) -> str:
-    """`TensorFlow, tuned, came to take 12 % more time (MLP, 1 thread)`"""
-    return listing(
-        f"{subject(line.id)} came to take {line.size} ({place(line.id)})" for line in lines
+    """The contender that drifted most, and how many did, too."""
+    worst = max(lines, key=lambda line: abs(line.drift or 0.0))
+    others = len(lines) - 1
+    return (
+        f"From the first to the last third of the rounds, {subject(worst.id)} came to take "
+        f"{worst.size} ({place(worst.id)}), and the others did not."
+        + f" {count(others, 'more contender')} drifted, too."
+        * bool(others)
     )
 
 

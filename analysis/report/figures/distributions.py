@@ -12,7 +12,7 @@ from analysis.report.figures.panels import Panels, apart, fitting, milliseconds,
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
-SMOOTH = 40  # points of each outline
+SMOOTH = 30  # points of each outline
 
 
 def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:

@@ -2,7 +2,7 @@
 ids of its own, or as a file of its own."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 TEXT = {"font-family": "'DejaVu Sans'", "font-size": "8.5px", "fill": "currentColor"}
@@ -11,6 +11,8 @@ LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
 ROOT = TEXT | LINES | {"font-family": "'DejaVu Sans',Verdana,sans-serif"}
 SVG = "http://www.w3.org/2000/svg"
 LEFT_OUT = {"metadata", "style"}
+MANY = 6  # marks of one kind; fewer take fewer bytes one by one
+DRAWN = {"style", "clip-path"}
 
 
 def embedded(svg: str, name: str, label: str, rem: float, colours: Mapping[str, str]) -> str:
@@ -36,12 +38,12 @@ def drawing(root: Element, svg: str, name: str, colours: Mapping[str, str]) -> s
     used = re.findall(r'(?:href="|url\()#([\w-]+)', svg)
     ids = {old: f"{name}-{n}" for n, old in enumerate(dict.fromkeys(used))}
     root.set("viewBox", source.attrib["viewBox"])
-    for child in source:
-        root.extend(simplified(child, ids, colours))
+    children = [one for child in source for one in simplified(child, ids, colours)]
+    root.extend(as_markers(as_one_path(children)))
     for element in root.iter():
         element.tail = "\n"
     root.tail = ""
-    return tostring(root, encoding="unicode")
+    return tostring(root, encoding="unicode").replace(" />", "/>")  # elsewhere it is escaped
 
 
 def simplified(
@@ -70,6 +72,55 @@ def simplified(
     made.text = element.text if tag == "text" else None
     made.extend(children)
     return [made]
+
+
+def as_one_path(children: Sequence[Element]) -> list[Element]:
+    """Grid lines, which differ in nothing but their place and have only text between them, as one
+    path."""
+    found: list[Element] = []
+    last: Element | None = None
+    for child in children:
+        line = child.tag == "path" and "fill:none" in child.get("style", "")
+        if line and last is not None and unplaced(child) == unplaced(last):
+            last.set("d", last.attrib["d"] + child.attrib["d"])
+            continue
+        found.append(child)
+        if child.tag != "text":
+            last = child if line else None
+    return found
+
+
+def unplaced(element: Element) -> dict[str, str]:
+    return {key: value for key, value in element.attrib.items() if key != "d"}
+
+
+def as_markers(children: Sequence[Element]) -> list[Element]:
+    """A mark that is drawn at many points as the marker of one path through them."""
+    found: list[Element] = []
+    names: dict[tuple[str, str], str] = {}  # by what is drawn, and how
+    for child in children:
+        uses = list(child)
+        same = {(one.tag, one.get("href", "")) for one in uses}
+        if len(uses) < MANY or len(same) > 1 or uses[0].tag != "use" or {*child.attrib} - DRAWN:
+            found.append(child)
+            continue
+        key = (uses[0].get("href", ""), child.get("style", ""))
+        if key not in names:
+            names[key] = f"{key[0][1:]}-{len(names)}"
+            found.append(marker(names[key], *key))
+        points = "L".join(f"{one.get('x', 0)} {one.get('y', 0)}" for one in uses)
+        ends = {f"marker-{end}": f"url(#{names[key]})" for end in ("start", "mid", "end")}
+        clip = {name: value for name, value in child.attrib.items() if name != "style"}
+        found.append(Element("path", {"d": path(f"M{points}"), "fill": "none", **clip, **ends}))
+    return found
+
+
+def marker(name: str, href: str, style: str) -> Element:
+    made = Element("marker", {"id": name, "overflow": "visible", "markerUnits": "userSpaceOnUse"})
+    mark = Element("g", {"style": style})
+    mark.append(Element("use", {"href": href}))
+    made.append(mark)
+    return made
 
 
 def attribute(key: str, value: str, ids: Mapping[str, str], colours: Mapping[str, str]) -> str:

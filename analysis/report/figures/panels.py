@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from analysis.data.results import BenchmarkId
 from analysis.format import count, device, listing, short, title
 from analysis.report.figures.style import INK, TALLEST, Theme
-from analysis.report.prose import NEAR, WORKLOADS, as_long, two, workload
+from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, workload
 from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
@@ -92,9 +92,9 @@ def on_what(one: Panel) -> str:
     return f"{device(one.device)}, {count(one.threads, 'thread')}"
 
 
-def name(framework: str, variant: str) -> str:
+def name(framework: str, own: str) -> str:
     """`PyTorch tuned`; `PyTorch` for the code of its tutorials."""
-    return title(framework) if variant == PLAIN else f"{title(framework)} {variant}"
+    return title(framework) if own == PLAIN else f"{title(framework)} {variant(own)}"
 
 
 def fitting(text: str, letters: int = LABEL) -> str:

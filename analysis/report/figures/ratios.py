@@ -1,4 +1,4 @@
-"""The ratios of all pairs of frameworks with their intervals, beside equality and the margin."""
+"""The ratios of pairs of frameworks with their intervals, beside equality and the margin."""
 
 import math
 from collections.abc import Sequence
@@ -30,9 +30,29 @@ CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
 def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = [
+    """The pairs with the reference, which the table of comparisons has, too."""
+    return forest(findings, theme, name, with_reference(findings) or between(findings))
+
+
+def all_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
+    """All pairs, if there are more than `ratios` has."""
+    rows, own = between(findings), with_reference(findings)
+    return forest(findings, theme, name, rows) if own and len(own) < len(rows) else None
+
+
+def with_reference(findings: Findings) -> list[PairLine]:
+    compared = {frozenset((row.id, row.base)) for row in findings.comparisons}
+    return [row for row in between(findings) if frozenset((row.id, row.base)) in compared]
+
+
+def between(findings: Findings) -> list[PairLine]:
+    """The pairs of frameworks in one variant that have a ratio."""
+    return [
         row for row in findings.pairs if row.axis == "framework" and row.estimate.ratio is not None
     ]
+
+
+def forest(findings: Findings, theme: Theme, name: str, rows: Sequence[PairLine]) -> Figure | None:
     if not rows:
         return None
     study = findings.machine.study
@@ -57,7 +77,7 @@ def ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             f"{percent(study.margin)} either way. Logarithmic axis."
             + f" Hollow marks and {DECLARED}: the pair differs in a declared way."
             * any(map(hollow, rows)),
-            "Forest plot of the ratios, which the table of comparisons has, too.",
+            "Forest plot of the ratios, which the table after it has, too.",
             finding(rows),
         )
 

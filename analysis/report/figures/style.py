@@ -12,7 +12,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import USUAL, BenchmarkId, order
 from analysis.report.figures.inline import embedded, standalone
 
 INK = "#010203"  # stands for the page's text colour until the figure is embedded
@@ -163,8 +163,7 @@ class Theme:
             tuple(dict.fromkeys(benchmark.framework for benchmark in benchmarks)),
             tuple(
                 sorted(
-                    {benchmark.variant for benchmark in benchmarks},
-                    key=lambda v: (v != "default", v),
+                    {benchmark.variant for benchmark in benchmarks}, key=lambda v: order(v, *USUAL)
                 )
             ),
         )

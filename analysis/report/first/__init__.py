@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.report.prose import DECLARED
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -27,6 +29,10 @@ class Row:
     framework: str
     title: str
     cells: Sequence[Cell]
+
+    @property
+    def declared(self) -> bool:
+        return self.title.endswith(DECLARED)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
-from analysis.format import count
-from analysis.report.prose import DECLARED, subject, two, workload
+from analysis.findings.matrix import column
+from analysis.format import count, title
+from analysis.report.first.comparing import condition
+from analysis.report.prose import DECLARED, contender, subject, two, workload
 
 OPPOSITE = {"faster", "slower"}
 
@@ -22,7 +24,7 @@ def across(machines: Sequence[Findings]) -> str:
     ]
     shared = [[own[pair] for own in tables] for pair in tables[0] if all(pair in t for t in tables)]
     if not shared:
-        return f"{here} no comparison was made on each."
+        return f"{here}, no comparison was made on every one."
     opposed = sum({row.estimate.verdict for row in rows} >= OPPOSITE for rows in shared)
     verb = "has" if 1 in (opposed, len(shared)) else "have"
     counted = f"{opposed or 'none'} of {count(len(shared), 'comparison')} {verb} opposite verdicts."
@@ -34,14 +36,14 @@ def furthest(machines: Sequence[Findings], shared: Sequence[Sequence[Comparison]
     rows = max(shared, key=lambda rows: max(map(ratio, rows)) / min(map(ratio, rows)))
     named = sorted(zip(rows, machines, strict=True), key=lambda one: ratio(one[0]))
     (low, first), (high, last) = named[0], named[-1]
-    one = low.id
+    one, base = low.id, low.base
     declared = any(components(row.certificate) for row, _ in named)
-    name = f"{subject(one)}{DECLARED * declared}"
+    other = title(base.framework) if base.variant == one.variant else contender(base)
     return (
         f"The largest difference is on the {workload(one.workload)} with "
-        f"{count(one.threads, 'thread')}: {name} takes {two(ratio(low))} times as long as "
-        f"{low.against} on {first.machine.name} and {two(ratio(high))} times on "
-        f"{last.machine.name}."
+        f"{condition(column(one))}: {subject(one)} takes {two(ratio(low))} times as long as "
+        f"{other}{f' {DECLARED}' * declared} on {first.machine.name} and {two(ratio(high))} times "
+        f"on {last.machine.name}."
     )
 
 

@@ -1,6 +1,6 @@
 """Who is fastest where, and what the others take: sentences from pairs of one variant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.findings.comparisons import PairLine
@@ -11,6 +11,11 @@ from analysis.format import count, device, listing, percent, title
 from analysis.report.prose import DECLARED, NEAR, spread, two, workload
 from analysis.stats.inference import Estimate
 from frameworks.device import HOST
+
+SENTENCES = 4  # about one variant; what more would say is summed up
+NAMED = 3  # frameworks in a sum, or groups of columns
+PLACES = 2  # workloads in one sentence, with a number for each
+ROOM = 14  # words of a sentence for the columns that it is about
 
 
 @dataclass(frozen=True)
@@ -77,73 +82,111 @@ def against(row: PairLine, winner: str, other: str) -> Rival | None:
 
 
 def fastest_and_others(found: Sequence[Race]) -> list[str]:
-    """Who is fastest on which workloads, then what each slower framework takes there."""
+    """Who is fastest on which workloads, then what each slower framework takes there. If that
+    takes many sentences: what each takes wherever it is slower."""
     groups: dict[frozenset[str], list[Race]] = {}
     for race in found:
         groups.setdefault(frozenset(race.level), []).append(race)
-    lines = []
-    for own in groups.values():
-        names = own[0].level
-        where = f" {places(own, found)}" if len(groups) > 1 else ""
-        verb = "is" if len(names) == 1 else "are"
-        level = ", without a significant difference" * (len(names) > 1)
-        lines.append(f"{listing(map(title, names))} {verb} fastest{where}{mark(own)}{level}.")
-        lines += followers(own)
-    return lines
+    first = [fastest(own, found) for own in groups.values()]
+    then = [followers(own) for own in groups.values()]
+    if len(first) + sum(map(len, then)) <= SENTENCES:
+        return [line for who, others in zip(first, then, strict=True) for line in (who, *others)]
+    return [*(first if len(first) <= NAMED else [tally(found)]), *summed_up(found)]
+
+
+def fastest(own: Sequence[Race], every: Sequence[Race]) -> str:
+    """`TensorFlow is fastest on the MLP †.` for the races in which the same frameworks lead."""
+    names = own[0].level
+    where = f" {places(own, every)}" if len(own) < len(every) else ""
+    verb = "is" if len(names) == 1 else "are"
+    level = ", without a significant difference" * (len(names) > 1)
+    marked = mark(one for race in own for one in race.rivals)
+    return f"{listing(map(title, names))} {verb} fastest{where}{marked}{level}."
+
+
+def tally(found: Sequence[Race]) -> str:
+    """In how many columns each framework leads, if it leads in any."""
+    leads: dict[str, int] = {}
+    for race in found:
+        for name in race.level:
+            leads[name] = leads.get(name, 0) + 1
+    ordered = sorted(leads.items(), key=lambda item: -item[1])
+    parts = listing(f"{title(name)} in {number}" for name, number in ordered)
+    marked = mark(one for race in found for one in race.rivals)
+    return f"Fastest, or not significantly slower, in {len(found)} columns: {parts}{marked}."
 
 
 def followers(own: Sequence[Race]) -> list[str]:
     """`PyTorch takes 1.3 times as long on the MLP and 1.7 to 2.1 times on the MNIST CNN.`"""
-    slower: dict[str, dict[str, list[float]]] = {}
-    for race in own:
-        for one in race.rivals:
-            if one.slower:
-                places_of = slower.setdefault(one.framework, {})
-                places_of.setdefault(race.column.workload, []).append(one.ratio)
     lines = []
-    for name, by_workload in slower.items():
+    for name, slower in behind(own).items():
+        by_workload: dict[str, list[float]] = {}
+        for place, one in slower:
+            by_workload.setdefault(place.workload, []).append(one.ratio)
+        if len(by_workload) > PLACES:
+            by_workload = {"": [one.ratio for _, one in slower]}
         parts = [
-            (takes(ratios), f" on the {workload(place)}" * (len(by_workload) > 1))
+            takes(ratios) + f" on the {workload(place)}" * (len(by_workload) > 1)
             for place, ratios in by_workload.items()
         ]
-        lines.append(f"{title(name)} {joined(parts)}.")
+        if all(part.startswith("takes ") for part in parts):
+            parts[1:] = [part.removeprefix("takes ") for part in parts[1:]]
+        lines.append(f"{title(name)} {listing(parts)}{mark(one for _, one in slower)}.")
     return lines
 
 
-def joined(parts: Sequence[tuple[str, str]]) -> str:
-    """The parts in one sentence, with the verb once if all have it."""
-    words = [f"{text}{where}" for text, where in parts]
-    if len(words) > 1 and all(word.startswith("takes ") for word in words):
-        words[1:] = [word.removeprefix("takes ") for word in words[1:]]
-    return listing(words)
+def summed_up(found: Sequence[Race]) -> list[str]:
+    """`Where slower, PyTorch takes 1.3 to 2.1 times as long and JAX 3.5 to 4.2 times as long.`"""
+    slower = behind(found)
+    if not slower:
+        return []
+    marked = mark(one for own in slower.values() for _, one in own)
+    if len(slower) > NAMED:
+        ratios = [one.ratio for own in slower.values() for _, one in own]
+        return [f"Where slower, a framework {takes(ratios)}{marked}."]
+    parts = [f"{title(name)} {takes([one.ratio for _, one in own])}"
+             for name, own in slower.items()]  # fmt: skip
+    parts[1:] = [part.replace(" takes ", " ") for part in parts[1:]]
+    return [f"Where slower, {listing(parts)}{marked}."]
+
+
+def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
+    """By framework: where it is slower than the fastest, and how much."""
+    slower: dict[str, list[tuple[Column, Rival]]] = {}
+    for race in found:
+        for one in race.rivals:
+            if one.slower:
+                slower.setdefault(one.framework, []).append((race.column, one))
+    return slower
 
 
 def takes(ratios: Sequence[float]) -> str:
     """`takes 1.7 to 2.1 times as long`; percent near 1."""
     low, high = min(ratios), max(ratios)
-    if high < NEAR:
+    if low >= 1 and high < NEAR:
         ends = dict.fromkeys(percent(float(f"{one - 1:.2g}")).removesuffix(" %")
                              for one in (low, high))  # fmt: skip
         return f"takes {' to '.join(ends)} % longer"
     return f"takes {spread(low, high)} times as long"
 
 
-def mark(found: Sequence[Race]) -> str:
+def mark(found: Iterable[Rival]) -> str:
     """† if any of these ratios rests on a declared deviation."""
-    return f" {DECLARED}" * any(one.declared for race in found for one in race.rivals)
+    return f" {DECLARED}" * any(one.declared for one in found)
 
 
-def places(own: Sequence[Race], all_races: Sequence[Race]) -> str:
-    """`on the MLP`, `on the MNIST CNN with 1 thread`."""
+def places(own: Sequence[Race], every: Sequence[Race]) -> str:
+    """`on the MLP`, `on the MNIST CNN with 1 thread`, or in how many columns if these are many."""
     texts = []
     for name in dict.fromkeys(race.column.workload for race in own):
         mine = [race.column for race in own if race.column.workload == name]
-        every = [race.column for race in all_races if race.column.workload == name]
+        there = [race.column for race in every if race.column.workload == name]
         text = f"on the {workload(name)}"
-        if len(mine) < len(every):
+        if len(mine) < len(there):
             text += f" with {listing(map(condition, mine))}"
         texts.append(text)
-    return listing(texts)
+    found = listing(texts)
+    return found if len(found.split()) <= ROOM else f"in {len(own)} of {len(every)} columns"
 
 
 def condition(column: Column) -> str:

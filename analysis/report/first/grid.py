@@ -3,38 +3,36 @@ number of threads."""
 
 from collections.abc import Sequence
 
-from analysis.data.pairing import DEFAULT
+from analysis.data.results import USUAL, order
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.format import alike, count, device, sentence, title
 from analysis.report.first import Cell, Matrix, Row
-from analysis.report.prose import DECLARED, two, variant, workload
+from analysis.report.prose import DECLARED, contender, two, variant, workload
 from frameworks.device import HOST
 
 NEAR = 1.1  # below it, two digits of a ratio are too few
 TIMES = "\u00d7"
 BOLD = "Bold: the fastest, or not significantly slower."
+OPT_IN = "Opt-in variants"  # of one framework each, in one group
 
 
 def matrix(findings: Findings) -> Matrix:
     """Columns in which nothing was measured are left out."""
     lines = [] if findings.machine.alone else findings.matrix
     columns = list(dict.fromkeys(line.column for line in lines if line.ms is not None))
-    rows: dict[str, dict[str, list[MatrixLine]]] = {}
+    slowest = {one: max(line.ms or 0.0 for line in lines if line.column == one) for one in columns}
+    rows: dict[str, dict[tuple[str, str], list[MatrixLine]]] = {}
     for line in lines:
         if line.column in columns:
-            own = rows.setdefault(line.id.variant, {})
-            own.setdefault(line.id.framework, []).append(line)
-    slowest = {one: max(line.ms or 0.0 for line in lines if line.column == one) for one in columns}
+            own = rows.setdefault(group(line, lines), {})
+            own.setdefault((line.id.framework, line.id.variant), []).append(line)
     groups = [
         (
-            variant(name)[:1].upper() + variant(name)[1:],
-            [
-                row(framework, own, columns, slowest)
-                for framework, own in sorted(held.items(), key=lambda item: total(item[1]))
-            ],
+            name if name == OPT_IN else variant(name)[:1].upper() + variant(name)[1:],
+            [row(own, columns, slowest, name) for own in sorted(rows[name].values(), key=total)],
         )
-        for name, held in sorted(rows.items(), key=lambda item: (item[0] != DEFAULT, item[0]))
+        for name in sorted(rows, key=place)
     ]
     marked = any(DECLARED in own.title for _, held in groups for own in held)
     note = f" {DECLARED} computes something that is declared to differ." * marked
@@ -45,6 +43,18 @@ def matrix(findings: Findings) -> Matrix:
         [heading(one) for one in columns],
         groups,
     )
+
+
+def group(line: MatrixLine, lines: Sequence[MatrixLine]) -> str:
+    """The variant; opt-in variants that one framework has share a group."""
+    own = line.id.variant
+    owners = {one.id.framework for one in lines if one.id.variant == own}
+    return own if own in USUAL or len(owners) > 1 else OPT_IN
+
+
+def place(name: str) -> tuple[bool, int, str]:
+    """The tutorials' way first, then tuned; what is opt-in comes last."""
+    return (name == OPT_IN, *order(name, *USUAL))
 
 
 def total(lines: Sequence[MatrixLine]) -> float:
@@ -59,16 +69,14 @@ def heading(column: Column) -> tuple[str, str]:
 
 
 def row(
-    framework: str,
-    lines: Sequence[MatrixLine],
-    columns: Sequence[Column],
-    slowest: dict[Column, float],
+    lines: Sequence[MatrixLine], columns: Sequence[Column], slowest: dict[Column, float], name: str
 ) -> Row:
     by_column = {line.column: line for line in lines}
+    who = lines[0].id
     mark = f" {DECLARED}" * any(line.declared for line in lines)
     return Row(
-        framework,
-        title(framework) + mark,
+        who.framework,
+        (contender(who) if name == OPT_IN else title(who.framework)) + mark,
         [
             cell(by_column[one], slowest[one]) if one in by_column else Cell("", about="not run")
             for one in columns

@@ -1,15 +1,18 @@
 """The headline: who is fastest everywhere, if anybody is; and where tuning matters more."""
 
-from analysis.data.pairing import DEFAULT
+from analysis.data.results import DEFAULT, TUNED
 from analysis.findings.comparisons import PairLine
+from analysis.findings.controls import judged
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column
+from analysis.findings.matrix import Column, MatrixLine
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload
+from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.sections.sameness.pitfalls import pitfall_summary
 
 ALIKE = 1.15  # gains closer than this are about as large
+NOTHING = "Nothing could be compared: What is missing says why."
 
 
 def headline(findings: Findings) -> str:
@@ -22,35 +25,41 @@ def headline(findings: Findings) -> str:
 
 def controls(findings: Findings) -> str:
     """An A/A study: every true ratio is known."""
-    judged = [row for row in findings.controls if row.contains_truth is not None]
-    right = sum(bool(row.contains_truth) for row in judged)
+    tried = judged(findings.controls)
+    if not tried:
+        return NOTHING
+    right = sum(bool(row.contains_truth) for row in tried)
     return (
-        f"Each contender against itself: {right} of {count(len(judged), 'interval')} "
+        f"Each contender against itself: {right} of {count(len(tried), 'interval')} "
         f"{'contains' if right == 1 else 'contain'} the truth."
     )
 
 
-def firsts(findings: Findings) -> dict[Column, set[str]]:
-    """The frameworks that are fastest in a column, or not significantly slower."""
-    found: dict[Column, set[str]] = {}
+def contests(findings: Findings) -> dict[Column, list[MatrixLine]]:
+    """The columns in which two frameworks or more have a ratio, with the contenders that have
+    one. The fastest has one to itself."""
+    found: dict[Column, list[MatrixLine]] = {}
     for line in findings.matrix:
-        if line.first:
-            found.setdefault(line.column, set()).add(line.id.framework)
-    return found
+        if line.first or line.estimate.ratio is not None:
+            found.setdefault(line.column, []).append(line)
+    return {
+        column: own for column, own in found.items() if len({one.id.framework for one in own}) > 1
+    }
 
 
 def winner(findings: Findings) -> str:
     """Decided by intervals: one that is not significantly slower than the fastest counts, too."""
-    columns = firsts(findings)
-    measured = {line.id.framework for line in findings.matrix if line.base and line.ms is not None}
-    if not columns:
-        return "Nothing could be compared: What is missing says why."
+    columns = contests(findings)
+    measured = {line.id.framework for line in findings.matrix if line.ms is not None}
     if len(measured) == 1:
         return f"Only {title(*measured)} was measured, so no framework is compared with another."
-    everywhere = set.intersection(*columns.values())
+    if not columns:
+        return NOTHING
+    firsts = [[line for line in own if line.first] for own in columns.values()]
+    everywhere = set.intersection(*({line.id.framework for line in own} for own in firsts))
     names = listing(title(one) for one in frameworks(findings) if one in everywhere)
     mark = DECLARED * any(
-        line.declared for line in findings.matrix if line.first and line.id.framework in everywhere
+        line.declared for own in firsts for line in own if line.id.framework in everywhere
     )
     place = "" if len(columns) == 1 else " everywhere"
     if len(everywhere) > 1:
@@ -61,19 +70,22 @@ def winner(findings: Findings) -> str:
 
 
 def tuning(findings: Findings) -> str:
-    """The workloads on which tuning a framework gains more than the choice of framework."""
+    """The workload on which tuning a framework gains most, if that is more than the choice of
+    framework."""
     found = []
     for name in findings.machine.workloads:
         gain = max(filter(tuned, rows(findings, "variant", name)), key=size, default=None)
         between = max(rows(findings, "framework", name), key=size, default=None)
         if gain and between and size(gain) > ALIKE * size(between):
-            found.append(
-                f"On the {workload(name)} with {count(gain.id.threads, 'thread')}, tuning "
-                f"{title(gain.id.framework)} gains more "
-                f"({two(size(gain))} times) than any change of framework "
-                f"({two(size(between))} times)."
-            )
-    return " ".join(found)
+            found.append((gain, between))
+    if not found:
+        return ""
+    gain, between = max(found, key=lambda pair: size(pair[0]))
+    return (
+        f"On the {workload(gain.id.workload)} with {count(gain.id.threads, 'thread')}, tuning "
+        f"{title(gain.id.framework)} gains more ({times(gain)}) than any change of framework "
+        f"({times(between)})."
+    )
 
 
 def rows(findings: Findings, axis: str, name: str) -> list[PairLine]:
@@ -87,11 +99,17 @@ def rows(findings: Findings, axis: str, name: str) -> list[PairLine]:
 
 
 def tuned(row: PairLine) -> bool:
-    """Whether a default became faster."""
-    return row.base.variant == DEFAULT and row.estimate.verdict == "faster"
+    """Whether tuning made a default faster."""
+    sides = (row.base.variant, row.id.variant)
+    return sides == (DEFAULT, TUNED) and row.estimate.verdict == "faster"
 
 
 def size(row: PairLine) -> float:
     """The slower side's time over the faster side's."""
     ratio = row.estimate.ratio or 1.0
     return max(ratio, 1 / ratio)
+
+
+def times(row: PairLine) -> str:
+    """`3.7 times`, with † if the two sides are declared to differ."""
+    return f"{two(size(row))} times" + f" {DECLARED}" * declared(row)

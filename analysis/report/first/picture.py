@@ -6,9 +6,9 @@ from matplotlib.patches import Rectangle
 from analysis.findings.findings import Findings
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas, render
 from analysis.report.first import Cell, FirstScreen, Matrix, Row
-from analysis.report.prose import DECLARED
 
-NAMES, COLUMN = 1.45, 1.4  # inches, the names' column and each other one
+NAMES, COLUMN = 1.45, 1.4  # inches, the names' column at least, and each other one
+LETTER = 0.075  # inches of a name's letter, on average
 HEADING, GROUP, ROW = 0.45, 0.33, 0.4  # inches, from top to top
 BAR, FULL = 0.09, 0.88  # a bar's height in inches, and the longest's length in columns
 BESIDE = 0.36  # of a column, from a time to how many times the fastest it is
@@ -20,22 +20,23 @@ def picture(shown: FirstScreen, _: Findings, theme: Theme, name: str) -> Figure 
     found = shown.matrix
     if not found:
         return None
-    rows = sum(len(rows) for _, rows in found.groups)
-    height = HEADING + GROUP * len(found.groups) + ROW * rows + 0.1
-    width = NAMES + COLUMN * len(found.columns)
-    with canvas(height, width) as drawn:
+    rows = [row for _, held in found.groups for row in held]
+    height = HEADING + GROUP * len(found.groups) + ROW * len(rows) + 0.1
+    names = max(NAMES, 0.1 + LETTER * max(len(row.title) for row in rows))
+    with canvas(height, names + COLUMN * len(found.columns)) as drawn:
         drawn.set_layout_engine("none")
         axes = drawn.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_xlim(-NAMES / COLUMN, len(found.columns))
+        left = -names / COLUMN
+        axes.set_xlim(left, len(found.columns))
         axes.set_ylim(height, 0)
         axes.set_axis_off()
         units = "ms per mini-batch,\ntimes the fastest"
-        axes.text(0.06 - NAMES / COLUMN, 0.08, units, va="top", fontsize=8.5)
+        axes.text(left + 0.06, 0.08, units, va="top", fontsize=8.5)
         for number, lines in enumerate(found.columns):
             axes.text(number, 0.08, "\n".join(lines), va="top", fontsize=8.5)
         top = HEADING
         for title, held in found.groups:
-            written = axes.text(0.06 - NAMES / COLUMN, top + GROUP - 0.06, title, va="bottom")
+            written = axes.text(left + 0.06, top + GROUP - 0.06, title, va="bottom")
             written.set(fontsize=8.5, fontweight="bold")
             top += GROUP
             for row in held:
@@ -47,13 +48,13 @@ def picture(shown: FirstScreen, _: Findings, theme: Theme, name: str) -> Figure 
 
 
 def draw(axes: Axes, row: Row, top: float, colour: str) -> None:
+    left, right = axes.get_xlim()
     bottom = top + ROW - 0.07
-    axes.plot([-NAMES / COLUMN, axes.get_xlim()[1]], [bottom + 0.035] * 2, color=INK, alpha=0.16,
-              linewidth=0.8)  # fmt: skip
-    axes.text(0.06 - NAMES / COLUMN, bottom, row.title, va="baseline", fontsize=9)
+    axes.plot([left, right], [bottom + 0.035] * 2, color=INK, alpha=0.16, linewidth=0.8)
+    axes.text(left + 0.06, bottom, row.title, va="baseline", fontsize=9)
     for number, cell in enumerate(row.cells):
         if cell.share:
-            inside = PAPER if row.title.endswith(DECLARED) else colour
+            inside = PAPER if row.declared else colour
             axes.add_patch(
                 Rectangle((number, top + 0.04), FULL * cell.share, BAR, facecolor=inside,
                           edgecolor=colour, linewidth=1)

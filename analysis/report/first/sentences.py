@@ -1,31 +1,42 @@
-"""The findings: who is fastest in each variant, what tuning gains, and what a start costs."""
+"""The findings: who is fastest in each variant, what tuning gains, what opt-in variants gain or
+cost, and what a start costs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.data.pairing import DEFAULT
-from analysis.findings.comparisons import PairLine
+from analysis.data.results import DEFAULT, USUAL
+from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.findings.start import StartLine
-from analysis.format import count, listing, title
-from analysis.report.first.comparing import fastest_and_others, milliseconds, races
+from analysis.format import listing, title
+from analysis.report.first.comparing import (
+    condition,
+    fastest_and_others,
+    milliseconds,
+    races,
+    takes,
+)
 from analysis.report.first.headline import size, tuned
-from analysis.report.prose import spread, two, variant, workload
+from analysis.report.prose import DECLARED, spread, subject, two, variant, workload
+from analysis.report.sections.comparing.comparisons import declared
 
 MANY = 10_000  # mini-batches; a start that pays off later decides no short run
+CUTS, OPTED = 3, 2  # frameworks and opt-in variants in one sentence
 
 
 def sentences(findings: Findings) -> list[str]:
     """Plain text: nothing in a name can make a mark of it."""
     if findings.machine.alone:
         return []
-    return [text for text in (*compared(findings), tuning(findings), start(findings)) if text]
+    found = (*compared(findings), tuning(findings), opted(findings), start(findings))
+    return [text for text in found if text]
 
 
 def compared(findings: Findings) -> Iterator[str]:
-    """For each variant: who is fastest, and what the others take."""
-    variants = dict.fromkeys(one.variant for one in findings.matched)
-    for name in sorted(variants, key=lambda v: (v != DEFAULT, v)):
+    """For the tutorials' variant and the tuned one: who is fastest, and what the others take. For
+    others only if a study has neither."""
+    there = {one.variant for one in findings.matched}
+    for name in [one for one in USUAL if one in there] or sorted(there)[: len(USUAL)]:
         own = fastest_and_others(races(findings, name))
         if own:
             words = variant(name)
@@ -38,36 +49,61 @@ def tuning(findings: Findings) -> str:
     gains = [row for row in findings.pairs if row.axis == "variant" and tuned(row)]
     if not gains:
         return ""
-    most = max(gains, key=size)
-    alike = [row for row in gains if row.id.workload == most.id.workload]
-    at = column(most.id)
-    held = [row for row in alike if column(row.id) == at]
-    best: dict[str, PairLine] = {}
-    for row in sorted(held, key=size, reverse=True):
-        best.setdefault(row.id.framework, row)
+    at = column(max(gains, key=size).id)
+    held = sorted((row for row in gains if column(row.id) == at), key=size, reverse=True)[:CUTS]
     cuts = [
-        f"{title(name)}'s{' step' * (place == 0)} from {milliseconds(ms[row.base])} to "
+        f"{title(row.id.framework)}'s{' step' * (place == 0)} from {milliseconds(ms[row.base])} to "
         f"{milliseconds(ms[row.id])} ms"
-        for place, (name, row) in enumerate(best.items())
+        for place, row in enumerate(held)
     ]
-    where = f"on the {workload(at.workload)} with {count(at.threads, 'thread')}"
-    return f"Tuning: {where} it cuts {listing(cuts)}." if cuts else ""
+    where = f"on the {workload(at.workload)} with {condition(at)}"
+    return f"Tuning: {where} it cuts {listing(cuts)}{mark(held)}."
+
+
+def opted(findings: Findings) -> str:
+    """What opt-in variants gain or cost against their own framework's default, for those that
+    differ most from it."""
+    found: dict[tuple[str, str], list[PairLine]] = {}
+    for row in findings.pairs:
+        own = row.axis == "variant" and row.base.variant == DEFAULT and row.id.variant not in USUAL
+        if own and row.estimate.ratio is not None:
+            found.setdefault((row.id.framework, row.id.variant), []).append(row)
+    if not found:
+        return ""
+    most = sorted(found.values(), key=lambda rows: -max(map(size, rows)))
+    parts = [f"{subject(rows[0].id)} {effect(rows)}" for rows in most[:OPTED]]
+    rest = f" Variants has {len(most) - OPTED} more." * (len(most) > OPTED)
+    marked = mark(row for rows in most[:OPTED] for row in rows)
+    return f"Opt-in: against its own default, {listing(parts)}{marked}.{rest}"
+
+
+def effect(rows: Sequence[PairLine]) -> str:
+    """`takes 1.1 to 1.9 times as long`, or how many times as fast it is."""
+    ratios = [row.estimate.ratio or 1.0 for row in rows]
+    if all(row.estimate.verdict not in ("faster", "slower") for row in rows):
+        return "shows no significant difference"
+    if max(ratios) <= 1:
+        return f"is {spread(1 / max(ratios), 1 / min(ratios))} times as fast"
+    return takes(ratios)
 
 
 def start(findings: Findings) -> str:
-    """The start that costs most, if it decides who wins a short run."""
-    rows = findings.machine.matched_rows(findings.start)
+    """The start that costs most, if it decides who wins a short run; opt-in variants apart."""
+    rows = [row for row in findings.machine.matched_rows(findings.start) if row.id.variant in USUAL]
     totals = {row.id.framework for row in rows if row.total_s is not None}
     late = [row for row in rows if row.ahead == "from" and 1 < (row.steps or 0) < MANY]
     if not late or len(totals) < 2:
         return ""
     slowest = max(sorted(totals), key=lambda name: seconds(rows, name))
-    steps = [row.steps or 0.0 for row in late if row.id.framework == slowest]
-    if not steps:
+    own = [row for row in late if row.id.framework == slowest]
+    if not own:
         return ""
+    steps = [row.steps or 0.0 for row in own]
+    sides = {row.id for row in own}
+    marked = mark(row for row in findings.comparisons if row.id in sides)
     return (
         f"Start: {title(slowest)}'s takes longest, {two(seconds(rows, slowest))} s. Where its "
-        f"steps are faster, {spread(min(steps), max(steps))} of them make up for that."
+        f"steps are faster, {spread(min(steps), max(steps))} of them make up for that{marked}."
     )
 
 
@@ -75,3 +111,8 @@ def seconds(rows: list[StartLine], framework: str) -> float:
     """What a framework's start takes, on average over its contenders."""
     found = [row.total_s for row in rows if row.id.framework == framework and row.total_s]
     return sum(found) / len(found) if found else 0.0
+
+
+def mark(rows: Iterable[Comparison | PairLine]) -> str:
+    """† if any of these pairs is declared to differ."""
+    return f" {DECLARED}" * any(map(declared, rows))

@@ -8,11 +8,13 @@ from analysis.findings.series.movement import MOVEMENT
 from analysis.format import capital, count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter
-from analysis.report.prose import DECLARED, pair, place, two, workload
+from analysis.report.prose import DECLARED, pair, place, two, variant, workload
+from analysis.report.sections.comparing.comparisons import marks
 from frameworks.device import DEVICES, HOST
 
-NAMED = 2  # ratios that changed direction; more are counted
-NONE = "None in this study: set controls in the configuration to have one."
+NAMED = 2  # ratios that changed direction, and workloads; more are counted
+UNJUDGED = "A contender ran a second time, but no interval could be judged. The section says why."
+ABSENT = "No contender ran a second time: set controls in the configuration to have that."
 ALONE = (
     "Not repeated: one study, one hour, one machine. The option --earlier of samestep report adds "
     "others."
@@ -50,7 +52,8 @@ def same(findings: Findings) -> Chip:
         )
     if declared:
         parts = sorted({plain(one) for row in declared for one in components(row.certificate)})
-        text += f" {DECLARED} {len(declared)} differ in a declared way: {listing(parts)}."
+        verb = "differs" if len(declared) == 1 else "differ"
+        text += f" {DECLARED} {len(declared)} {verb} in a declared way: {listing(parts)}."
     sign = "!" if refused else "✓" if agreeing + single else "~"
     return Chip(sign, heading, text,
                 "What differs on purpose" if declared else "The same losses")  # fmt: skip
@@ -65,18 +68,18 @@ def plain(component: str) -> str:
 def self_test(chapter: Chapter) -> Chip:
     heading, section = "Self-test", "Self-test"
     rows = chapter.findings.controls
-    if not rows:
-        return Chip("~", heading, NONE, section)
     tried = judged(rows)
+    if not tried:
+        return Chip("~", heading, UNJUDGED if rows else ABSENT, section)
     right = len(tried) - len(missed(rows))
     failed = any(warning.heading == "Self-test failed" for warning in chapter.warnings)
-    slowed = sorted({row.slowed_by for row in rows if row.slowed_by})
-    what = "run a second time unchanged"
-    if slowed:
-        what += f", and slowed by {listing(map(percent, slowed))}"
+    slowed = sorted({row.slowed_by for row in tried if row.slowed_by})
+    ways = ["unchanged"] * any(not row.slowed_by for row in tried)
+    ways += [f"slowed by {listing(map(percent, slowed))}"] * bool(slowed)
     text = (
-        f"A contender {what}: {right} of {count(len(tried), 'interval')} "
-        f"{'contains' if right == 1 else 'contain'} the known ratio."
+        f"A contender run a second time {', and '.join(ways)}: {right} of "
+        f"{count(len(tried), 'interval')} {'contains' if right == 1 else 'contain'} the known "
+        "ratio."
     )
     if not failed and right < len(tried):
         text += f" Chance can explain the {'miss' if len(tried) - right == 1 else 'misses'}."
@@ -93,10 +96,14 @@ def repeats(findings: Findings) -> Chip:
     occasions = len({occasion(one) for one in (machine, *machine.others)})
     spreads = sorted(row.spread for row in rows)
     turned = [row for row in rows if row.crossed]
-    named = listing(f"{pair(row.id, row.base)} on the {place(row.id)}" for row in turned[:NAMED])
+    marked = marks(findings)
+    named = listing(
+        f"{pair(row.id, row.base)}{f' {DECLARED}' * (row.id in marked)} on the {place(row.id)}"
+        for row in turned[:NAMED]
+    )
     text = (
         f"In {studies} studies on {count(occasions, 'occasion')} ratios moved by "
-        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {len(turned) or 'None'} of "
+        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {len(turned)} of "
         f"{len(rows)} changed direction{f': {named}' if 0 < len(turned) <= NAMED else ''}."
     )
     return Chip("~" if turned else "✓", heading, text, section)
@@ -115,27 +122,28 @@ def not_covered(findings: Findings) -> Chip:
         one.framework for one in findings.measured
     }
     found += [f"{title(name)}, which was not measured" for name in sorted(lost)]
-    networks = listing(workload(name) for name in findings.machine.workloads)
-    found += ["other machines", f"networks unlike {networks}"]
-    skipped = findings.machine.study.left_out
-    found += [f"{title(name)}'s {listing(variants)}" for name, variants in skipped.items()]
-    found += absent(findings)
-    variants = listing(dict.fromkeys(one.variant for one in findings.matched))
-    if variants and not skipped:  # older records do not name them
-        found.append(f"variants besides {variants}")
+    networks = findings.machine.workloads
+    named = listing(map(workload, networks)) if len(networks) <= NAMED else "these"
+    found += ["other machines", f"networks unlike {named}"]
+    if not findings.machine.study.left_out:  # older records do not name variants
+        variants = listing(dict.fromkeys(one.variant for one in findings.matched))
+        found += [f"variants besides {variants}"] * bool(variants)
     text = f"{listing(found)}."
+    if absent := left_out(findings):
+        text += f" Variants not measured: {'; '.join(absent)}."
     return Chip("✗", "Not covered", text[:1].upper() + text[1:], "What is missing")
 
 
-def absent(findings: Findings) -> list[str]:
-    """`JAX tuned`: what a framework lacks of the variants that two others or more have."""
+def left_out(findings: Findings) -> list[str]:
+    """`TensorFlow eager and with XLA`: the variants that adapters offer and the study left out,
+    and those that a framework lacks and two others or more have."""
+    found = {name: dict.fromkeys(own) for name, own in findings.machine.study.left_out.items()}
     frameworks = dict.fromkeys(one.framework for one in findings.measured)
     having: dict[str, set[str]] = {}
     for one in findings.matched:
         having.setdefault(one.variant, set()).add(one.framework)
-    return [
-        f"{title(name)} {variant}"
-        for variant, own in having.items()
-        for name in frameworks
-        if len(own) > 1 and name not in own
-    ]
+    for own, there in having.items():
+        for name in frameworks:
+            if len(there) > 1 and name not in there:
+                found.setdefault(name, {})[own] = None
+    return [f"{title(name)} {listing(map(variant, own))}" for name, own in found.items()]

@@ -161,10 +161,10 @@ function drawing(svg) {
     .replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim())
     .replace(/currentcolor/gi, style.getPropertyValue("--ink").trim());
 }
-function unpacked({ cells, rows }) {
+function unpacked({ cells, rows, order }) {
   let above = [];
-  return rows.map(row => {
-    above = row.split(",").map((place, n) => place === "" ? above[n] : place);
+  return order.map(number => {
+    above = rows[number].split(",").map((place, n) => place === "" ? above[n] : place);
     return above.map(place => cells[place]).join(",");
   }).join("\n");
 }

@@ -1,14 +1,17 @@
-"""Debian's Chromium, in which the committed reports are opened from disk with every other request
+"""Debian's Chromium, in which reports are opened from disk with every other request
 refused."""
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.analysis.recipe import Recipe
+from tests.analysis.report.test_several_machines import TWO_MACHINES
+from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -32,27 +35,51 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The reference study's report, rendered from its records."""
+def rendered(folders: Iterable[Path], out: Path) -> Path:
+    """A report of these machines' records."""
     from analysis.data.loading import load
     from analysis.report.page import write
 
-    out = tmp_path_factory.mktemp("reference")
-    write(load(sorted((ROOT / "reports" / "reference" / "machines").iterdir())), out)
+    write([load([folder])[0] for folder in folders], out)
     return out
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reference study's report, rendered from its records."""
+    folders = sorted((ROOT / "reports" / "reference" / "machines").iterdir())
+    return rendered(folders, tmp_path_factory.mktemp("reference"))
+
+
+@pytest.fixture(scope="session")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two machines, from committed records."""
+    return rendered(TWO_MACHINES, tmp_path_factory.mktemp("several"))
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of as many contenders as adapters offer in `default`, `tuned` and one more each."""
+    recipe = Recipe(
+        frameworks=("pytorch", "tensorflow", "jax"),
+        opted=[("pytorch", "compile"), ("tensorflow", "xla")],
+        controls=[(0.0, 1.0), (0.1, 1.1)],
+    )
+    made = write(tmp_path_factory.mktemp("records") / "machine", recipe)
+    return rendered([made], tmp_path_factory.mktemp("crowded"))
 
 
 @pytest.fixture
 def opened(browser: Any, report: Path) -> Iterator[Open]:
-    """Opens the report; after the test, nothing but the report may have been requested and
-    nothing may have been written to the console."""
+    """Opens a report, by default the reference study's; after the test, nothing but reports may
+    have been requested and nothing may have been written to the console."""
     contexts: list[Any] = []
     said: list[str] = []
     asked: list[str] = []
+    pages: list[str] = []
 
     def open_report(width: int = 1400, height: int = 900, dark: bool = False,
-                    script: bool = True, at: str = "") -> Any:  # fmt: skip
+                    script: bool = True, at: str = "", of: Path = report) -> Any:  # fmt: skip
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
@@ -66,12 +93,13 @@ def opened(browser: Any, report: Path) -> Iterator[Open]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{(report / 'report.html').as_uri()}{at}")
+        pages.append((of / "report.html").as_uri())
+        page.goto(f"{pages[-1]}{at}")
         return page
 
     yield open_report
     for context in contexts:
         context.close()
     assert said == []
-    allowed = rf"data:|blob:|{re.escape((report / 'report.html').as_uri())}"
+    allowed = "|".join(["data:", "blob:", *map(re.escape, pages)])
     assert [url for url in asked if not re.match(allowed, url)] == []

@@ -83,7 +83,7 @@ def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
     (said,) = [one for one in caveats(found, 2) if one.heading == "Mismatched"]
     assert said.severity is Severity.WARNING
     assert said.seen == (
-        "same_padding (PyTorch: both sides; TensorFlow: bottom and right) should be equal and is "
+        "same padding (PyTorch: both sides; TensorFlow: bottom and right) should be equal and is "
         "not: MLP and MNIST CNN, as in the tutorials and tuned, CPU, 1 and 2 threads."
     )
     table = difference_table(found)

@@ -241,7 +241,7 @@ def test_without_them_the_planted_slowness_is_gone(plain: Findings) -> None:
     assert disturbed.verdict == "slower" and without.verdict == true.verdict == "faster"
     for one, other in others:
         assert one == other
-    where = "MNIST CNN, TensorFlow, as in the tutorials, 1 thread"
+    where = "MNIST CNN, TensorFlow, as in the tutorials, 1 thread †"
     change = f"the ratio of {where} becomes {without.ratio:.2g} "
     text = said(findings)
     assert change in text and "(slower becomes faster)." in text

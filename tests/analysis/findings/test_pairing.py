@@ -16,7 +16,8 @@ from analysis.repeats.page import Page, markdown
 from analysis.repeats.series import all_series
 from analysis.report.caveats.registry import caveats
 from analysis.report.page import write as write_report
-from analysis.report.sections.comparing.comparisons import comparison_table
+from analysis.report.sections.comparing.comparisons import comparison_table, elsewhere
+from analysis.report.sections.comparing.pairs import pair_table
 from analysis.report.sections.measuring.start import start_sentences, start_table
 from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.recipe import Recipe
@@ -79,11 +80,19 @@ def test_one_framework_alone_is_held_against_its_default(tmp_path: Path) -> None
 
 
 def test_the_other_variant_is_named(opted: Findings) -> None:
-    cells = {cell for line in comparison_table(opted).rows for cell in line}
-    assert {"PyTorch, compile, to PyTorch", "TensorFlow to PyTorch †"} <= cells
+    (row,) = comparison_table(opted).rows  # of one variant
+    assert row[1] == "TensorFlow to PyTorch †"
+    assert elsewhere(opted).startswith(
+        "PyTorch, compiled; Keras, fit; TensorFlow, with XLA: 3 more"
+    )
+    pairs = pair_table(opted)
+    assert pairs and {tuple(line[1:3]) for line in pairs.rows} > {
+        ("PyTorch, compiled", "PyTorch"), ("TensorFlow, with XLA", "PyTorch"),
+        ("Keras, fit", "PyTorch"),
+    }  # fmt: skip
     table = start_table(opted)
     assert table and table.columns[-1] == ("beats PyTorch, start-up included", False)
-    assert any("PyTorch, compile, beats PyTorch" in text for text in start_sentences(opted))
+    assert any("PyTorch, compiled, beats PyTorch" in text for text in start_sentences(opted))
     rows = list(csv.DictReader(io.StringIO(tables([opted])["precision"])))
     assert {(r["variant"], r["reference_variant"]) for r in rows} >= {("xla", "default")}
 
@@ -95,7 +104,8 @@ def test_a_time_with_something_else_in_it_is_declared(opted: Findings) -> None:
     assert "declared: timed region (from hand-over to callback)" in fit.certificate
     said = [text for text in declarations(opted) if "the timed part differs" in text]
     assert len(said) == 1 and said[0].startswith("† MLP, Keras, fit, ")
-    assert any("† timed region" in cell for line in comparison_table(opted).rows for cell in line)
+    table = pair_table(opted)
+    assert table and any("† timed region" in cell for line in table.rows for cell in line)
 
 
 def test_settings_are_held_against_the_same_side(opted: Findings) -> None:

@@ -167,7 +167,7 @@ def test_the_report_says_when_where_and_how_far_ratios_have_moved(
     chip = repeats(findings)
     assert (
         chip.mark == "~"
-        and "1 of 1 changed direction: TensorFlow to PyTorch on the MNIST CNN" in chip.text
+        and "1 of 1 changed direction: TensorFlow to PyTorch † on the MNIST CNN" in chip.text
     )
     assert "movement" in tables([findings]) and "movement" not in tables([Findings(alone)])
     (chapter,) = write_report([machine], tmp_path / "report")

@@ -213,6 +213,19 @@ def test_declared_pairs_are_hollow(findings: Findings, monkeypatch: pytest.Monke
     assert "†" in "".join(text.get_text() for text in drawn.legends[0].get_texts())
 
 
+def test_pairs_without_the_reference_are_in_a_figure_of_their_own(found: Make) -> None:
+    recipe = Recipe(frameworks=("pytorch", "tensorflow", "jax"), threads=(1,), workloads=("mlp",))
+    findings = found(recipe)
+    theme = Theme.of(findings.matched)
+    few, every = (draw(findings, theme, "name") for draw in (ratios.ratios, ratios.all_ratios))
+    assert few and every
+    for figure, number in ((few, 0), (every, 2)):
+        assert figure.svg.count("TensorFlow : JAX") + figure.svg.count("JAX : TensorFlow") == number
+        assert figure.svg.count("TensorFlow : PyTorch") == 2
+    two = found(replace(recipe, frameworks=("pytorch", "tensorflow"), machine="two"))
+    assert ratios.ratios(two, theme, "name") and ratios.all_ratios(two, theme, "name") is None
+
+
 @pytest.mark.parametrize("module", [distributions, series, start])
 def test_panels_that_are_compared_share_their_axes(
     module: Any, findings: Findings, monkeypatch: pytest.MonkeyPatch

@@ -8,18 +8,21 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
+from analysis.findings.matrix import Column
 from analysis.format import titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
 from analysis.report.first import FirstScreen
+from analysis.report.first.comparing import Race, Rival, fastest_and_others
 from analysis.report.first.grid import matrix
 from analysis.report.first.header import heading
-from analysis.report.first.headline import headline, tuning, winner
+from analysis.report.first.headline import NOTHING, headline, tuning, winner
 from analysis.report.first.screen import screen
 from analysis.report.first.sentences import sentences, start
 from analysis.report.first.sentences import tuning as gains
 from analysis.report.first.trust import not_covered, repeats, same, self_test
 from analysis.report.layout import Chapter
+from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
 from tests.conftest import ROOT
 
@@ -66,7 +69,7 @@ def test_no_framework_wins_if_columns_differ(found: Found) -> None:
     assert winner(findings) == "No framework is fastest everywhere."
     first, *_ = sentences(findings)
     assert first.startswith("As in the tutorials: PyTorch is fastest on the MLP †.")
-    assert "TensorFlow is fastest on the MNIST CNN †. PyTorch takes 2.0 times as long." in first
+    assert "TensorFlow is fastest on the MNIST CNN †. PyTorch takes 2.0 times as long †." in first
 
 
 def test_a_tie_is_no_win(found: Found) -> None:
@@ -159,6 +162,7 @@ def test_refused_contenders_are_in_no_ratio(found: Found) -> None:
     (row,) = [line for line in findings.matrix if line.id.framework == "tensorflow" and line.ms]
     assert row.estimate.ratio is None and "refused" in row.reason
     assert row.base and row.base.framework == "pytorch"
+    assert headline(findings) == NOTHING
     chip = same(findings)
     assert chip.mark == "!" and "1 did not agree and has no ratio" in chip.text
 
@@ -176,6 +180,89 @@ def test_an_a_a_study_counts_its_intervals(found: Found) -> None:
     findings = found(replace(CNN, controls=[(0.0, 1.0)], alone=True))
     assert headline(findings).startswith("Each contender against itself: ")
     assert not matrix(findings)
+
+
+OPT_IN = replace(
+    CNN,
+    frameworks=("pytorch", "tensorflow", "jax"),
+    opted=[("pytorch", "compile"), ("tensorflow", "xla")],
+    ms=times(
+        pytorch=30, tensorflow=15, jax=60, pytorch_tuned=25, tensorflow_tuned=14, jax_tuned=50,
+        pytorch_compile=6, tensorflow_xla=20,
+    ),
+)  # fmt: skip
+
+
+def test_opt_in_variants_have_one_group_and_one_sentence(found: Found) -> None:
+    findings = found(OPT_IN)
+    shown = matrix(findings)
+    assert [title for title, _ in shown.groups] == [
+        "As in the tutorials", "Tuned", "Opt-in variants",
+    ]  # fmt: skip
+    assert [row.title for row in shown.groups[-1][1]] == [
+        "PyTorch, compiled", "TensorFlow, with XLA †",
+    ]  # fmt: skip
+    said = sentences(findings)
+    (own,) = [text for text in said if "compiled" in text or "XLA" in text]
+    assert re.fullmatch(
+        r"Opt-in: against its own default, PyTorch, compiled, is [45]\.\d times as fast and "
+        r"TensorFlow, with XLA, takes 1\.\d times as long †\.",
+        own,
+    )
+    assert not any(re.search(r"PyTorch's step from \d+ to [56]\D", text) for text in said)
+
+
+def test_many_opt_in_variants_are_counted(found: Found) -> None:
+    four = [("pytorch", "compile"), ("tensorflow", "xla"), ("jax", "a"), ("jax", "b")]
+    (text,) = [one for one in sentences(found(replace(OPT_IN, opted=four))) if "Opt-in" in one]
+    assert text.endswith(" Variants has 2 more.")
+
+
+def race(workload: str, winner: str, ratio: float = 2.0) -> Race:
+    """Three others take as many times as long; TensorFlow's pairs are declared to differ."""
+    slower = Estimate(ratio=ratio, verdict="slower")
+    return Race(
+        Column(workload, "cpu", 1),
+        winner,
+        tuple(
+            Rival(name, slower, "tensorflow" in (name, winner))
+            for name in ("pytorch", "tensorflow", "jax")
+            if name != winner
+        ),
+    )
+
+
+def test_few_sentences_say_each_ratio() -> None:
+    assert fastest_and_others([race("mlp", "jax")]) == [
+        "JAX is fastest †.",
+        "PyTorch takes 2.0 times as long.",
+        "TensorFlow takes 2.0 times as long †.",
+    ]
+
+
+def test_many_sentences_are_summed_up() -> None:
+    assert fastest_and_others([race("mlp", "pytorch", 1.12), race("mnist-cnn", "jax")]) == [
+        "PyTorch is fastest on the MLP †.",
+        "JAX is fastest on the MNIST CNN †.",
+        "Where slower, TensorFlow takes 1.1 to 2.0 times as long, JAX 12 % longer and PyTorch 2.0 "
+        "times as long †.",
+    ]
+    many = [
+        race(f"net-{n}", name) for n, name in enumerate(("jax", "pytorch", "keras", "jax", "a"))
+    ]
+    first, *rest = fastest_and_others(many)
+    assert first.startswith("Fastest, or not significantly slower, in 5 columns: JAX in 2, PyTorch")
+    assert len(rest) == 1 and len(first.split()) <= 30
+
+
+def test_variants_that_were_left_out_are_named(found: Found) -> None:
+    findings = found(OPT_IN)
+    left_out = {"tensorflow": ["eager", "xla"], "jax": ["tuned"]}
+    study = findings.machine.study.model_copy(update={"left_out": left_out})
+    records = findings.machine.records.model_copy(update={"study": study})
+    text = not_covered(Findings(replace(findings.machine, records=records))).text
+    assert text.endswith(" Variants not measured: TensorFlow eager and with XLA; JAX tuned.")
+    assert "besides" not in text and "besides" in not_covered(findings).text
 
 
 @pytest.fixture(scope="module", params=["reference", "aa", "traps"])

@@ -75,16 +75,21 @@ def check(line: str, recipe: Recipe, variant: str) -> int:
                     assert recipe.ms[workload, framework, variant] / first < 1 + WITHIN, line
                     compared += 1
             continue
-        (framework,) = [f for f, title in TITLES.items() if sentence.startswith(f"{title} takes ")]
-        truths = [
-            recipe.ms[w, framework, variant] / min(recipe.ms[w, f, variant] for f in winners)
-            for w in where_now or where
-        ]
-        for text, unit in numbers(sentence):
-            value = float(text.replace(",", ""))
-            ratio = 1 + value / 100 if unit == "%" else value
-            assert min(abs(ratio / truth - 1) for truth in truths) < WITHIN, line
-            compared += 1
+        if sentence.startswith("Where slower, "):
+            winners, where_now = [*recipe.frameworks], [*recipe.workloads]
+        for part in re.split(
+            r", (?!without)| and (?=[A-Z])", sentence.removeprefix("Where slower, ")
+        ):
+            (framework,) = [f for f, title in TITLES.items() if part.startswith(f"{title} ")]
+            truths = [
+                recipe.ms[w, framework, variant] / min(recipe.ms[w, f, variant] for f in winners)
+                for w in where_now or where
+            ]
+            for text, unit in numbers(part):
+                value = float(text.replace(",", ""))
+                ratio = 1 + value / 100 if unit == "%" else value
+                assert min(abs(ratio / truth - 1) for truth in truths) < WITHIN, line
+                compared += 1
     return compared
 
 

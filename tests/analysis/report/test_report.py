@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -202,11 +203,12 @@ def test_the_page_holds_the_tables_that_it_shows(report: Path) -> None:
         assert unpacked(json.loads(held)) == (report / "tables" / name).read_text()
 
 
-def unpacked(held: dict[str, list[str]]) -> str:
+def unpacked(held: dict[str, Any]) -> str:
     """As the page's script does it."""
     lines, above = [], list[str]()
-    for row in held["rows"]:
-        above = [place or above[n] for n, place in enumerate(row.split(","))]
+    for number in held["order"]:
+        row = held["rows"][number].split(",")
+        above = [place or above[n] for n, place in enumerate(row)]
         lines.append(",".join(held["cells"][int(place)] for place in above))
     return "\n".join(lines)
 

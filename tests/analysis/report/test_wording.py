@@ -65,7 +65,7 @@ def test_closed_folds_say_what_is_inside(study: tuple[Chapter, list[Shown]]) -> 
     assert len(set(lines)) == len(lines)
 
 
-def test_tables_are_few_and_two_are_open(study: tuple[Chapter, list[Shown]]) -> None:
+def test_tables_are_few_and_one_is_open(study: tuple[Chapter, list[Shown]]) -> None:
     chapter, sections = study
     tables = [(section, one) for section, parts in sections for one in parts
               if isinstance(one, Table)]  # fmt: skip
@@ -74,7 +74,7 @@ def test_tables_are_few_and_two_are_open(study: tuple[Chapter, list[Shown]]) -> 
     first = {"traps": ["traps.csv"], "aa": ["controls.csv"]}.get(
         chapter.findings.machine.study.name
     )
-    usual = [] if chapter.findings.machine.alone else ["comparisons.csv", "settings.csv"]
+    usual = [] if chapter.findings.machine.alone else ["comparisons.csv"]
     assert shown == [*(first or []), *usual]
     for _, table in tables:
         assert all(len(row) == len(table.columns) and row[0] for row in table.rows)

@@ -10,7 +10,8 @@ from workflows.planning import needs
 from workflows.planning.configfiles import parse
 from workflows.planning.opening import NotReady, certificates_s, contest_s, opening, require_ready
 from workflows.planning.plan import write_request
-from workflows.planning.todo import CertificatesLeft, Todo
+from workflows.planning.replicates import COMMAND_S
+from workflows.planning.todo import CertificatesLeft, Todo, work_s
 from workflows.progress import WIDTH
 from workflows.records.folders import Folders
 from workflows.records.spent import Spent
@@ -72,17 +73,21 @@ def test_results_of_earlier_code_are_still_to_be_made(asked, tmp_path):
     assert todo.done(folders.contest("mlp", 2))
 
 
-def test_certificates_are_expected_to_take_as_long_as_those_before(study):
+def test_certificates_are_expected_at_the_pace_of_those_before(study):
     made = study(contenders=[{"framework": "abacus", "variants": ["default", "slow"]}])
     first = CertificatesLeft(made.plan, made.folders, "mlp", None)
     assert first.title == "certificate 1 of 2 · MLP, the reference" and first.left_s(5) is None
     made.folders.traces("mlp").mkdir(parents=True)
-    write_json(made.folders.spent("mlp-reference"), Spent(seconds=9))
-    second = CertificatesLeft(made.plan, made.folders, "mlp", "abacus")
-    assert second.title == "certificate 2 of 2 · MLP, Abacus"
-    assert second.left_s(0) == pytest.approx(20)  # 10 s for each of two contenders
-    assert second.left_s(15) == pytest.approx(5)
-    assert 0 < second.left_s(60) < 10
+    left = []
+    for pace in (1, 2):
+        took = pace * work_s(made.plan, "mlp", None) - COMMAND_S
+        write_json(made.folders.spent("mlp-reference"), Spent(seconds=took))
+        second = CertificatesLeft(made.plan, made.folders, "mlp", "abacus")
+        assert second.title == "certificate 2 of 2 · MLP, Abacus"
+        left.append(second.left_s(0))
+        assert second.left_s(0.6 * left[-1]) == pytest.approx(0.4 * left[-1])
+        assert 0 < second.left_s(9 * left[-1]) < left[-1]
+    assert left == pytest.approx([pace * work_s(made.plan, "mlp", "abacus") for pace in (1, 2)])
 
 
 class Records(list):

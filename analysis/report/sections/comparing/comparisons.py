@@ -1,16 +1,18 @@
 """The ratios: a figure, a table, how precise they are, and how to read them."""
 
+from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
-from analysis.format import capital, listing, percent
+from analysis.format import capital, count, listing, percent
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
-from analysis.report.prose import DECLARED, more, pair, place, two
+from analysis.report.prose import DECLARED, contender, more, pair, place, two
 from analysis.report.sections.comparing.precision import advice
 from analysis.report.tables import Table, intervals
 from analysis.stats.inference import of_equivalence
 
+NAMED = 3  # opt-in variants; more are counted
 FASTEST = (
     "Each ratio refers to the fastest contender of its workload, threads and variant, which the "
     "measurements chose. That makes nearly equal ratios slightly too large. To compare two "
@@ -18,9 +20,29 @@ FASTEST = (
 )
 
 
-def comparison_table(findings: Findings) -> Table:
-    """Every comparison of two that were measured; a refused one has no ratio."""
+def within_variants(findings: Findings) -> list[Comparison]:
+    """Of the comparisons of two that were measured, those of one variant, if there are any. A
+    refused one has no ratio."""
     rows = [row for row in findings.comparisons if row.estimate.verdict != "missing"]
+    return [row for row in rows if row.id.variant == row.base.variant] or rows
+
+
+def elsewhere(findings: Findings) -> str:
+    """Which other comparisons there are, and where."""
+    shown = within_variants(findings)
+    rest = [row for row in findings.comparisons if row.estimate.ratio and row not in shown]
+    who = list(dict.fromkeys(contender(row.id) for row in rest))
+    if not who:
+        return ""
+    named = "; ".join(who) if len(who) <= NAMED else count(len(who), "variant")
+    return (
+        f"{named}: {count(len(rest), 'more comparison')}, in All pairs. Variants compares those of "
+        "one framework."
+    )
+
+
+def comparison_table(findings: Findings) -> Table:
+    rows = within_variants(findings)
     cells = intervals(row.estimate.ends for row in rows)
     return Table(
         "Ratios of times per mini-batch",
@@ -44,6 +66,11 @@ def comparison_table(findings: Findings) -> Table:
 def declared(row: Comparison | PairLine) -> bool:
     """Whether the two sides differ in something that is declared."""
     return bool(components(row.certificate))
+
+
+def marks(findings: Findings) -> set[BenchmarkId]:
+    """The contenders that differ from what they are compared with in something declared."""
+    return {row.id for row in findings.comparisons if declared(row)}
 
 
 def same(certificate: str) -> str:
@@ -70,6 +97,7 @@ def comparisons(chapter: Chapter) -> Parts:
     return [
         chapter.figure(ratios),
         table,
+        Paragraph(elsewhere(findings), opening="Opt-in variants."),
         Paragraph(Rich(" ".join(found.sentences)), opening="How precise."),
         Commands([found.command] if found.command else []),
         Paragraph(reading(findings), opening="How to read it.", style="soft"),

@@ -1,19 +1,21 @@
 """When and where a study was measured, and how far its ratios have moved between studies."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from analysis.data.occasions import day, occasion, span
-from analysis.data.results import Machine
+from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.series.movement import MOVEMENT, Movement
 from analysis.format import count, listing
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
-from analysis.report.prose import pair, place, share
+from analysis.report.prose import DECLARED, pair, place, share
+from analysis.report.sections.comparing.comparisons import marks
 from analysis.report.tables import Table, intervals
 
 
-def summary(rows: Sequence[Movement], machine: Machine) -> list[str]:
+def summary(rows: Sequence[Movement], findings: Findings) -> list[str]:
     """How far the ratios moved, and which changed their direction."""
+    machine, marked = findings.machine, marks(findings)
     studies = len(machine.others) + 1
     starts = len({occasion(one) for one in (machine, *machine.others)})
     spreads = sorted(row.spread for row in rows)
@@ -28,13 +30,18 @@ def summary(rows: Sequence[Movement], machine: Machine) -> list[str]:
     moved = f"{len(turned)} of {count(len(rows), 'ratio')} changed direction"
     verdicts = "none with opposite verdicts"
     if opposed:
-        verdicts = f"{len(opposed)} with opposite verdicts ({listing(map(named, opposed))})"
+        rows_named = listing(named(row, marked) for row in opposed)
+        verdicts = f"{len(opposed)} with opposite verdicts ({rows_named})"
     return [*found, f"{moved}, {verdicts}."]
 
 
-def named(row: Movement) -> str:
-    """`JAX to PyTorch, as in the tutorials, on MLP, 1 thread`"""
-    return f"{pair(row.id, row.base)}, on {place(row.id)}"
+def named(row: Movement, marked: Collection[BenchmarkId]) -> str:
+    """`JAX to PyTorch on the MLP, 1 thread`"""
+    return f"{who(row, marked)} on the {place(row.id)}"
+
+
+def who(row: Movement, marked: Collection[BenchmarkId]) -> str:
+    return pair(row.id, row.base) + f" {DECLARED}" * (row.id in marked)
 
 
 def movement_table(findings: Findings) -> Table | None:
@@ -42,6 +49,7 @@ def movement_table(findings: Findings) -> Table | None:
     if not rows:
         return None
     own = {(row.id, row.base): row.estimate.ratio for row in findings.comparisons}
+    marked = marks(findings)
     values = [
         [own.get((row.id, row.base)), row.lowest, row.highest,
          row.next_occasion_low, row.next_occasion_high]
@@ -58,7 +66,7 @@ def movement_table(findings: Findings) -> Table | None:
             ("verdict of all studies", False),
         ],
         [
-            [place(row.id), pair(row.id, row.base), *line, turn(row), row.lasting]
+            [place(row.id), who(row, marked), *line, turn(row), row.lasting]
             for row, line in zip(rows, cells, strict=True)
         ],
         [],
@@ -80,7 +88,7 @@ def movement(chapter: Chapter) -> Parts:
         for one in sorted(machine.others, key=span)
     ]
     return [
-        Paragraph(" ".join(summary(rows, machine))),
+        Paragraph(" ".join(summary(rows, findings))),
         Paragraph(f"The other studies: {listing(others)}.", style="soft"),
         movement_table(findings),
     ]
@@ -88,7 +96,7 @@ def movement(chapter: Chapter) -> Parts:
 
 def inside(chapter: Chapter) -> str:
     rows = MOVEMENT.of(chapter.findings)
-    return summary(rows, chapter.findings.machine)[0] if rows else ""
+    return summary(rows, chapter.findings)[0] if rows else ""
 
 
 SECTION = Section(

@@ -3,6 +3,7 @@
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent
+from analysis.report.figures.ratios import all_ratios
 from analysis.report.layout import Chapter, Parts, Section
 from analysis.report.prose import contender, place
 from analysis.report.sections.comparing.comparisons import same
@@ -54,7 +55,9 @@ def interval(findings: Findings) -> str:
 def pairs(chapter: Chapter) -> Parts:
     findings = chapter.findings
     shown = sum(row.estimate.ratio is not None for row in findings.comparisons)
-    return [pair_table(findings)] if len(alike(findings)) > shown else []
+    if len(alike(findings)) <= shown:
+        return []
+    return [chapter.figure(all_ratios, "pairs"), pair_table(findings)]
 
 
 def inside(chapter: Chapter) -> str:

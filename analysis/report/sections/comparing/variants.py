@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from analysis.data.results import DEFAULT
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
-from analysis.format import percent, title
+from analysis.format import count, percent, title
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, place, spread, variant
 from analysis.report.sections.comparing.comparisons import declared, same
@@ -19,12 +20,15 @@ def along(findings: Findings, axis: str) -> list[PairLine]:
 
 
 def sentences(findings: Findings) -> list[str]:
-    """For each framework and pair of its variants, the largest gain first."""
+    """For each framework and pair of its variants: first those with the tutorials' way, the largest
+    gain first."""
     groups: dict[Key, list[PairLine]] = {}
     for row in along(findings, "variant"):
         key = (row.id.framework, row.id.variant, str(row.against))
         groups.setdefault(key, []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: min(map(ratio_of, group[1])))
+    ordered = sorted(
+        groups.items(), key=lambda group: (group[0][2] != DEFAULT, min(map(ratio_of, group[1])))
+    )
     return [describe(*key, rows) for key, rows in ordered]
 
 
@@ -76,7 +80,8 @@ def variants(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    return next(iter(sentences(chapter.findings)), "")
+    first, *others = sentences(chapter.findings)
+    return first + f" {count(len(others), 'more pair')} of variants." * bool(others)
 
 
 SECTION = Section("Variants", variants, inside=inside)

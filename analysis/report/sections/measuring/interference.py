@@ -5,7 +5,8 @@ from analysis.findings.findings import Findings
 from analysis.findings.interference import OTHER, READ, SLOWED, STEAL, TurnLine
 from analysis.format import count, listing, percent
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
-from analysis.report.prose import more, places, share, two
+from analysis.report.prose import DECLARED, more, places, share, two
+from analysis.report.sections.comparing.comparisons import declared
 
 NAMES = {
     "steal_s": "steal time",
@@ -105,7 +106,7 @@ def describe(left: list[Pair]) -> str:
     """`the ratio of MLP, TensorFlow, tuned, 1 thread becomes 2.0 and leaves its interval`"""
     texts = []
     for main, calm in left:
-        where = places([main.id])
+        where = places([main.id]) + f" {DECLARED}" * declared(main)
         if calm.estimate.ratio is None:
             texts.append(f"nothing is left to compare in {where}")
             continue

@@ -7,7 +7,7 @@ from analysis.format import count, listing, percent, title
 from analysis.report.figures.start import start as start_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, place, spread, subject
-from analysis.report.sections.comparing.comparisons import declared
+from analysis.report.sections.comparing.comparisons import marks
 from analysis.report.tables import Table, column, fixed
 
 FIRST_ALONE = (
@@ -134,11 +134,6 @@ def sides(row: StartLine) -> tuple[str, str]:
     """`TensorFlow` and `PyTorch`; with the variants if these differ."""
     own = subject(row.id) if row.reference_variant != row.id.variant else title(row.id.framework)
     return own, against(row)
-
-
-def marks(findings: Findings) -> set[BenchmarkId]:
-    """The contenders that differ from what they are compared with in something declared."""
-    return {row.id for row in findings.comparisons if declared(row)}
 
 
 def describe(one: str, other: str, rows: list[StartLine], marked: set[BenchmarkId]) -> str:

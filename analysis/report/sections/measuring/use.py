@@ -7,7 +7,18 @@ from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.roofline import roofline
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import contender, more, place, share, subject, two, variant, workload
+from analysis.report.prose import (
+    DECLARED,
+    contender,
+    more,
+    place,
+    share,
+    subject,
+    two,
+    variant,
+    workload,
+)
+from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.tables import Table, column
 
 MANY = 1000  # page faults of a mini-batch; each costs the kernel a tenth of a microsecond or more
@@ -71,7 +82,8 @@ def causes(findings: Findings) -> Iterator[str]:
             yield (
                 f"{subject(slow.id)} takes {two(many)} page faults in a mini-batch of the "
                 f"{workload(slow.id.workload)} with {count(slow.id.threads, 'thread')}; "
-                f"{variant(fast.id.variant)} takes {two(few)} and is faster."
+                f"{variant(fast.id.variant)} takes {two(few)} and is faster"
+                f"{f' {DECLARED}' * declared(pair)}."
             )
 
 

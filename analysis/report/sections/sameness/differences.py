@@ -6,12 +6,13 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import Entry, Where, entries
 from analysis.findings.fairness.certificates import size
 from analysis.findings.findings import Findings
-from analysis.format import sentence, title
+from analysis.format import count, listing, sentence, title
 from analysis.report.layout import Bullets, Chapter, Parts, Section
 from analysis.report.prose import DECLARED, places, variant, workload
 from analysis.report.tables import Table
 from workflows.records.schema import CertificateRow
 
+NAMED = 3  # settings on the closed section
 Certified = tuple[BenchmarkId, CertificateRow]
 
 
@@ -90,10 +91,22 @@ def named(where: Where) -> Where:
 
 
 def differences(chapter: Chapter) -> Parts:
-    findings = chapter.findings
-    if findings.machine.alone:
-        return []
-    return [Bullets(declarations(findings)), difference_table(findings)]
+    return [] if chapter.findings.machine.alone else [Bullets(declarations(chapter.findings))]
+
+
+def own_ways(chapter: Chapter) -> Parts:
+    return [] if chapter.findings.machine.alone else [difference_table(chapter.findings)]
+
+
+def inside(chapter: Chapter) -> str:
+    """What stands on the closed section; "" leaves it open, which is right if a setting differs
+    by mistake."""
+    table = difference_table(chapter.findings)
+    if table is None or any(one.status == "mismatched" for one in audited(chapter.findings)):
+        return ""
+    some = listing(row[0] for row in table.rows[:NAMED])
+    return f"{count(len(table.rows), 'setting')} of each framework's own, such as {some}."
 
 
 SECTION = Section("What differs on purpose", differences, in_markdown=True)
+OWN = Section("How frameworks differ by design", own_ways, inside=inside, in_markdown=True)
