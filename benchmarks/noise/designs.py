@@ -54,7 +54,8 @@ def table(now: Sequence[Path], former: Sequence[Path]) -> Iterator[str]:
             f"| {new_folder.parent.parent.parent.name} "
             f"| {old.study.replicates} and {new.study.replicates} "
             f"| {replicate_s(old):.0f} s and {replicate_s(new):.0f} s "
-            f"| {math.exp(fmean(logs)):.2f} ({math.exp(min(logs)):.2f} to {math.exp(max(logs)):.2f}) "
+            f"| {math.exp(fmean(logs)):.2f} "
+            f"({math.exp(min(logs)):.2f} to {math.exp(max(logs)):.2f}) "
             f"| {within} of {len(shared)} |"
         )
     yield f"| all | | | {math.exp(fmean(everything)):.2f} | |"
