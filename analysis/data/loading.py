@@ -104,6 +104,15 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
         rows = part.contenders if isinstance(part, ContestRecord) else part.rows
         if twice := [name for name, times in Counter(r.name for r in rows).items() if times > 1]:
             yield f"{key}: {twice[0]} is there twice, in {part.workload}"
+    for certificate in records.certificates:
+        for row in certificate.rows:
+            others = [one.run for one in row.optimisers.values()]
+            for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
+                if run and not all(0 <= step <= len(run.loss) for step in run.weights):
+                    yield (
+                        f"certificates: {row.name} on {certificate.workload}: weights after a "
+                        f"step that is none of the {len(run.loss)} steps"
+                    )
     for contest in records.contests:
         own_names = {one.name for one in contest.contenders}
         if strangers := {name for order in contest.order for name in order} - own_names:

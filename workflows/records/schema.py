@@ -7,9 +7,9 @@ folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of
 `records.json.zst`, a `MachineRecords` without the turns.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workflows.records.limits import (
     REPLICATES,
@@ -200,12 +200,6 @@ class Measured(Record):
 
     loss: list[Distance]
     weights: dict[int, dict[str, Distance]]
-
-    @model_validator(mode="after")
-    def of_its_steps(self) -> Self:
-        if any(not 0 <= step <= len(self.loss) for step in self.weights):
-            raise ValueError(f"weights after a step that is none of the {len(self.loss)} steps")
-        return self
 
     @property
     def worst_loss(self) -> float:

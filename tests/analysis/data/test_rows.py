@@ -180,6 +180,7 @@ def test_turns_that_contradict(
         (lambda one: one.contests[0].order[0].append("jax/x/cpu/1"), "has jax/x/cpu/1, no cont"),
         (lambda one: setattr(one.contests[0], "machine", "b"), "contests: machine b, but"),
         (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
+        (lambda one: one.certificates[0].rows[0].long.loss.pop(), "none of the 99 steps"),
     ],
 )
 def test_records_that_contradict(
