@@ -87,10 +87,7 @@ def grid(steady: pd.DataFrame, keys: list[str]) -> Floats:
 
 def by_benchmark(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
     """The rows of each benchmark, indexed by replicate."""
-    return {
-        identity(key): rows.set_index("replicate").sort_index()
-        for key, rows in table.groupby(COLUMNS)
-    }
+    return {identity(key): rows.set_index("replicate") for key, rows in table.groupby(COLUMNS)}
 
 
 def identity(key: object) -> BenchmarkId:
