@@ -134,7 +134,7 @@ def starting(
             "build": mine.build_s,
             "first": first,
             "compile": first - median / 1000,
-            "excess": float((weight[1:] * (seconds[1:] - median / 1000)).sum()),
+            "excess": sum((seconds * weight)[1:].tolist()) - int(weight[1:].sum()) * median / 1000,
             "step": median / 1000,
         }
     columns = [*(part for part in PARTS if part != "total"), "step"]
