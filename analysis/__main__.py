@@ -8,8 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.records.storage import RecordError, unforeseen
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
@@ -23,12 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
     options = parser.parse_args(arguments)
-    # Only now: statistics and plotting take seconds to import.
+    # Only now: statistics and plotting take a second or two to import.
     from analysis.data.loading import load
     from analysis.data.series import with_others
     from analysis.format import any_encoding, file_name
     from analysis.report.page import write
     from analysis.report.terminal import all_lines
+    from workflows.records.storage import RecordError, unforeseen
 
     any_encoding()
 

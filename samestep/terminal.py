@@ -1,12 +1,11 @@
 """What every command says in the same way: problems, unknown names, tables."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from frameworks.workloads.parsing import suggestion
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 WIDTH = 240  # columns of output that goes to a file or a pipe
 
@@ -20,20 +19,27 @@ class Problem(Exception):
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "", more: str = "") -> Problem:
     """No `kind` has this name: the nearest name, and all names that there are."""
+    from frameworks.workloads.parsing import suggestion
+
     names = list(known)
     there = f"there are: {', '.join(names) or 'none'}{more}"
     return Problem(f"no {kind} {name!r}{where}{suggestion(name, names)} ({there})")
 
 
-def console() -> Console:
+def console() -> "Console":
+    from rich.console import Console
+
     found = Console(highlight=False)
     if not found.is_terminal:
         found.width = WIDTH
     return found
 
 
-def table(on: Console, *headings: str) -> Table:
+def table(on: "Console", *headings: str) -> "Table":
     """A table for a terminal, plain columns for a file; the first column is never broken."""
+    from rich import box
+    from rich.table import Table
+
     empty = Table(box=box.SIMPLE if on.is_terminal else None, pad_edge=False)
     for number, heading in enumerate(headings):
         empty.add_column(heading, overflow="fold", no_wrap=number == 0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.data.condensing import LARGE, condensed, rows_of_a_turn
 from analysis.data.results import PARTS, Machine, Uncompared
 from analysis.data.rows import require_possible
 from analysis.format import line
@@ -50,6 +51,11 @@ def read(folder: Path) -> Machine:
         raise RecordError(f"{records_file(folder)}: {fault}")
     batches: pd.DataFrame = table.to_pandas()
     require_possible(folder / "batches.parquet", batches, records)
+    if len(batches) > LARGE:
+        del batches
+        batches = condensed(table, rows_of_a_turn(records)).to_pandas()
+    else:
+        batches["weight"] = 1
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]

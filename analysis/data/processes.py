@@ -48,35 +48,37 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
     `q75` and `mean` of transfer and step, medians of each part, and the number of `batches`. For
     warm-up, their number and the very `first` mini-batch. `logs` has the logarithms of the steady
     times, (rounds, places)."""
-    batches = batches.sort_values([*COLUMNS, "replicate", "step"])
-    keys = [*COLUMNS, "replicate"]
-    kept = batches[~batches["warmup"]]
-    steady, everything = kept.groupby(keys), batches.groupby(keys)
-    table = pd.DataFrame(
-        {
-            "median": steady["ms"].median(),
-            "q25": steady["ms"].quantile(0.25),
-            "q75": steady["ms"].quantile(0.75),
-            "mean": steady["ms"].mean(),
-            "batches": steady.size(),
-            **{f"{part}_ms": steady[f"{part}_ms"].median() for part in PARTS},
-            "warmup": everything["warmup"].sum(),
-            "first": everything["ms"].first(),
-        }
-    )
-    table = table[table["batches"].notna()]
-    logs = np.empty(len(table), dtype=object)
-    for place, own in enumerate(grid(kept, keys)):
+    keys, parts = [*COLUMNS, "replicate"], [f"{part}_ms" for part in PARTS]
+    process = batches.groupby(keys).ngroup().to_numpy()
+    order = np.lexsort((batches["step"].to_numpy(), process))
+    rows = batches[[*keys, "round", "warmup", "weight", "ms", *parts]].iloc[order]
+    rows = rows.assign(process=process[order], total=rows["ms"] * rows["weight"])
+    kept = rows[~rows["warmup"]]
+    steady, everything = kept.groupby("process"), rows.groupby("process")
+    sums = steady[["total", "weight"]].sum()
+    logs = np.empty(len(sums), dtype=object)
+    for place, own in enumerate(grid(kept, ["process"])):
         logs[place] = own
-    return table.assign(logs=logs).reset_index()
+    table = everything[keys].first().loc[sums.index]
+    return table.assign(
+        median=steady["ms"].median(),
+        q25=steady["ms"].quantile(0.25),
+        q75=steady["ms"].quantile(0.75),
+        mean=sums["total"] / sums["weight"],
+        batches=sums["weight"],
+        **{part: steady[part].median() for part in parts},
+        warmup=rows["weight"].where(rows["warmup"], 0).groupby(rows["process"]).sum(),
+        first=everything["ms"].first(),
+        logs=logs,
+    ).reset_index(drop=True)
 
 
 def grid(steady: pd.DataFrame, keys: list[str]) -> Floats:
     """Logarithms of the times of processes, which `keys` identify, (processes, rounds, places):
     sorted by the keys, NaN in places without a steady mini-batch."""
     process = steady.groupby(keys).ngroup().to_numpy()
-    place = steady.groupby([*keys, "round"]).cumcount().to_numpy()
     number = steady["round"].to_numpy()
+    place = steady.groupby([process, number]).cumcount().to_numpy()
     sizes = [values.max(initial=-1) + 1 for values in (process, number, place)]
     found = np.full(sizes, np.nan)
     found[process, number, place] = np.log(steady["ms"].to_numpy(float))
@@ -85,10 +87,7 @@ def grid(steady: pd.DataFrame, keys: list[str]) -> Floats:
 
 def by_benchmark(table: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
     """The rows of each benchmark, indexed by replicate."""
-    return {
-        identity(key): rows.set_index("replicate").sort_index()
-        for key, rows in table.groupby(COLUMNS)
-    }
+    return {identity(key): rows.set_index("replicate") for key, rows in table.groupby(COLUMNS)}
 
 
 def identity(key: object) -> BenchmarkId:

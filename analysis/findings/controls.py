@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scipy import stats
-
 from analysis.data.processes import Measurements
 from analysis.data.results import BenchmarkId, Control
 from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import student
+from analysis.stats.tails import binomial_above
 
 
 @dataclass(frozen=True)
@@ -108,5 +107,5 @@ def beyond_chance(rows: Sequence[ControlLine], confidence: float) -> bool:
         return False
     least = min(row.p or 0.0 for row in missing)
     return least * len(tried) < alpha or (
-        float(stats.binom.sf(len(missing) - 1, len(tried), alpha)) < alpha
+        binomial_above(len(missing) - 1, len(tried), alpha) < alpha
     )

@@ -141,7 +141,7 @@ class Findings:
 
     contenders = Table(ContenderLine, lambda f: contender_lines(f.measurements))
     harness = Table(HarnessLine, lambda f: harness_lines(f.machine, f.contenders), optional=True)
-    steady = Table(SteadyLine, lambda f: steady_lines(f.machine, f.batches))
+    steady = Table(SteadyLine, lambda f: steady_lines(f.machine, f.measured))
     start = Table(StartLine, lambda f: start_lines(f.machine, f.measured, f.batches, f.comparisons))
     comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check, f.bases))
     precision = Table(PrecisionLine, lambda f: precision_lines(f.machine, f.comparisons))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import ClassVar
 
-from scipy import stats
-
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
+from analysis.stats.tails import f_below, t_exceeded
 
 ASSURANCE = 0.8  # probability that the advised number of replicates is enough
 MOST = 1000  # the most replicates that a configuration may request
@@ -73,12 +72,12 @@ def minutes_each(machine: Machine) -> float:
 
 def scatter(half_width: float, n: int, alpha: float) -> float:
     """Standard deviation of the log-ratios of `n` replicates, from their relative half-width."""
-    return math.log1p(half_width) * math.sqrt(n) / float(stats.t.isf(alpha / 2, n - 1))
+    return math.log1p(half_width) * math.sqrt(n) / t_exceeded(alpha / 2, n - 1)
 
 
 def half_width(sd: float, n: int, alpha: float) -> float:
     """Half-width of Student's interval of the mean of `n` logarithms; not yet relative."""
-    return float(stats.t.isf(alpha / 2, n - 1)) * sd / math.sqrt(n)
+    return t_exceeded(alpha / 2, n - 1) * sd / math.sqrt(n)
 
 
 def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASSURANCE) -> float:
@@ -92,7 +91,7 @@ def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASS
     more = later - n
     if more <= 0:
         return half_width(sd, n, alpha)
-    growth = (n - 1 + more * float(stats.f.ppf(assurance, more, n - 1))) / (later - 1)
+    growth = (n - 1 + more * f_below(assurance, more, n - 1)) / (later - 1)
     return half_width(sd * math.sqrt(growth), later, alpha)
 
 

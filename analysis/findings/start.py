@@ -1,6 +1,6 @@
 """Start-up cost of each contender, and when a slower start has paid off."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,10 +72,11 @@ def start_lines(
     comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
     """All benchmarks but controls. Only those with a ratio of steps are compared."""
-    warmup = batches.loc[batches["round"] == 0, [*COLUMNS, "replicate", "step", "ms"]]
-    warmup = warmup.sort_values("step")
+    keys = [*COLUMNS, "replicate"]
+    warmup = batches.loc[batches["round"] == 0, [*keys, "step", "ms", "weight"]]
+    warmed = dict(list(warmup.sort_values("step").groupby(keys)))
     costs = {
-        benchmark: starting(machine, benchmark, rows, warmup)
+        benchmark: starting(machine, benchmark, rows, warmed)
         for benchmark, rows in measured.items()
         if not machine.control(benchmark)
     }
@@ -106,11 +107,13 @@ def start_lines(
 
 
 def starting(
-    machine: Machine, benchmark: BenchmarkId, rows: pd.DataFrame, warmup: pd.DataFrame
+    machine: Machine,
+    benchmark: BenchmarkId,
+    rows: pd.DataFrame,
+    warmed: Mapping[tuple[Hashable, ...], pd.DataFrame],
 ) -> pd.DataFrame:
     """Seconds by replicate, a column for each part, and for the `step` in steady state; NaN if
-    it was not recorded."""
-    own = warmup[(warmup[COLUMNS] == list(benchmark)).all(axis=1)]
+    it was not recorded. `warmed` has the warm-up of each process in the order of its steps."""
     contests = machine.contests(benchmark.workload)
     kind = (benchmark.framework, benchmark.device)
     table = {}
@@ -123,13 +126,15 @@ def starting(
         same.sort(key=lambda r: r.variant != benchmark.variant)  # some variants import differently
         mine = next(record for record in same if record.name == benchmark.contender)
         imported = next((r.import_s for r in same if r.import_s is not None), None)
-        first, *others = (own.loc[own["replicate"] == number, "ms"] / 1000).tolist()
+        own = warmed[(*benchmark, number)]
+        seconds, weight = own["ms"].to_numpy() / 1000, own["weight"].to_numpy()
+        first = float(seconds[0])
         table[number] = {
             "import": imported,
             "build": mine.build_s,
             "first": first,
             "compile": first - median / 1000,
-            "excess": sum(others) - len(others) * median / 1000,
+            "excess": sum((seconds * weight)[1:].tolist()) - int(weight[1:].sum()) * median / 1000,
             "step": median / 1000,
         }
     columns = [*(part for part in PARTS if part != "total"), "step"]

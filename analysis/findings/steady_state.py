@@ -5,19 +5,17 @@ the first of each turn.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from analysis.data.processes import COLUMNS, grid, identity
-from analysis.data.results import BenchmarkId, Machine, keyed
+from analysis.data.results import BenchmarkId, Machine
 from analysis.format import alike, percent
 from analysis.stats.drift import alone, change
 from analysis.stats.inference import student
 
-PROCESS = ["replicate", "contender"]
 MOST = 700.0  # logarithm of the largest ratio that is reported; a float overflows at 710
 
 
@@ -55,11 +53,11 @@ class SteadyLine:
         return beyond and (self.drift_low > 0 or self.drift_high < 0)
 
 
-def steady_lines(machine: Machine, batches: pd.DataFrame) -> list[SteadyLine]:
-    """Every benchmark that was measured. `batches` come from processes that survived to the end of
-    their contest."""
-    steady = batches[~batches["warmup"] & (batches["round"] > 0)]
-    found = dict(relative_drifts(machine, steady))
+def steady_lines(
+    machine: Machine, measured: Mapping[BenchmarkId, pd.DataFrame]
+) -> list[SteadyLine]:
+    """Every benchmark that was measured."""
+    found = dict(relative_drifts(machine, measured))
     tested = sum(len(logs) > 1 for logs in found.values())
     sure = 1 - (1 - machine.study.confidence) / max(tested, 1)
     lines = [steady_line(machine, benchmark, logs, sure) for benchmark, logs in found.items()]
@@ -67,18 +65,26 @@ def steady_lines(machine: Machine, batches: pd.DataFrame) -> list[SteadyLine]:
 
 
 def relative_drifts(
-    machine: Machine, steady: pd.DataFrame
+    machine: Machine, measured: Mapping[BenchmarkId, pd.DataFrame]
 ) -> Iterator[tuple[BenchmarkId, list[float]]]:
     """Each benchmark's drifts relative to the others, a logarithm for each replicate that has
     one. Controls are no others, because they repeat a contender."""
-    for _, rows in steady.groupby(["workload", "device", "threads"]):
-        own = rows.groupby(PROCESS).size().index
-        changes = pd.Series(change(grid(rows, PROCESS)[:, 1:]), index=own).unstack()
-        first = rows.drop_duplicates("contender").set_index("contender").loc[changes.columns]
-        controls = keyed(first).isin(list(machine.controls))
-        found = alone(changes.to_numpy(), [n for n, control in enumerate(controls) if not control])
-        for place, key in enumerate(first[COLUMNS].itertuples(index=False, name=None)):
-            yield identity(key), found[~np.isnan(found[:, place]), place].tolist()
+    groups: dict[tuple[str, str, int], list[BenchmarkId]] = {}
+    for one in measured:
+        groups.setdefault((one.workload, one.device, one.threads), []).append(one)
+    for members in groups.values():
+        replicates = sorted({number for one in members for number in measured[one].index})
+        logs = [np.stack(measured[one]["logs"].tolist())[:, 1:] for one in members]
+        held = np.flatnonzero(~np.isnan(np.concatenate(logs)).all(axis=(0, 2)))
+        rounds = held.max(initial=-1) + 1
+        changes = np.full((len(replicates), len(members)), np.nan)
+        for place, one in enumerate(members):
+            rows = np.searchsorted(replicates, measured[one].index)
+            changes[rows, place] = change(logs[place][:, :rounds])
+        others = [n for n, one in enumerate(members) if not machine.control(one)]
+        found = alone(changes, others)
+        for place, one in enumerate(members):
+            yield one, found[~np.isnan(found[:, place]), place].tolist()
 
 
 def steady_line(

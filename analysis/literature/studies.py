@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from scipy import stats
-
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
+from analysis.stats.tails import t_above, t_exceeded
 from frameworks.device import HOST
 from workflows.records.storage import RecordError
 
@@ -69,10 +68,10 @@ class Ratio:
         """Two-sided p of Student's test that the true ratio is `limit`."""
         assert self.value and self.low and self.high
         freedom = self.replicates - 1
-        reach = float(stats.t.isf((1 - CONFIDENCE) / 2, freedom))
+        reach = t_exceeded((1 - CONFIDENCE) / 2, freedom)
         error = math.log(self.high / self.low) / 2 / reach
         distance = abs(math.log(self.value / limit))
-        return float(2 * stats.t.sf(distance / error, freedom)) if error else float(not distance)
+        return 2 * t_above(distance / error, freedom) if error else float(not distance)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+
+from analysis.stats.tails import t_exceeded
 
 Outcome = Literal["at once", "never", "from", "until"]
 
@@ -57,7 +58,7 @@ def fieller(
     if n < 2:
         return None, None
     one, two = float(np.mean(above)), float(np.mean(below))
-    spread = np.cov(above, below) * stats.t.ppf((1 + confidence) / 2, n - 1) ** 2 / n
+    spread = np.cov(above, below) * t_exceeded((1 - confidence) / 2, n - 1) ** 2 / n
     # ratios r for which one - r * two is within its own interval of zero
     a, b, c = two**2 - spread[1, 1], one * two - spread[0, 1], one**2 - spread[0, 0]
     root = math.sqrt(max(b**2 - a * c, 0.0))

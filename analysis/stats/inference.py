@@ -11,7 +11,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
+
+from analysis.stats.tails import t_exceeded
 
 Verdict = Literal[
     "faster", "slower", "equivalent", "cannot tell", "missing", "refused", "no steady state"
@@ -62,7 +64,7 @@ class Estimate:
         """Of the logarithm of the ratio, from its interval; None without one."""
         if self.ratio_low is None or self.ratio_high is None:
             return None
-        reach = float(stats.t.isf((1 - confidence) / 2, self.replicates - 1))
+        reach = t_exceeded((1 - confidence) / 2, self.replicates - 1)
         return math.log(self.ratio_high / self.ratio_low) / 2 / reach
 
 
@@ -136,15 +138,15 @@ def student(logs: Sequence[float], confidence: float) -> Mean:
 def students(logs: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], ...]:
     """`student` of every row of `logs` (rows, replicates), two replicates at least: means,
     standard deviations, lower and upper ends, p-values."""
-    low = logs.mean(axis=1)
-    mean, high, p = low.copy(), low.copy(), (np.abs(low) < SAME).astype(float)
+    n = logs.shape[1]
+    mean = logs.mean(axis=1)
     spread = np.ptp(logs, axis=1) >= SAME
     sd = np.where(spread, logs.std(axis=1, ddof=1), 0.0)
-    if spread.any():
-        test = stats.ttest_1samp(logs[spread], 0.0, axis=1)
-        low[spread], high[spread] = test.confidence_interval(confidence)
-        p[spread] = test.pvalue
-    return mean, sd, low, high, p
+    error = sd / math.sqrt(n)
+    half = t_exceeded((1 - confidence) / 2, n - 1) * error
+    p = (np.abs(mean) < SAME).astype(float)
+    p[spread] = 2 * special.stdtr(n - 1, -np.abs(mean[spread] / error[spread]))
+    return mean, sd, mean - half, mean + half, p
 
 
 def holm(p: Sequence[float]) -> list[float]:

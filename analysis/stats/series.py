@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from analysis.stats.inference import SAME
 from analysis.stats.rounds import Floats
+from analysis.stats.tails import t_above, t_exceeded
 
 ORDERS = 2000  # random permutations: a p of 0.05 is then known to within 0.005
 
@@ -35,15 +35,15 @@ def predictions(values: Floats, confidence: float) -> tuple[Floats, Floats]:
     """
     n = len(values)
     middle, sd = values.mean(axis=0), values.std(axis=0, ddof=1)
-    half = float(stats.t.isf((1 - confidence) / 2, n - 1)) * sd * math.sqrt(1 + 1 / n)
+    half = t_exceeded((1 - confidence) / 2, n - 1) * sd * math.sqrt(1 + 1 / n)
     return middle - half, middle + half
 
 
 def captured_by_chance(n: int, other: int, confidence: float) -> float:
     """Probability that the interval of a study with `n` replicates contains the estimate of
     another with `other` replicates, if both have one mean and one variance."""
-    reach = stats.t.isf((1 - confidence) / 2, n - 1) / math.sqrt(1 + n / other)
-    return float(1 - 2 * stats.t.sf(reach, n - 1))
+    reach = t_exceeded((1 - confidence) / 2, n - 1) / math.sqrt(1 + n / other)
+    return 1 - 2 * t_above(reach, n - 1)
 
 
 def mean_f(values: Floats, labels: NDArray[np.integer[Any]]) -> Floats:
@@ -129,5 +129,5 @@ def same_truth(
     if total < SAME**2:
         return mean, mean
     parts = [v**2 / (n - 1) for v, n in zip(variances, replicates, strict=True)]
-    half = float(stats.t.isf((1 - confidence) / 2, total**2 / sum(parts))) * math.sqrt(total)
+    half = t_exceeded((1 - confidence) / 2, total**2 / sum(parts)) * math.sqrt(total)
     return mean - half, mean + half

@@ -95,16 +95,19 @@ def give_turns(contests: list[ContestRecord], path: Path) -> None:
     """Add the turns of a table to their contests."""
     table = read_table(path, TURNS)
     known = {(contest.workload, contest.replicate): contest for contest in contests}
-    for row in table.to_pylist():
-        key = (row.pop("workload"), row.pop("replicate"))
+    values: dict[str, list[Any]] = {}
+    for column, field in fields():
+        own = table[column].to_pylist()
+        if column != field:
+            own = [None if value is None else value / MICROSECONDS for value in own]
+        values[field] = own
+    today = {name: contender(name) for name in set(values["contender"])}
+    values["contender"] = [today[name] for name in values["contender"]]
+    keys = zip(table["workload"].to_pylist(), table["replicate"].to_pylist(), strict=True)
+    for key, row in zip(keys, zip(*values.values(), strict=True), strict=True):
         if key not in known:
             raise RecordError(f"{path}: turns of contest {key}, which has no record")
-        values = {field: row[column] for column, field in fields()}
-        values["contender"] = contender(row["contender"])
-        for column, field in fields():
-            if column != field and row[column] is not None:
-                values[field] = row[column] / MICROSECONDS
         try:
-            known[key].turns.append(TurnRecord(**values))
+            known[key].turns.append(TurnRecord(**dict(zip(values, row, strict=True))))
         except ValidationError as error:
             raise RecordError(f"{path}: a turn of contest {key}: {what(error)}") from None

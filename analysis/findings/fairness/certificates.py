@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from analysis.data.results import BenchmarkId, Machine
@@ -95,17 +96,24 @@ class Certificates:
 
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""
-        measured: dict[str, dict[str, None]] = {}
-        for contest in self.machine.contests(benchmark.workload).values():
-            for one in contest.contenders:
-                if one.name == benchmark.contender and one.status == "ok":
-                    for name, version in one.versions.items():
-                        measured.setdefault(name, {})[version] = None
         return ", ".join(
             f"{name} {row.versions[name]}, measured with {listing(found)}"
-            for name, found in sorted(measured.items())
+            for name, found in sorted(self.measured.get(benchmark, {}).items())
             if name not in COMPANIONS and name in row.versions and {*found} != {row.versions[name]}
         )
+
+    @cached_property
+    def measured(self) -> dict[BenchmarkId, dict[str, dict[str, None]]]:
+        """The versions that each benchmark was measured with, by package."""
+        measured: dict[BenchmarkId, dict[str, dict[str, None]]] = {}
+        for workload in self.machine.workloads:
+            for contest in self.machine.contests(workload).values():
+                for one in contest.contenders:
+                    if one.status == "ok":
+                        own = measured.setdefault(BenchmarkId.of(workload, one), {})
+                        for name, version in one.versions.items():
+                            own.setdefault(name, {})[version] = None
+        return measured
 
 
 def declared(row: CertificateRow, steps: int) -> str:

@@ -6,10 +6,11 @@ first loss of a turn must be the reference's. Later losses need not be, because 
 every step.
 """
 
-import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
@@ -46,35 +47,32 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     """`batches` come from processes that survived to the end of their contest."""
     tf32 = machine.study.configuration.get("tf32") is True
     found = LossCheck(TF32 if tf32 else TOLERANCE)
+    batches = batches[[*COLUMNS, "replicate", "round", "step", "batch", "loss"]]
     batches = batches.sort_values(["replicate", "step"])
-    finite = batches["loss"].map(math.isfinite).astype(bool)
-    for one, row in first_rows(batches[~finite]).items():
+    finite = np.isfinite(batches["loss"].to_numpy(float))
+    row: Any
+    for row in batches[~finite].drop_duplicates(COLUMNS).itertuples(index=False):
+        one = identity(row[: len(COLUMNS)])
         found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
-    firsts = batches.groupby([*COLUMNS, "replicate", "round"]).head(1)
-    firsts = firsts[finite[firsts.index]]
-    for _, turns in firsts.groupby(["workload", "replicate", "round"]):
-        rows = first_rows(turns)
-        benchmarks = sorted(rows, key=machine.order)
-        base = reference(machine, benchmarks)
+    first = ~batches.duplicated([*COLUMNS, "replicate", "round"])
+    turns: dict[tuple[str, int, int], dict[BenchmarkId, Any]] = {}
+    for row in batches[first & finite].itertuples(index=False):
+        rows = turns.setdefault((row.workload, row.replicate, row.round), {})
+        rows[identity(row[: len(COLUMNS)])] = row
+    order = sorted({one for rows in turns.values() for one in rows}, key=machine.order)
+    names = {record.reference for record in machine.records.certificates}
+    for _, rows in sorted(turns.items()):
+        benchmarks = [one for one in order if one in rows]
+        base = reference(names, benchmarks)
         for one in benchmarks:
             if one != base:
                 compare(found, one, rows[one], base, rows[base])
     return found
 
 
-def first_rows(rows: pd.DataFrame) -> dict[BenchmarkId, Any]:
-    """The first row of each benchmark."""
-    row: Any
-    found: dict[BenchmarkId, Any] = {}
-    for row in rows.drop_duplicates(COLUMNS).itertuples():
-        found[identity(tuple(getattr(row, name) for name in COLUMNS))] = row
-    return found
-
-
-def reference(machine: Machine, benchmarks: list[BenchmarkId]) -> BenchmarkId:
+def reference(names: Collection[str], benchmarks: Sequence[BenchmarkId]) -> BenchmarkId:
     """The contender that certificates refer to, or the first contender if the reference is
     missing."""
-    names = {record.reference for record in machine.records.certificates}
     return next((one for one in benchmarks if one.contender in names), benchmarks[0])
 
 

@@ -108,7 +108,7 @@ def speed_line(
         threads=int(threads),
         variant=variant,
         replicate=replicate,
-        passes=len(rows),
+        passes=int(rows["weight"].sum()),
         median_ms=median_ms,
         gflop_per_s=gflop_per_s,
         gb_per_s=gb_per_s,

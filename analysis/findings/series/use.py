@@ -111,14 +111,14 @@ def limit_of(
 
 def memory(machine: Machine, one: BenchmarkId) -> tuple[float | None, ...]:
     """Faults, major faults, peak and idle memory of one benchmark."""
-    contests = machine.contests(one.workload).values()
+    contests, name = machine.contests(one.workload).values(), one.contender
     turns = [
-        [turn for turn in contest.turns if turn.contender == one.contender and turn.round]
+        [turn for turn in contest.turns if turn.contender == name and turn.round]
         for contest in contests
     ]
     peaks = [[turn.peak_mib for turn in own if turn.peak_mib] for own in turns]
     idle = [c.idle_mib for contest in contests for c in contest.contenders
-            if c.name == one.contender]  # fmt: skip
+            if c.name == name]  # fmt: skip
     return (
         middle(turn.minor_faults for own in turns for turn in own),
         middle(turn.major_faults for own in turns for turn in own),

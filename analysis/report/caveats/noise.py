@@ -76,7 +76,8 @@ def starved(findings: Findings) -> Iterator[Caveat]:
     on_host = batches["device"] == HOST.name
     steady = batches[~batches["warmup"] & on_host]
     keys = ["workload", "contender", "threads"]
-    parts = steady.groupby(keys)[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].sum()
+    times = steady[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]].mul(steady["weight"], axis=0)
+    parts = times.groupby([steady[key] for key in keys]).sum()
     used = parts["cpu_ns"] / parts[["data_ns", "transfer_ns", "step_ns"]].sum(axis=1)
     threads = used.index.get_level_values("threads")
     for low, what in (
@@ -94,8 +95,9 @@ def starved(findings: Findings) -> Iterator[Caveat]:
 def switched(findings: Findings) -> Iterator[Caveat]:
     batches = findings.machine.matched(findings.batches)
     steady = batches[~batches["warmup"]]
-    groups = steady.groupby(["workload", "contender"])
-    rates = 1000 * groups["switches"].sum() / groups["ms"].sum()
+    steady = steady.assign(total_ms=steady["ms"] * steady["weight"])
+    sums = steady.groupby(["workload", "contender"])[["switches", "total_ms"]].sum()
+    rates = 1000 * sums["switches"] / sums["total_ms"]
     high = rates[rates > SWITCHES]
     if len(high):
         yield note(

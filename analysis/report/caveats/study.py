@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, title
 from analysis.report.layout import Caveat, note, warning
@@ -85,7 +87,7 @@ def few_replicates(findings: Findings) -> Iterator[Caveat]:
 
 def losses(findings: Findings) -> Iterator[Caveat]:
     matched = findings.machine.matched(findings.batches)
-    wild = matched[~matched["loss"].map(lambda x: abs(x) < float("inf"))]
+    wild = matched[~np.isfinite(matched["loss"])]
     if len(wild):
         yield note(
             f"Losses that are not finite: {listing(sorted(set(wild['contender'])))}.",

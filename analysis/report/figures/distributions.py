@@ -1,45 +1,40 @@
 """The distribution of steady-state mini-batches, with the median of each replicate."""
 
 from statistics import median
-from typing import Any
 
-import seaborn as sns
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, apart, fitting, milliseconds, where, who
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.stats.rounds import Floats
 
 SMOOTH = 30  # points of each outline
+HALF = 0.4  # of a row, by which an outline reaches up and down
 
 
 def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
     if not panels:
         return None
-    steady = findings.batches[~findings.batches["warmup"]]
-    labels = {named(*contender): theme.colour(contender[0]) for contender in panels.contenders}
+    labels = [named(*contender) for contender in panels.contenders]
     drawn_axes: list[Axes] = []
     with canvas(panels.height(0.8 + 0.3 * len(labels), 0.2)) as drawn:
-        for axes, panel, benchmarks in panels.draw(drawn, labels=True):
-            here = steady[steady["workload"] == panel.workload]
-            times = {who(one): here["ms"][here["contender"] == one.contender] for one in benchmarks}
-            medians = {who(one): findings.measured[one]["median"] for one in benchmarks}
-            sns.violinplot(
-                times, orient="y", order=list(labels), palette=labels, ax=axes, inner=None, cut=0,
-                density_norm="width", log_scale=True, linewidth=0, alpha=0.4, gridsize=SMOOTH,
-                legend=False, saturation=1,
-            )  # fmt: skip
-            for shape in axes.collections:  # the fill alone is too pale beside the page
-                fill: Any = shape.get_facecolor()
-                shape.set_edgecolor(fill[:, :3])
-                shape.set_linewidth(0.9)
-            sns.stripplot(
-                medians, orient="y", order=list(labels), ax=axes, color=INK, size=3.6,
-                jitter=False, edgecolor=PAPER, linewidth=0.5,
-            )  # fmt: skip
+        for axes, _, benchmarks in panels.draw(drawn, labels=True):
+            axes.set_xscale("log")
+            for one in benchmarks:
+                rows, place = findings.measured[one], labels.index(who(one))
+                times = np.concatenate([own[~np.isnan(own)] for own in rows["logs"]])
+                violin(axes, times, place, theme.colour(one.framework))
+                axes.scatter(
+                    rows["median"], [place] * len(rows), s=3.6**2, color=INK, edgecolor=PAPER,
+                    linewidth=0.5, zorder=3,
+                )  # fmt: skip
+            axes.set_ylim(len(labels) - 0.5, -0.5)
             axes.set_yticks(range(len(labels)), [fitting(one) for one in labels])
             axes.set_xlabel("ms per mini-batch")
             bare(axes, "x")
@@ -58,6 +53,22 @@ def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
             f"of each replicate: {panels}.",
             scatter(findings, [one for held in panels.values() for one in held]),
         )
+
+
+def violin(axes: Axes, logs: Floats, place: int, colour: str) -> None:
+    """The outline of the density of times, given as logarithms; a line if they are all equal. The
+    kernel is a normal distribution of Scott's (1992) width."""
+    span = np.linspace(logs.min(), logs.max(), SMOOTH)
+    width = logs.std(ddof=1) * len(logs) ** -0.2 if len(logs) > 1 else 0.0
+    pale = to_rgba(colour, 0.4)
+    if not width > 0:
+        axes.plot(np.exp(span[[0, 0]]), [place - HALF, place + HALF], color=pale, linewidth=0.9)
+        return
+    density = np.exp(-0.5 * ((span[:, None] - logs) / width) ** 2).sum(axis=1)
+    reach = HALF * density / density.max()
+    axes.fill_between(
+        np.exp(span), place - reach, place + reach, facecolor=pale, edgecolor=pale, linewidth=0.9
+    )
 
 
 def scatter(findings: Findings, benchmarks: list[BenchmarkId]) -> str:

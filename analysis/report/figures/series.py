@@ -7,6 +7,8 @@ from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, legend, milliseconds, than, where, who
 from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
 
+POINTS = 400  # of a line: more cannot be seen
+
 
 def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
     panels = Panels(findings.matched)
@@ -21,11 +23,15 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
             flagged.setdefault(key, set()).add(turn.turn.round)
     firsts: list[tuple[float, BenchmarkId]] = []
     drawn_axes: list[Axes] = []
+    every = "Every mini-batch"
     with canvas(panels.height(2.2, 0.8)) as drawn:
         for axes, panel, benchmarks in panels.draw(drawn, labels=False):
             here = chosen[chosen["workload"] == panel.workload].sort_values("step")
             for benchmark in benchmarks:
                 rows = here[here["contender"] == benchmark.contender]
+                if len(rows) > POINTS:
+                    rows = rows.iloc[:: -(-len(rows) // POINTS)]
+                    every = "A sample of the mini-batches"
                 colour = theme.colour(benchmark.framework)
                 axes.plot(rows["step"], rows["ms"], color=colour, linewidth=1.1,
                           linestyle=theme.dashes(benchmark.variant))  # fmt: skip
@@ -54,7 +60,7 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn,
             name,
             "Mini-batch by mini-batch",
-            f"Every mini-batch of replicate {replicate}, transfer and step, in the order they ran. "
+            f"{every} of replicate {replicate}, transfer and step, in the order they ran. "
             "Open circles do not count: before the rounds, and the first of each turn. "
             + "Crosses: turns flagged for interference. " * bool(flagged)
             + "Logarithmic axes.",

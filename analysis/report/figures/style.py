@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
-import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 
 from analysis.data.results import USUAL, BenchmarkId, order
@@ -39,6 +39,7 @@ MARKERS = ["o", "D", "s", "^", "v", "P", "X", "*"]
 DASHES: list[Any] = ["-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 3))]
 
 THEME: Any = {
+    "axes.axisbelow": True,
     "axes.edgecolor": INK,
     "axes.facecolor": "none",
     "axes.grid": True,
@@ -57,13 +58,18 @@ THEME: Any = {
     "hatch.linewidth": 0.9,
     "legend.fontsize": 8.5,
     "legend.frameon": False,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
     "savefig.facecolor": PAPER,
     "svg.hashsalt": "samestep",
     "text.color": INK,
     "text.parse_math": False,  # a name may hold a $
+    "xtick.bottom": False,
     "xtick.color": INK,
     "xtick.labelsize": 8.5,
     "ytick.color": INK,
+    "ytick.left": False,
     "ytick.labelsize": 8.5,
 }
 
@@ -110,7 +116,7 @@ class Figure:
 @contextmanager
 def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
     """An empty figure; sizes in inches."""
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(THEME):
+    with matplotlib.rc_context(THEME):
         yield Canvas(figsize=(width, height), layout="constrained")
 
 
@@ -142,7 +148,10 @@ def vector(drawn: Canvas) -> str:
 def settle(drawn: Canvas) -> None:
     """Fix the layout and round it: its last digits differ between processors, and the ids in an
     SVG are hashes of all digits."""
-    drawn.savefig(io.StringIO(), format="svg")  # lays the figure out
+    FigureCanvasSVG(drawn)  # texts are as wide as in the file
+    drawn.dpi = 72
+    if engine := drawn.get_layout_engine():
+        engine.execute(drawn)
     drawn.set_layout_engine("none")
     for axes in drawn.axes:
         left, bottom, width, height = (round(edge, 6) for edge in axes.get_position().bounds)
@@ -187,7 +196,8 @@ class Theme:
 
 def bare(axes: Axes, grid: str = "both") -> None:
     """Axes without a box, with a grid along one axis."""
-    sns.despine(ax=axes, left=grid == "x")
+    for side in ["top", "right", *["left"] * (grid == "x")]:
+        axes.spines[side].set_visible(False)
     axes.tick_params(length=0 if grid == "x" else 3)
     axes.grid(False)
     axes.grid(True, axis=grid)  # type: ignore[arg-type]

@@ -135,8 +135,7 @@ def test_a_few_late_replicates_do_not_hold_a_ratio_back(quiet: Findings) -> None
 
 def test_the_interval_is_of_all_contenders_together(quiet: Findings) -> None:
     """Four of them: t(1 - 0.05 / 8; 6) = 3.5212 instead of t(0.975; 6) = 2.4469."""
-    batches = quiet.machine.batches
-    found = dict(relative_drifts(quiet.machine, batches[~batches["warmup"]]))
+    found = dict(relative_drifts(quiet.machine, quiet.measured))
     for line in quiet.steady:
         logs = np.array(found[line.id])
         reach = 3.5212 * logs.std(ddof=1) / np.sqrt(7)

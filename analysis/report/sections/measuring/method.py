@@ -99,13 +99,15 @@ def turns(findings: Findings) -> str:
     if batches.empty:
         return ""
     keys = ["workload", "replicate", "contender", "round"]
-    turn = batches[batches["round"] > 0].groupby(keys).size()
-    warm = batches[batches["round"] == 0].groupby(keys[:-1]).size()
+    turn = batches[batches["round"] > 0].groupby(keys)["weight"].sum()
+    warm = batches[batches["round"] == 0].groupby(keys[:-1])["weight"].sum()
     rounds = batches[batches["round"] > 0].groupby(keys[:-1])["round"].nunique()
     return (
         f"After {span(warm)} mini-batches of warm-up come {span(rounds)} rounds. In each round "
         f"every contender has one turn of {span(turn)} mini-batches while the others sleep, in "
         "random order."
+        + " Of long turns, mini-batches of similar times are read as their mean."
+        * bool(batches["weight"].max() > 1)
     )
 
 

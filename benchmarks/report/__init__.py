@@ -1,0 +1,1 @@
+"""How long the report of a large study takes, and how much memory."""
