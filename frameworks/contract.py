@@ -13,7 +13,8 @@ harness does all of this. An adapter has these parts, in this order:
 3. `Adapter.trainer` builds the network of a workload, or raises `NotImplementedError` that names
    the layer, loss or optimiser that the adapter does not support. frameworks/workloads/ lists all
    fields and shapes: workload.py (`stages`, `parameter_shapes`, `state_shapes`), layers.py
-   (`Conv2D.pads`, `Stage.paths`), residual.py and optimisers.py (the published formulas).
+   (`Conv2D.pads`, `Stage.paths`), residual.py, sequences.py (the formula of `LSTM`) and
+   optimisers.py (the published formulas).
 4. `Trainer.restart` and `Trainer.weights`: weights in, weights out, in canonical layout.
 5. `put`, `step`, `synchronise`, `loss`. For every mini-batch the harness calls, and times, `put`
    with `synchronise` and then `step` with `synchronise`.
@@ -93,6 +94,9 @@ What goes wrong most often:
   first, permute also the kernel of the dense layer after `flatten`.
 - **State.** `weights` and `restart` include the running mean and variance of batch normalisation,
   which no optimiser may have among its parameters. Training normalises by the mini-batch's own.
+- **Sequences.** Arrays are exchanged as `(batch, time, features)`; PyTorch's LSTM has the time
+  first unless it is told otherwise. Only one bias of an LSTM is trained: two of them move twice
+  as fast.
 - **The fence.** `step` may return before the work is done. `synchronise` must not, and the update
   of the weights is part of the work. `pass` is right only if every call waits for its own work.
 - **Epsilon.** Adam's epsilon is outside the root, and both moments are corrected for their bias
@@ -135,8 +139,9 @@ class Trainer(ABC):
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Any:
         """Copy a mini-batch to the device and return it as `step` needs it.
 
-        `inputs` is float32 `(batch, *shape)`; `targets` is int32 `(batch,)` or float32
-        `(batch, outputs)`. Keep no reference to them, because the caller reuses both arrays (a
+        `inputs` is `(batch, *shape)`, float32, or int32 if it holds words; `targets` is int32
+        `(batch,)` or float32 `(batch, outputs)`, with the time after the batch if the outputs are
+        a sequence. Keep no reference to them, because the caller reuses both arrays (a
         certificate overwrites them with NaN). Change type and layout here, not in `step`.
         """
 

@@ -16,6 +16,7 @@ from frameworks.workloads import (
     to_dict,
 )  # fmt: skip
 from frameworks.workloads.layers import AveragePool, Conv2D, GlobalAveragePool, MaxPool
+from frameworks.workloads.sequences import LSTM, Embedding
 
 TINY = {
     "name": "tiny",
@@ -31,6 +32,12 @@ TINY = {
     ],
     "loss": "sparse_cross_entropy",
     "optimiser": {"rmsprop": {"learning_rate": 0.01}},
+}
+TEXT = {"kind": "tokens", "samples": 64, "shape": [4], "classes": 5}
+WORDS = {
+    "dataset": TEXT,
+    "layers": [{"embedding": {"words": 5, "features": 2}}, {"dense": 5}],
+    "loss": "sparse_cross_entropy",
 }
 
 
@@ -71,6 +78,7 @@ def test_the_convolutional_network_of_the_default_study():
         ("alexnet-r", 85_098, 8, 10.73, 60.9, 3),
         ("resnet-56", 853_018, 167, 125.49, 96.3, 27),
         ("resnet-50", 25_557_032, 161, 4089.18, 388.8, 818),
+        ("lstm", 6_180_624, 9, 115.47, 88.7, 138),
     ],
 )  # fmt: skip
 def test_the_networks_of_shi_et_al(name, parameters, tensors, multiply_adds, gflop, megabytes):
@@ -79,6 +87,25 @@ def test_the_networks_of_shi_et_al(name, parameters, tensors, multiply_adds, gfl
     assert round(workload.multiply_adds / 1e6, 2) == multiply_adds
     assert round(workload.flops_per_step / 1e9, 1) == gflop
     assert round(workload.bytes_per_step() / 1e6) == megabytes
+
+
+def test_an_embedding_needs_the_gradient_behind_it():
+    """So each step of each word costs three times the forward pass."""
+    workload = load("lstm", None)
+    assert workload.flops_per_step == 6 * workload.batch * workload.multiply_adds
+    vectors = dataclasses.replace(
+        workload,
+        dataset=dataclasses.replace(workload.dataset, kind="normal", shape=(32, 256)),
+        layers=workload.layers[1:],
+    )
+    spared = workload.batch * vectors.stages[0].layer.multiply_adds((32, 256))
+    assert workload.flops_per_step - vectors.flops_per_step == 2 * spared
+
+
+def test_sequences_have_a_target_for_each_step():
+    inputs, targets = load("lstm", {"batch": 3, "samples": 3}).zeros()
+    assert (inputs.shape, targets.shape) == ((3, 32), (3, 32))
+    assert inputs.dtype == targets.dtype == np.int32
 
 
 @pytest.mark.parametrize(
@@ -193,8 +220,16 @@ def test_pooling_shapes():
         ({"batch": 65}, "batch 65 is larger than the data set's 64 samples"),
         ({"dataset": {"kind": "normal", "samples": 64}}, "dataset: shape is missing"),
         ({"dataset": "normal"}, "dataset: kind, samples and shape are wanted"),
-        ({"dataset": {"kind": "cifar", "samples": 64, "shape": [2]}}, "not normal or mnist"),
+        ({"dataset": {"kind": "cifar", "samples": 64, "shape": [2]}}, "'cifar' is not one of norm"),
         ({"layer": []}, "unknown key 'layer', did you mean 'layers'"),
+        ({"layers": [{"lstm": 3}]}, r"layer lstm1: needs a sequence .*, got shape \(9, 7, 2\)"),
+        ({"layers": ["flatten", {"dense": 3}, {"embedding": {"words": 5, "features": 2}}]},
+         "an embedding has to be the first layer"),
+        ({**WORDS, "layers": ["flatten", {"dense": 3}]}, "tokens needs an embedding"),
+        ({**WORDS, "dataset": {**TEXT, "kind": "normal"}}, "an embedding needs the data set token"),
+        ({**WORDS, "dataset": {**TEXT, "classes": 6}}, "has 5 words, and the data set has 6"),
+        ({**WORDS, "loss": "mean_squared_error"}, r"targets have shape \(4, 5\)"),
+        ({**WORDS, "layers": [WORDS["layers"][0], "flatten", {"dense": 5}]}, "targets have shape"),
     ],
 )  # fmt: skip
 def test_bad_descriptions_are_refused_where_they_are_wrong(changes, message):
@@ -224,6 +259,16 @@ def test_weights_are_the_same_every_time_and_none_is_zero():
     assert np.abs(one["conv2d1.bias"]).max() <= fan_in**-0.5
 
 
+def test_weights_of_sequences():
+    """An LSTM's are bounded by its units, whatever its inputs are."""
+    weights = initial_weights(load("lstm", {"words": 99, "units": 25}), 1)
+    bounds = {"embedding1.table": 0.1, "dense1.kernel": 0.2}
+    bounds |= {name: 0.2 for name in weights if name.startswith("lstm")}
+    for name, bound in bounds.items():
+        assert 0.9 * bound < np.abs(weights[name]).max() <= np.float32(bound), name
+    assert (weights["embedding1.table"] != 0).all()
+
+
 def test_narrow_copies_keep_everything_but_width():
     wide = load("mlp", None)
     narrow = narrowed(wide)
@@ -236,6 +281,14 @@ def test_narrow_copies_keep_everything_but_width():
     assert images.batch == 16 and images.stages[0].output_shape == (26, 26, 16)
     small = load("mnist-cnn", {"filters": [4, 4], "batch": 8})
     assert narrowed(small) == small
+
+
+def test_a_narrow_copy_of_sequences():
+    narrow = narrowed(load("lstm", None))
+    assert [s.layer.kind for s in narrow.stages] == ["embedding", "lstm", "lstm", "dense"]
+    assert narrow.layers[:2] == (Embedding(512, 128), LSTM(128))
+    assert (narrow.dataset.shape, narrow.dataset.classes, narrow.outputs) == ((8,), 512, 512)
+    assert narrow.flops_per_step < load("lstm", None).flops_per_step / 100
 
 
 @pytest.mark.parametrize(

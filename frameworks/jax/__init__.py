@@ -16,7 +16,8 @@ FRAMEWORK = Framework(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False
         ),
         "tuned": Variant(
-            "default; max-pooling by slices, weights and state donated, freed memory kept",
+            "default; max-pooling by slices, one product for all inputs of an LSTM, weights and "
+            "state donated, freed memory kept",
             rebuilds=False,
             change="weights donated",
             compared_with="pooling",

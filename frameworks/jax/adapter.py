@@ -62,7 +62,9 @@ class JaxTrainer(Trainer):
     ) -> None:
         function, donated = VARIANTS[variant]
         self._workload, self._device = workload, device
-        self._dtype = self._target_dtype = jnp.dtype(precision)
+        self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(precision)
+        if workload.dataset.words:
+            self._input_dtype = jnp.dtype("int32")
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
         self._network = network.network(workload.stages, function)
@@ -82,7 +84,7 @@ class JaxTrainer(Trainer):
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         # jnp.array copies; jnp.asarray and device_put may share the caller's memory.
-        self._batch = jnp.array(inputs, self._dtype), jnp.array(targets, self._target_dtype)
+        self._batch = jnp.array(inputs, self._input_dtype), jnp.array(targets, self._target_dtype)
         return self._batch
 
     def step(self, batch: Batch) -> None:

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
+from frameworks.jax import lstm
 from frameworks.jax.residual import batch_norm, subsample
-from frameworks.workloads import Stage, Workload, layers
+from frameworks.workloads import Stage, Workload, layers, sequences
 from frameworks.workloads.residual import BatchNorm, Subsample
 
 Function = Callable[..., Any]
@@ -67,6 +68,10 @@ def function(layer: layers.Layer, shape: layers.Shape) -> Function:
     match layer:
         case layers.Dense():
             return lambda x, kernel, bias: x @ kernel + bias
+        case sequences.Embedding():
+            return lambda words, table: table[words]
+        case sequences.LSTM():
+            return lstm.stepwise
         case layers.Conv2D(stride=stride, bias=biased):
 
             def convolve(x: Any, kernel: Any) -> Any:

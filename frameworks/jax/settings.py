@@ -85,8 +85,10 @@ def input_gradient(gradient: Any, parameters: Any, *others: Any, spared: int = 1
     """Whether `gradient`, the function of loss and gradients, computes one of the input, too.
 
     A trained layer has one product in the forward pass and two in the backward pass. The `spared`
-    first layers have only one there if their input needs no gradient.
+    first layers have only one there if their input needs no gradient. Words have none.
     """
+    if not jnp.issubdtype(others[-2].dtype, jnp.floating):
+        return "not computed"
     names = primitives(jax.make_jaxpr(gradient)(parameters, *others).jaxpr)
     counted = sum(name in PRODUCTS for name in names)
     layers = sum(parameter.ndim > 1 for parameter in parameters)  # each has one kernel

@@ -1,4 +1,4 @@
-"""Max-pooling for JAX's `tuned`, by strided slices and with a stored index.
+"""What is faster in JAX's `tuned`: max-pooling by strided slices and with a stored index.
 
 XLA has no fast max-pooling for processors. There the backward pass of `reduce_window`,
 SelectAndScatter, becomes several index arrays as large as the images.
@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from frameworks.jax import network
-from frameworks.workloads import layers
+from frameworks.jax import lstm, network
+from frameworks.workloads import layers, sequences
 
 
 def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
@@ -25,6 +25,8 @@ def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
         size, step = layer.size, layer.step
         if step >= size and not layer.padding:
             return lambda images: max_pool(size, step, shape[:2], images)
+    if isinstance(layer, sequences.LSTM):
+        return lstm.hoisted
     return network.function(layer, shape)
 
 

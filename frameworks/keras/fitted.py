@@ -83,7 +83,7 @@ class FitTrainer(KerasTrainer):
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         """Copies on the host: fit moves them to the device itself."""
-        return inputs.astype(self._dtype), targets.astype(self._labels)
+        return inputs.astype(self._inputs), targets.astype(self._labels)
 
     def step(self, batch: Batch) -> None:
         if self._counted:

@@ -20,6 +20,7 @@ class KerasTrainer(Trainer):
     def __init__(self, workload: Workload, weights: Weights, backend: Any, precision: str) -> None:
         self._workload, self._backend, self._dtype = workload, backend, precision
         self._labels = backend.labels if workload.loss == "sparse_cross_entropy" else precision
+        self._inputs = backend.labels if workload.dataset.words else precision
         with keras_model.floatx(precision):  # the type in which Keras adds losses
             self._model = keras_model.network(workload, precision)
             self._tensors = keras_model.tensors(self._model, workload)
@@ -31,7 +32,7 @@ class KerasTrainer(Trainer):
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         tensor = self._backend.tensor
-        return tensor(inputs, self._dtype), tensor(targets, self._labels)
+        return tensor(inputs, self._inputs), tensor(targets, self._labels)
 
     def step(self, batch: Batch) -> None:
         self._loss = self._model.train_on_batch(*batch, return_dict=True)["loss"]

@@ -1,6 +1,7 @@
 """The losses.
 
-Each returns the loss, and its gradient along the network's outputs `(batch, outputs)`.
+Each returns the loss, and its gradient along the network's outputs `(batch, outputs)`, or
+`(batch, time, outputs)`.
 """
 
 from collections.abc import Callable
@@ -17,17 +18,17 @@ def mean_squared_error(outputs: Array, targets: Array) -> tuple[float, Array]:
 
 
 def sparse_cross_entropy(outputs: Array, targets: Array) -> tuple[float, Array]:
-    """Outputs are logits, targets are labels `(batch,)`."""
+    """Outputs are logits, targets are labels `(batch,)` or `(batch, time)`."""
     logarithms = log_softmax(outputs)
-    wanted = np.arange(len(outputs)), targets
+    wanted = (*np.indices(targets.shape), targets)
     slope = np.exp(logarithms)
     slope[wanted] -= 1
-    return float(-np.mean(logarithms[wanted])), slope / outputs.dtype.type(len(outputs))
+    return float(-np.mean(logarithms[wanted])), slope / outputs.dtype.type(targets.size)
 
 
 def log_softmax(logits: Array) -> Array:
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    result: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from frameworks.oracle.residual import batch_norm, subsample
+from frameworks.oracle.sequences import embedding, lstm
 from frameworks.workloads.layers import Conv2D, Dense, Layer, Pads, Pool, both_sides
 
 Array = np.ndarray
@@ -19,7 +20,13 @@ Operation = Callable[..., tuple[Array, Back]]
 
 
 def dense(layer: Dense, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
-    return x @ kernel + bias, lambda s: (s @ kernel.T, x.T @ s, s.sum(axis=0))
+    """Of vectors, or of every step."""
+
+    def back(s: Array) -> tuple[Array, ...]:
+        rows, slopes = (one.reshape(-1, one.shape[-1]) for one in (x, s))
+        return s @ kernel.T, rows.T @ slopes, slopes.sum(axis=0)
+
+    return x @ kernel + bias, back
 
 
 def conv2d(layer: Conv2D, x: Array, kernel: Array, *bias: Array) -> tuple[Array, Back]:
@@ -123,6 +130,8 @@ def scatter(slopes: Array, shape: tuple[int, ...], stride: int) -> Array:
 
 OPERATIONS: dict[str, Operation] = {
     "dense": dense,
+    "embedding": embedding,
+    "lstm": lstm,
     "conv2d": conv2d,
     "max_pool": max_pool,
     "average_pool": average_pool,

@@ -45,8 +45,12 @@ class OracleTrainer(Trainer):
         self.states = {name: State(w) for name, w in self.parameters.items()}
 
     def put(self, inputs: Array, targets: Array) -> Batch:
+        words = self.workload.dataset.words
         labels = self.workload.loss == "sparse_cross_entropy"
-        return inputs.astype(self.precision), targets.astype(np.int64 if labels else self.precision)
+        return (
+            inputs.astype(np.int64 if words else self.precision),
+            targets.astype(np.int64 if labels else self.precision),
+        )
 
     def step(self, batch: Batch) -> None:
         self.last, gradients = self.differentiate(*batch)

@@ -47,6 +47,9 @@ FRAMEWORK = Framework(
         "trap-double-softmax": Variant(
             "default, softmax before CrossEntropyLoss", pitfall="softmax before the loss, too"
         ),
+        "trap-two-biases": Variant(
+            "default, both biases of nn.LSTM trained", pitfall="two biases trained in an LSTM"
+        ),
         "trap-denormals": Variant(
             "default, torch.set_flush_denormal(True)", pitfall="denormals flushed"
         ),

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.pytorch import residual
-from frameworks.workloads import Stage, Weights, Workload, layers
+from frameworks.pytorch.sequences import LSTM, clear_second_biases, trained
+from frameworks.workloads import Stage, Weights, Workload, layers, sequences
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 
 # Layers whose gradients do not need their output.
@@ -19,7 +20,7 @@ class FlattenRowMajor(nn.Module):
     they are channels-last in memory."""
 
     def forward(self, images: Tensor) -> Tensor:
-        return images.permute(0, 2, 3, 1).flatten(1) if images.dim() == 4 else images
+        return (images.permute(0, 2, 3, 1) if images.dim() == 4 else images).flatten(1)
 
 
 class Network(nn.Sequential):
@@ -42,20 +43,21 @@ class Network(nn.Sequential):
 
     def tensors(self) -> list[Tensor]:
         """Parameters and state, in the order of their names."""
-        return [*self.parameters(), *residual.state(self)]
+        return [*trained(self), *residual.state(self)]
 
     @torch.no_grad()
     def load(self, weights: Weights) -> None:
         """Copy canonical weights in."""
         for buffer in self.buffers():  # among them the counts of steps
             buffer.zero_()
+        clear_second_biases(self)
         for name, tensor in zip(self.names, self.tensors(), strict=True):
             value = torch.tensor(weights[name])
             if value.dim() == 4:
                 value = value.permute(3, 2, 0, 1)
             elif name in self.permuted:
                 value = value.reshape(*self.permuted[name], -1).permute(3, 2, 0, 1).flatten(1)
-            elif value.dim() == 2:
+            elif transposed(name, value):
                 value = value.T
             tensor.copy_(value)
 
@@ -69,10 +71,15 @@ class Network(nn.Sequential):
             elif name in self.permuted:
                 height, width, channels = self.permuted[name]
                 value = value.reshape(-1, channels, height, width).permute(2, 3, 1, 0).flatten(0, 2)
-            elif value.dim() == 2:
+            elif transposed(name, value):
                 value = value.T
             weights[name] = np.array(value.numpy(), order="C")
         return weights
+
+
+def transposed(name: str, value: Tensor) -> bool:
+    """Whether PyTorch has a matrix the other way round: all but an embedding's table."""
+    return value.dim() == 2 and not name.endswith(".table")
 
 
 def modules(stages: Sequence[Stage], in_place: bool) -> Iterator[nn.Module]:
@@ -93,7 +100,11 @@ def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
     """One layer of the vocabulary, for inputs of the canonical shape given."""
     match layer:
         case layers.Dense(units):
-            return nn.Linear(shape[0], units)
+            return nn.Linear(shape[-1], units)
+        case sequences.Embedding(words, features):
+            return nn.Embedding(words, features)
+        case sequences.LSTM(units):
+            return LSTM(shape[-1], units)
         case layers.Conv2D():
             return convolution(layer, shape)
         case layers.MaxPool(size, padding=padding):

@@ -10,12 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Unavailable
+from frameworks.pytorch import optimisers
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.trainer import Batch, PyTorchTrainer
 from frameworks.workloads import Weights, Workload
+from frameworks.workloads.sequences import LSTM
 from frameworks.workloads.workload import pooled_first
 
 SEED = 20161
+DRAWN = (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.Embedding, nn.LSTM)
 
 
 class Pitfall(PyTorchTrainer):
@@ -31,21 +34,28 @@ class Pitfall(PyTorchTrainer):
 
 class OwnWeights(Pitfall):
     """Weights from every layer's `reset_parameters`, after a fixed seed. Weights and biases are
-    from U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers."""
+    from U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers. An
+    embedding's are standard normal."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         torch.manual_seed(SEED)
         for module in self._network.modules():
-            if isinstance(module, (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d)):
+            if isinstance(module, DRAWN):
                 module.reset_parameters()
         self._own = self._network.canonical()
+        self._network.load(self._own)
 
     def restart(self, weights: Weights) -> None:
         super().restart(self._own)
 
 
 class InputGradients(Pitfall):
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        if workload.dataset.words:
+            raise Unavailable(f"does not apply to {workload.name}: words have no gradient")
+        super().__init__(workload, *others)
+
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         x, y = super().put(inputs, targets)
         return x.requires_grad_(), y
@@ -66,8 +76,7 @@ class Summed(Pitfall):
     def __init__(self, workload: Workload, *others: Any) -> None:
         super().__init__(workload, *others)
         self._loss_function = type(self._loss_function)(reduction="sum")
-        classification = workload.loss == "sparse_cross_entropy"
-        self._terms = workload.batch * (1 if classification else workload.outputs)
+        self._terms = workload.zeros()[1].size
 
     def loss(self) -> float:
         return super().loss() / self._terms
@@ -78,12 +87,17 @@ class DoubleSoftmax(Pitfall):
         if workload.loss != "sparse_cross_entropy":
             raise Unavailable(f"does not apply to {workload.name}: its loss takes no logits")
         super().__init__(workload, *others)
-        self._loss_function = AfterSoftmax()
+        self._loss_function = AfterSoftmax(self._loss_function)
 
 
-class AfterSoftmax(nn.CrossEntropyLoss):
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return super().forward(input.softmax(1), target)
+class AfterSoftmax(nn.Module):
+    def __init__(self, loss: nn.Module) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        value: Tensor = self.loss(logits.softmax(-1), targets)
+        return value
 
 
 class FlushedDenormals(Pitfall):
@@ -123,6 +137,19 @@ class Unsynchronised(Pitfall):
         pass
 
 
+class TwoBiases(Pitfall):
+    """Both biases of each LSTM are trained, as nn.LSTM has it. They get the same updates, so their
+    sum moves twice as fast. `weights` gives the first one."""
+
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        if not any(isinstance(layer, LSTM) for layer in workload.layers):
+            raise Unavailable(f"does not apply to {workload.name}: it has no lstm")
+        super().__init__(workload, *others)
+        self._network.requires_grad_(True)
+        parameters = self._network.parameters()
+        self._optimiser = optimisers.build(workload.optimiser, parameters, fast=False)
+
+
 def forget(conditions: Conditions) -> None:
     """Undo what a pitfall's trainer has set for the whole process, before another is built."""
     torch.set_flush_denormal(False)
@@ -140,5 +167,6 @@ PITFALLS: dict[str, type[PyTorchTrainer]] = {
     "trap-tf32": OwnTF32,
     "trap-autotune": Autotuned,
     "trap-unsynchronised": Unsynchronised,
+    "trap-two-biases": TwoBiases,
     "trap-compiled": Compiled,
 }

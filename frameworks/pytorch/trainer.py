@@ -10,6 +10,7 @@ from frameworks.contract import Conditions, Setting, Trainer
 from frameworks.pytorch import optimisers, settings
 from frameworks.pytorch.network import Network
 from frameworks.pytorch.residual import undisturbed
+from frameworks.pytorch.sequences import OverTime, trained
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
@@ -45,13 +46,14 @@ class PyTorchTrainer(Trainer):
         self._network.load(weights)
         self._network.train()
         self._forward: Callable[[Tensor], Tensor] = self._network
+        self._input_dtype = torch.int64 if workload.dataset.words else self._dtype
         self._loss_function: nn.Module = nn.MSELoss()
         self._target_dtype = self._dtype
         if workload.loss == "sparse_cross_entropy":
-            self._loss_function, self._target_dtype = nn.CrossEntropyLoss(), torch.int64
-        self._optimiser = optimisers.build(
-            workload.optimiser, self._network.parameters(), "fused" in changes
-        )
+            self._loss_function = OverTime() if workload.target_shape else nn.CrossEntropyLoss()
+            self._target_dtype = torch.int64
+        fused = "fused" in changes
+        self._optimiser = optimisers.build(workload.optimiser, trained(self._network), fused)
         self._loss: Tensor | None = None
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
@@ -60,7 +62,7 @@ class PyTorchTrainer(Trainer):
         if x.dim() == 4:
             x, layout = x.permute(0, 3, 1, 2), self._format
         return (
-            x.to(self._device, self._dtype, copy=True, memory_format=layout),
+            x.to(self._device, self._input_dtype, copy=True, memory_format=layout),
             y.to(self._device, self._target_dtype, copy=True),
         )
 

@@ -14,13 +14,14 @@ import keras
 import numpy as np
 
 from frameworks.contract import Setting
-from frameworks.workloads import Stage, Workload, layers, leaves
+from frameworks.workloads import Stage, Workload, layers, leaves, sequences
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
 from frameworks.workloads.residual import BatchNorm, Subsample
 
 
 def network(workload: Workload, precision: str) -> Any:
-    start = keras.Input(workload.dataset.shape, dtype=precision)
+    kind = words_type() if workload.dataset.words else precision
+    start = keras.Input(workload.dataset.shape, dtype=kind)
     if any(stage.paths for stage in workload.stages):
         return keras.Model(start, connected(start, workload.stages, precision))
     built = [parts(stage, stage.name, precision) for stage in workload.stages]
@@ -61,6 +62,12 @@ def keras_name(name: str) -> str:
     return name.replace(".", "_")
 
 
+def words_type() -> str:
+    """int32 would stay in host memory in TensorFlow, even with a GPU; JAX has no int64 unless it
+    has float64, too."""
+    return "int32" if keras.config.backend() == "jax" else "int64"
+
+
 def padding(layer: layers.Layer, shape: layers.Shape, dtype: str) -> list[Any]:
     """The layer before this one that pads, if Keras has no name for the padding."""
     match layer:
@@ -79,6 +86,10 @@ def keras_layer(layer: layers.Layer, shape: layers.Shape, dtype: str) -> Any:
     match layer:
         case layers.Dense(units):
             return keras.layers.Dense(units, dtype=dtype)
+        case sequences.Embedding(words, features):
+            return keras.layers.Embedding(words, features, dtype=dtype)
+        case sequences.LSTM(units):
+            return keras.layers.LSTM(units, return_sequences=True, dtype=dtype)
         case layers.Conv2D(filters, kernel, stride, bias=bias):
             name = layer.padding_name(shape) or "valid"
             return keras.layers.Conv2D(filters, kernel, stride, name, use_bias=bias, dtype=dtype)

@@ -89,6 +89,8 @@ class InputGradients(Pitfall):
     """The step returns the input's gradient, because tf.function omits unused results."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
+        if workload.dataset.words:
+            raise Unavailable(f"does not apply to {workload.name}: words have no gradient")
         super().__init__(workload, *others)
         network, variables = self._network, self._network.trainable_variables
         loss_function = keras_model.loss(workload, self._dtype.name)

@@ -34,9 +34,11 @@ class TensorFlowTrainer(Trainer):
         precision = conditions.precision
         parts, updates = MADE_OF[variant]
         self._dtype = tf.as_dtype(precision)
-        self._target_dtype = self._dtype
+        self._input_dtype = self._target_dtype = self._dtype
+        if workload.dataset.words:
+            self._input_dtype = tf.int64  # int32 stays in host memory, even with a GPU
         if workload.loss == "sparse_cross_entropy":
-            self._target_dtype = tf.int64  # int32 stays in host memory, even with a GPU
+            self._target_dtype = tf.int64
         self._shape = workload.dataset.shape
 
         self._network = parts.network(workload, precision)
@@ -58,7 +60,7 @@ class TensorFlowTrainer(Trainer):
 
     def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
         # tf.constant copies; tf.convert_to_tensor does not promise to.
-        return tf.constant(inputs, self._dtype), tf.constant(targets, self._target_dtype)
+        return tf.constant(inputs, self._input_dtype), tf.constant(targets, self._target_dtype)
 
     def step(self, batch: Batch) -> None:
         self._loss = self._train_step(*batch)

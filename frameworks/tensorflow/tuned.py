@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from frameworks.contract import Setting
 from frameworks.tensorflow.updates import UPDATES, Update
-from frameworks.workloads import Stage, Workload, layers
+from frameworks.workloads import Stage, Workload, layers, sequences
 from frameworks.workloads.optimisers import Optimiser
 from frameworks.workloads.residual import BatchNorm, Subsample
 
@@ -75,12 +75,18 @@ def batch_norm(layer: BatchNorm, gamma: Any, beta: Any, mean: Any, variance: Any
     return tf.nn.batch_normalization(x, mu, biased, beta, gamma, layer.epsilon)
 
 
-def operation(
-    layer: layers.Layer, shape: layers.Shape, kernel: Any = None, bias: Any = None
-) -> Any:
+def operation(layer: layers.Layer, shape: layers.Shape, *variables: Any) -> Any:
+    kernel, bias = (*variables, None, None)[:2]
     match layer:
+        case layers.Dense(units) if len(shape) == 2:
+            rows = partial(tf.reshape, shape=(-1, shape[1]))  # matmul would broadcast the kernel
+            return lambda x: tf.reshape(dense(rows(x), kernel, bias), (-1, shape[0], units))
         case layers.Dense():
-            return lambda x: tf.nn.bias_add(tf.matmul(x, kernel), bias)
+            return lambda x: dense(x, kernel, bias)
+        case sequences.Embedding():
+            return lambda words: tf.gather(kernel, words)
+        case sequences.LSTM():
+            return lambda x: lstm(x, *variables)
         case layers.Conv2D(stride=stride):
             name = layer.padding_name(shape)
             padding = (name or "valid").upper()
@@ -106,6 +112,26 @@ def operation(
         case layers.Sigmoid():
             return tf.nn.sigmoid
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
+
+
+def dense(x: Any, kernel: Any, bias: Any) -> Any:
+    return tf.nn.bias_add(tf.matmul(x, kernel), bias)
+
+
+def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """One product for the inputs of all steps, and no loop: a step is a few operations of the
+    graph."""
+    batch, time, features = x.shape
+    units = recurrent.shape[0]
+    inputs = tf.reshape(dense(tf.reshape(x, (-1, features)), kernel, bias), (batch, time, -1))
+    h = c = tf.zeros((batch, units), x.dtype)
+    outputs = []
+    for step in tf.unstack(inputs, axis=1):
+        i, f, g, o = tf.split(step + tf.matmul(h, recurrent), 4, axis=1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(c)
+        outputs.append(h)
+    return tf.stack(outputs, axis=1)
 
 
 def padded(apply: Any, pads: layers.Pads, fill: float = 0.0) -> Any:

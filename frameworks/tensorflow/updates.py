@@ -32,20 +32,31 @@ class Update:
         raise NotImplementedError
 
 
+def dense(pairs: Pairs) -> Pairs:
+    """With the rows of an embedding that no word has looked up: their gradient is zero, but most
+    optimisers move them all the same."""
+    return ((tf.convert_to_tensor(gradient), variable) for gradient, variable in pairs)
+
+
 class SGD(Update):
     kernel = "tf.raw_ops.ResourceApplyGradientDescent"
 
     def apply_gradients(self, pairs: Pairs) -> None:
         for gradient, variable in pairs:
             rate = tf.constant(self.published.learning_rate, variable.dtype)
-            tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=rate, delta=gradient)
+            if isinstance(gradient, tf.IndexedSlices):  # of an embedding: only rows looked up
+                variable.scatter_sub(tf.IndexedSlices(rate * gradient.values, gradient.indices))
+            else:
+                tf.raw_ops.ResourceApplyGradientDescent(
+                    var=variable.handle, alpha=rate, delta=gradient
+                )
 
 
 class Momentum(Update):
     kernel = "tf.raw_ops.ResourceApplyMomentum"
 
     def apply_gradients(self, pairs: Pairs) -> None:
-        for gradient, variable in pairs:
+        for gradient, variable in dense(pairs):
             (velocity,) = self.slots[variable.ref()]
             tf.raw_ops.ResourceApplyMomentum(
                 var=variable.handle,
@@ -63,7 +74,7 @@ class RMSprop(Update):
 
     def apply_gradients(self, pairs: Pairs) -> None:
         spec = self.published
-        for gradient, variable in pairs:
+        for gradient, variable in dense(pairs):
             (average,) = self.slots[variable.ref()]
             mean = spec.decay * average + (1 - spec.decay) * tf.square(gradient)
             average.assign(mean)
@@ -92,7 +103,7 @@ class Adam(Update):
         correction2 = tf.sqrt(1 - tf.pow(tf.constant(spec.beta2, tf.float64), t))
         rate = spec.learning_rate * correction2 / correction1
         epsilon = spec.epsilon * correction2
-        for gradient, variable in pairs:
+        for gradient, variable in dense(pairs):
             m, v = self.slots[variable.ref()]
             zero = tf.zeros((), variable.dtype)
             tf.raw_ops.ResourceApplyAdam(

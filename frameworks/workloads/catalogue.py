@@ -76,6 +76,7 @@ CATALOGUE: dict[str, Callable[..., Workload]] = {
     "alexnet-r": shi2016.alexnet_r,
     "resnet-56": resnet.resnet_56,
     "resnet-50": resnet.resnet_50,
+    "lstm": shi2016.lstm,
 }
 TITLES = {
     "mlp": "MLP",
@@ -86,6 +87,7 @@ TITLES = {
     "alexnet-r": "AlexNet-R",
     "resnet-56": "ResNet-56",
     "resnet-50": "ResNet-50",
+    "lstm": "LSTM",
 }  # for people
 
 

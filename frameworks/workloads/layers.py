@@ -1,8 +1,9 @@
 """The layer vocabulary that every framework builds from, and chains of layers.
 
-Shapes leave out the batch dimension: `(features,)` for vectors and
-`(height, width, channels)` for images. Kernels are canonical: dense `(in, out)`,
-convolution `(height, width, in, out)`. residual.py has the layers of residual networks.
+Shapes leave out the batch dimension: `(features,)` for vectors, `(height, width, channels)` for
+images and `(time, features)` for sequences. Kernels are canonical: dense `(in, out)`, convolution
+`(height, width, in, out)`. residual.py has the layers of residual networks, sequences.py those of
+sequences.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -119,18 +120,20 @@ def first_trained(stages: Iterable[Stage]) -> list[Stage]:
 
 @dataclass(frozen=True)
 class Dense(Layer):
+    """Of a vector, or of every step of a sequence with the same kernel."""
+
     units: int
     kind: ClassVar[str] = "dense"
 
     def output_shape(self, shape: Shape) -> Shape:
-        require(len(shape) == 1, f"needs a vector, got shape {shape}: put a flatten before it")
-        return (self.units,)
+        require(len(shape) in (1, 2), f"needs a vector, got shape {shape}: put a flatten before it")
+        return (*shape[:-1], self.units)
 
     def parameter_shapes(self, shape: Shape) -> dict[str, Shape]:
-        return {"kernel": (shape[0], self.units), "bias": (self.units,)}
+        return {"kernel": (shape[-1], self.units), "bias": (self.units,)}
 
     def multiply_adds(self, shape: Shape) -> int:
-        return shape[0] * self.units
+        return prod(shape) * self.units
 
 
 @dataclass(frozen=True)

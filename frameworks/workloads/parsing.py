@@ -21,13 +21,14 @@ from frameworks.workloads.layers import (
 )
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
-from frameworks.workloads.workload import Dataset, Limits, Workload
+from frameworks.workloads.sequences import LSTM, Embedding
+from frameworks.workloads.workload import DATASETS, Dataset, Limits, Workload
 
 VOCABULARY: dict[str, type[Layer]] = {
     layer.kind: layer
     for layer in (
         Dense, Conv2D, MaxPool, AveragePool, GlobalAveragePool, Flatten, ReLU, Tanh, Sigmoid,
-        BatchNorm, Residual, Subsample,
+        BatchNorm, Residual, Subsample, Embedding, LSTM,
     )
 }  # fmt: skip
 CHAINS = ("body", "shortcut")  # keys of layers that hold layers
@@ -82,8 +83,8 @@ def parse_dataset(item: Any) -> Dataset:
     dataset: Dataset = build(Dataset, item, "dataset")
     if not isinstance(dataset.shape, (list, tuple)):
         raise WorkloadError(f"dataset: shape: a list is wanted, got {dataset.shape!r}")
-    if dataset.kind not in ("normal", "mnist"):
-        raise WorkloadError(f"dataset: kind {dataset.kind!r} is not normal or mnist")
+    if dataset.kind not in DATASETS:
+        raise WorkloadError(f"dataset: kind {dataset.kind!r} is not one of {', '.join(DATASETS)}")
     whole("dataset samples", dataset.samples)
     if dataset.classes is not None:
         whole("dataset classes", dataset.classes)

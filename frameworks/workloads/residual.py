@@ -23,6 +23,10 @@ class BatchNorm(Layer):
     momentum: float = 0.1
     kind: ClassVar[str] = "batch_norm"
 
+    def output_shape(self, shape: Shape) -> Shape:
+        require(len(shape) != 2, f"needs a vector or an image, got shape {shape}")
+        return shape
+
     def parameter_shapes(self, shape: Shape) -> dict[str, Shape]:
         return {"gamma": shape[-1:], "beta": shape[-1:]}
 

@@ -6,6 +6,7 @@ github.com/hclhkbu/dlbench), without dropout, weight decay and local response no
 batch sizes are theirs, too.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from frameworks.workloads.layers import (
@@ -20,11 +21,17 @@ from frameworks.workloads.layers import (
     WorkloadError,
 )
 from frameworks.workloads.parsing import parse_optimiser
-from frameworks.workloads.workload import Dataset, Workload
+from frameworks.workloads.sequences import LSTM, Embedding
+from frameworks.workloads.workload import Dataset, Limits, Workload
 
 SGD = {"sgd": {"learning_rate": 0.01}}
+STEEP = {"sgd": {"learning_rate": 0.1}}
 FAST = {"momentum": {"learning_rate": 0.05, "momentum": 0.9}}
 SLOW = {"momentum": {"learning_rate": 0.001, "momentum": 0.9}}
+
+# The gradient of the last bias adds up 4,096 rows. TensorFlow adds one after another in float32,
+# and is off by 3e-5.
+LONG_SUMS = Limits(rounding=1e-4)
 
 
 def fcn_s(
@@ -94,6 +101,26 @@ def alexnet_r(
     ]  # fmt: skip
     dataset = Dataset("normal", samples, (32, 32, 3), 10)
     return classifier(name, dataset, batch, layers, optimiser)
+
+
+def lstm(
+    name: str = "lstm",
+    words: int = 10_000,
+    units: int = 256,
+    time: int = 32,
+    samples: int = 4096,
+    batch: int = 128,
+    optimiser: Any = STEEP,
+) -> Workload:
+    """LSTM: the next word after each, by two layers over an embedding with as many features. The
+    words are random ones that stand in for the Penn Treebank.
+
+    `samples` and `batch` count sequences.
+    """
+    layers = [Embedding(words, units), LSTM(units), LSTM(units), Dense(words)]
+    dataset = Dataset("tokens", samples, (time,), words)
+    built = classifier(name, dataset, batch, layers, optimiser)
+    return replace(built, certificate=LONG_SUMS)
 
 
 def perceptron(hidden: tuple[int, ...], classes: int) -> list[Layer]:

@@ -24,14 +24,17 @@ from frameworks.workloads.layers import (
     walk,
 )
 from frameworks.workloads.residual import Subsample
+from frameworks.workloads.sequences import LSTM, Embedding
 from frameworks.workloads.workload import Workload
 
 # More than this, and hundreds of steps in float64 take minutes.
 COSTLY_PARAMETERS = 1_000_000
 COSTLY_FLOPS = 100_000_000  # a step
 MOST_INPUTS, MOST_UNITS, MOST_FILTERS, MOST_SAMPLES = 512, 128, 16, 16
+MOST_WORDS, MOST_STEPS = 512, 8  # of sequences
 
 BATCH = 5
+STEPS = 4  # of sequences in a miniature: another number than its batch
 LEAST = 5  # smaller sizes stay as they are
 SCALE = 3  # of inputs and targets: gradients whose norm a clip at 1 would cut
 ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no order
@@ -40,19 +43,20 @@ ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no orde
 def narrowed(workload: Workload) -> Workload:
     """The workload itself, or a narrow copy if it is costly.
 
-    The copy limits the input vector, the batch, and hidden dense and convolution layers. Random
-    images are as small as they can be if every window has to pad and leave over as many rows as
-    before. A workload keeps its size if paths that are added would no longer have one width.
-    The copy trains at the learning rate that the workload has for certificates, if any.
+    The copy limits the input vector, the batch, and hidden dense, convolution and LSTM layers.
+    Random images are as small as they can be if every window has to pad and leave over as many rows
+    as before. Sequences are short, and of few words, so that the last layer is narrow, too. A
+    workload keeps its size if paths that are added would no longer have one width. The copy trains
+    at the learning rate that the workload has for certificates, if any.
     """
     if workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS:
         return gentle(workload)
-    dataset = workload.dataset
-    if dataset.kind == "normal":
-        shape = dataset.shape
-        least = (*image(workload.layers, shape), shape[2]) if len(shape) == 3 else None
-        dataset = replace(dataset, shape=least or (min(prod(shape), MOST_INPUTS),))
+    shape, classes = narrow_shape(workload), workload.dataset.classes
     *hidden, last = workload.layers
+    if workload.dataset.words and classes:
+        classes = min(classes, MOST_WORDS)
+        last = Dense(min(last.units, MOST_WORDS)) if isinstance(last, Dense) else last
+    dataset = replace(workload.dataset, shape=shape, classes=classes)
     batch = min(workload.batch, MOST_SAMPLES)
     workload = gentle(workload)
     with suppress(WorkloadError):
@@ -67,10 +71,29 @@ def gentle(workload: Workload) -> Workload:
     return replace(workload, optimiser=replace(workload.optimiser, learning_rate=rate))
 
 
+def narrow_shape(workload: Workload) -> Shape:
+    """The shape of a narrow copy's inputs."""
+    shape = workload.dataset.shape
+    match workload.dataset.kind, len(shape):
+        case "tokens", _:
+            return (min(shape[0], MOST_STEPS),)
+        case "normal", 3:
+            return (*image(workload.layers, shape), shape[2])
+        case "normal", 2:
+            return (min(shape[0], MOST_STEPS), min(shape[1], MOST_INPUTS))
+        case "normal", _:
+            return (min(prod(shape), MOST_INPUTS),)
+    return shape
+
+
 def capped(layer: Layer) -> Layer:
     match layer:
         case Dense(units):
             return Dense(min(units, MOST_UNITS))
+        case LSTM(units):
+            return LSTM(min(units, MOST_UNITS))
+        case Embedding(words, features):
+            return Embedding(min(words, MOST_WORDS), min(features, MOST_UNITS))
         case Conv2D(filters):
             return replace(layer, filters=min(filters, MOST_FILTERS))
         case Subsample(channels=channels):
@@ -90,11 +113,12 @@ def miniature(workload: Workload) -> Workload:
     if len(shape) == 3:
         shape = (*image(workload.layers, shape), small[shape[2]])
     else:
-        shape = tuple(small[size] for size in shape)
+        steps: Shape = () if vectors(workload) else (min(shape[0], STEPS),)
+        shape = (*steps, *(small[size] for size in shape[len(steps) :]))
     classes = workload.dataset.classes
     dataset = replace(
         workload.dataset,
-        kind="normal",
+        kind="tokens" if workload.dataset.words else "normal",
         samples=BATCH,
         shape=shape,
         classes=classes and small[classes],
@@ -102,14 +126,22 @@ def miniature(workload: Workload) -> Workload:
     return replace(gentle(workload), dataset=dataset, batch=BATCH, layers=layers)
 
 
+def vectors(workload: Workload) -> bool:
+    """Whether inputs are vectors, and no sequences or images."""
+    return len(workload.dataset.shape) == 1 and not workload.dataset.words
+
+
 def sizes(workload: Workload) -> dict[int, int]:
-    """The small number for each number of units, filters, channels, features and classes."""
-    shape = workload.dataset.shape
-    large = {workload.dataset.classes or 1, *(shape[2:] if len(shape) == 3 else shape)}
+    """The small number for each number of units, filters, channels, features, words and classes."""
+    large = {workload.dataset.classes or 1}
+    if not workload.dataset.words:
+        large.add(workload.dataset.shape[-1])
     for stage in leaves(workload.stages):
         match stage.layer:
-            case Dense(count) | Conv2D(count) | Subsample(channels=count):
+            case Dense(count) | Conv2D(count) | Subsample(channels=count) | LSTM(count):
                 large.add(count)
+            case Embedding(words, features):
+                large |= {words, features}
     small: dict[int, int] = {}
     for size in sorted(large):
         small[size] = min(size, max([LEAST - 1, *small.values()]) + 1)
@@ -120,6 +152,10 @@ def shrunk(small: dict[int, int], layer: Layer) -> Layer:
     match layer:
         case Dense(units):
             return Dense(small[units])
+        case LSTM(units):
+            return LSTM(small[units])
+        case Embedding(words, features):
+            return Embedding(small[words], small[features])
         case Conv2D(filters):
             return replace(layer, filters=small[filters])
         case Subsample(channels=channels):
@@ -180,15 +216,20 @@ def batches(workload: Workload, seed: int, count: int) -> Iterator[tuple[np.ndar
     """Mini-batches for a trainer's `put`.
 
     Inputs, and the targets of a mean squared error, are normal with standard deviation `SCALE`.
-    Labels are uniform over the classes.
+    Words and labels are uniform over the classes.
     """
     random = np.random.default_rng([seed, 4])  # 0 to 3 draw weights and data sets
+    labelled = workload.loss == "sparse_cross_entropy"
     for _ in range(count):
-        inputs = SCALE * random.standard_normal((workload.batch, *workload.dataset.shape))
-        if workload.loss == "sparse_cross_entropy":
-            assert workload.dataset.classes
-            targets = random.integers(workload.dataset.classes, size=workload.batch, dtype=np.int32)
-        else:
-            wanted = (workload.batch, workload.outputs)
-            targets = (SCALE * random.standard_normal(wanted)).astype(np.float32)
-        yield inputs.astype(np.float32), targets
+        inputs = drawn(random, workload, workload.dataset.shape, workload.dataset.words)
+        targets = drawn(random, workload, workload.target_shape, labelled)
+        yield inputs, targets
+
+
+def drawn(random: np.random.Generator, workload: Workload, shape: Shape, whole: bool) -> np.ndarray:
+    """A mini-batch of this shape: whole numbers below the number of classes, or normal ones."""
+    size = (workload.batch, *shape)
+    if whole:
+        assert workload.dataset.classes
+        return random.integers(workload.dataset.classes, size=size, dtype=np.int32)
+    return (SCALE * random.standard_normal(size)).astype(np.float32)

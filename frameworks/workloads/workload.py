@@ -22,7 +22,9 @@ from frameworks.workloads.layers import (
 )
 from frameworks.workloads.optimisers import Optimiser
 from frameworks.workloads.residual import BatchNorm
+from frameworks.workloads.sequences import require_words
 
+DATASETS = ("normal", "mnist", "tokens")
 LOSSES = ("mean_squared_error", "sparse_cross_entropy")
 BYTES = {"float32": 4, "float64": 8}
 
@@ -32,13 +34,24 @@ class Dataset:
     """The data set.
 
     `normal` has standard-normal inputs, and targets of zero for a regression or random labels for
-    a classification. `mnist` has handwritten digits in [0, 1].
+    a classification. `mnist` has handwritten digits in [0, 1]. `tokens` has words, of which there
+    are `classes`, and the next word as the label of each.
     """
 
     kind: str
     samples: int
     shape: Shape
     classes: int | None = None
+
+    @property
+    def words(self) -> bool:
+        """Whether inputs are words, which are whole numbers, and not float32."""
+        return self.kind == "tokens"
+
+    @property
+    def input_type(self) -> type[np.int32] | type[np.float32]:
+        """Of inputs as they are stored and handed to `put`."""
+        return np.int32 if self.words else np.float32
 
 
 @dataclass(frozen=True)
@@ -81,15 +94,23 @@ class Workload:
             raise WorkloadError(f"loss {self.loss!r} is not one of {', '.join(LOSSES)}")
         if not self.parameter_shapes:
             raise WorkloadError("no layer has anything to train: add a dense or conv2d layer")
-        if len(self.output_shape) != 1:
+        if len(self.output_shape) > 2:
             raise WorkloadError(
-                f"the last layer gives shape {self.output_shape}, and {self.loss} needs a vector"
+                f"the last layer gives shape {self.output_shape}, and {self.loss} needs a vector, "
+                "or one for each step"
             )
+        layers = tuple(stage.layer for stage in leaves(self.stages))
+        require_words(self.dataset.words, self.dataset.classes, layers)
         classes = self.dataset.classes
         if self.loss == "sparse_cross_entropy" and (classes is None or classes > self.outputs):
             raise WorkloadError(
                 f"sparse_cross_entropy needs labels below the {self.outputs} outputs of the last "
                 f"layer; data set {self.dataset.kind} has {classes or 'no'} classes"
+            )
+        if self.dataset.words and self.target_shape != self.dataset.shape:
+            raise WorkloadError(
+                f"the data set tokens has a label for each word, {self.dataset.shape}, and the "
+                f"network's targets have shape {self.target_shape}"
             )
         if self.batch > self.dataset.samples:
             raise WorkloadError(
@@ -110,7 +131,16 @@ class Workload:
 
     @property
     def outputs(self) -> int:
-        return self.output_shape[0]
+        """Of the network, or of each step."""
+        return self.output_shape[-1]
+
+    @property
+    def target_shape(self) -> Shape:
+        """Of one sample's targets. A cross-entropy has one label for each vector of outputs, which
+        is one for each step of a sequence; a squared error has a number for each output."""
+        if self.loss == "sparse_cross_entropy":
+            return self.output_shape[:-1]
+        return self.output_shape
 
     @property
     def batches(self) -> int:
@@ -150,10 +180,9 @@ class Workload:
 
     def zeros(self) -> tuple[np.ndarray, np.ndarray]:
         """A mini-batch of zeros: inputs and targets for `put`."""
-        inputs = np.zeros((self.batch, *self.dataset.shape), np.float32)
-        if self.dataset.classes:
-            return inputs, np.zeros(self.batch, np.int32)
-        return inputs, np.zeros((self.batch, self.outputs), np.float32)
+        inputs = np.zeros((self.batch, *self.dataset.shape), self.dataset.input_type)
+        kind = np.int32 if self.loss == "sparse_cross_entropy" else np.float32
+        return inputs, np.zeros((self.batch, *self.target_shape), kind)
 
     @property
     def multiply_adds(self) -> int:
@@ -166,7 +195,8 @@ class Workload:
 
         A multiply-add counts as two. Counted are the forward pass, the gradient of the weights,
         and the gradient of the input except in the first trained layer. Activations, pooling,
-        loss and optimiser are left out.
+        loss and optimiser are left out. So is an embedding, which looks rows up and adds to them;
+        the layer after it needs the gradient of its input.
         """
         first = sum(stage.multiply_adds for stage in first_trained(self.stages))
         return 2 * self.batch * (3 * self.multiply_adds - first)
@@ -176,7 +206,9 @@ class Workload:
 
         Weights are read forward, and backward except in the first layer. The gradient is written.
         The optimiser reads it, and reads and writes the weight and its own state. A step reads and
-        writes the state of layers, which has no gradient. Activations are left out.
+        writes the state of layers, which has no gradient. Activations are left out. An embedding
+        counts as if every row were looked up, and its gradient as dense; with plain SGD a framework
+        may do with the rows of the mini-batch.
         """
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))

@@ -22,9 +22,11 @@ from frameworks.workloads.layers import (
 )
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.sequences import LSTM, Embedding
 from frameworks.workloads.workload import LOSSES
 
 DEPTH, WIDTH, WINDOW, STRIDE, PAD, PIXELS, CHANNELS, BATCH = 7, 5, 5, 3, 3, 11, 3, 5
+STEPS = 4  # of a sequence
 
 
 def up_to(most: int) -> st.SearchStrategy[int]:
@@ -36,12 +38,16 @@ FLAT = st.sampled_from([Flatten(), GlobalAveragePool()])
 PAIR = st.tuples(st.integers(0, PAD), st.integers(0, PAD))
 PADS = st.integers(0, PAD) | st.tuples(PAIR, PAIR)
 DENSE = st.builds(Dense, up_to(WIDTH))
+RECURRENT = st.builds(LSTM, up_to(WIDTH))
+EMBEDDING = st.builds(Embedding, up_to(WIDTH), up_to(WIDTH))
 VECTORS = st.tuples(up_to(PIXELS))
 IMAGES = st.tuples(up_to(PIXELS), up_to(PIXELS), up_to(CHANNELS))
+SEQUENCES = st.tuples(up_to(STEPS), up_to(CHANNELS) | st.none())  # None: of words
+TRAINED = (Dense, Conv2D, LSTM, Embedding)
 
 
 BATCH_NORM = st.builds(BatchNorm, st.sampled_from([1e-5, 1e-3]), st.sampled_from([0.1, 0.3]))
-TRAINED = (Dense, Conv2D, BatchNorm, Residual)
+TRAINED = (Dense, Conv2D, BatchNorm, Residual, LSTM, Embedding)
 SHIFTING = (BatchNorm, Residual)
 
 
@@ -62,10 +68,13 @@ def residuals(draw: st.DrawFn, channels: int) -> Residual:
     return Residual(tuple(body), (shortcut,) if shortcut else ())
 
 
-def layers(shape: Shape) -> st.SearchStrategy[Layer]:
-    """Any layer that takes this shape."""
+def layers(shape: Shape, words: bool) -> st.SearchStrategy[Layer]:
+    """Any layer that takes this shape. Of words, each has its label, so no layer flattens them."""
     if len(shape) == 1:
         return DENSE | ACTIVATIONS | st.just(Flatten()) | BATCH_NORM
+    if len(shape) == 2:
+        every = DENSE | ACTIVATIONS | RECURRENT
+        return every if words else every | st.just(Flatten())
     fits = up_to(min(*shape[:2], WINDOW))
     steps = up_to(STRIDE)
     pools = st.none() | steps
@@ -109,7 +118,9 @@ ADAPTIVE = st.one_of(
 
 @st.composite
 def workloads(draw: st.DrawFn) -> Workload:
-    shape = start = draw(st.one_of(VECTORS, IMAGES, IMAGES.map(tuple)))
+    start = draw(st.one_of(VECTORS, IMAGES, IMAGES.map(tuple), SEQUENCES))
+    words = start[-1] is None
+    shape = start = start[:1] if words else start
     network: list[Layer] = []
 
     def add(choice: st.SearchStrategy[Layer]) -> None:
@@ -117,8 +128,10 @@ def workloads(draw: st.DrawFn) -> Workload:
         network.append(draw(choice))
         shape = network[-1].output_shape(shape)
 
+    if words:
+        add(EMBEDDING)
     while len(network) < DEPTH and draw(st.integers(0, 4)):
-        add(layers(shape))
+        add(layers(shape, words))
     if len(shape) == 3:
         add(FLAT)
     trained = [layer for layer in network if isinstance(layer, TRAINED)]
@@ -126,8 +139,10 @@ def workloads(draw: st.DrawFn) -> Workload:
         add(DENSE)
         trained = network[-1:]
 
-    loss = draw(st.sampled_from(LOSSES))
-    classes = shape[0] if loss == "sparse_cross_entropy" else None
+    loss = "sparse_cross_entropy" if words else draw(st.sampled_from(LOSSES))
+    classes = shape[-1] if loss == "sparse_cross_entropy" else None
+    if words:
+        classes = min(shape[-1], network[0].words)
     # One bias added to all logits changes no cross-entropy: its gradient is nothing but rounding,
     # and an adaptive optimiser magnifies that to the size of a step.
     last = trained[-1]
@@ -136,7 +151,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     only_rounding = classes and (shifting or any(isinstance(one, SHIFTING) for one in network))
     return Workload(
         name="random",
-        dataset=Dataset("normal", 10_000, start, classes),
+        dataset=Dataset("tokens" if words else "normal", 10_000, start, classes),
         # One value has no variance.
         batch=draw(st.integers(1 + any(isinstance(one, SHIFTING) for one in network), BATCH)),
         layers=tuple(network),

@@ -9,11 +9,13 @@ from frameworks.oracle import OracleTrainer
 from frameworks.workloads import CATALOGUE, SMALL, Workload, initial_weights, load
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD, Optimiser
+from frameworks.workloads.sequences import Embedding
 from frameworks.workloads.smaller import miniature
 from tests.adapters.training import (
     AGREE,
     NETWORKS,
     OPTIMISERS,
+    SEQUENCES,
     Contender,
     apart,
     batches,
@@ -22,12 +24,13 @@ from tests.adapters.training import (
 )
 
 STEEP = SGD(2.0**20)  # one step of it leaves little of the weights but the gradient
+EVERY = {**NETWORKS, **SEQUENCES}
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", EVERY)
 def test_the_truth_against_finite_differences(network: str) -> None:
     """Along random directions, one for each tensor."""
-    workload, random, h = NETWORKS[network], np.random.default_rng(2), 1e-6
+    workload, random, h = EVERY[network], np.random.default_rng(2), 1e-6
     weights = {n: w.astype(np.float64) for n, w in initial_weights(workload, 1).items()}
     (batch,) = batches(workload, 1)
     truth = OracleTrainer(workload, weights)
@@ -69,6 +72,17 @@ def test_optimiser(contender: Contender, optimiser: Optimiser) -> None:
     if contender.deviates(workload):
         pytest.skip("declared to deviate")
     compare(contender, workload, steps=20)
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS[1:], ids=lambda o: o.kind)
+def test_rows_of_words_that_do_not_occur(contender: Contender, optimiser: Optimiser) -> None:
+    """They have no gradient, and an optimiser with a memory moves them all the same."""
+    workload = small(
+        Embedding(14, 3), Dense(12), shape=(2,), classes=12, optimiser=optimiser, kind="tokens"
+    )
+    if contender.deviates(workload):
+        pytest.skip("declared to deviate")
+    compare(contender, workload, steps=5)
 
 
 def compare(contender: Contender, workload: Workload, steps: int) -> None:

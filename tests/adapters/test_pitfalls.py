@@ -11,7 +11,7 @@ from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.layers import Conv2D, Dense, Flatten, MaxPool, ReLU
 from frameworks.workloads.optimisers import SGD, Adam
 from frameworks.workloads.workload import pooled_first
-from tests.adapters.training import AGREE, NETWORKS, Contender, batches, train
+from tests.adapters.training import AGREE, NETWORKS, SEQUENCES, Contender, batches, train
 
 CNN = replace(NETWORKS["valid"], optimiser=Adam())
 REGRESSION = replace(NETWORKS["regression"], optimiser=Adam())
@@ -43,6 +43,7 @@ GPU_ONLY = [
     ("tensorflow", "trap-unsynchronised"),
 ]
 COMPILED = ("pytorch", "trap-compiled")  # takes long: tried on the smallest network alone
+BIASES = ("pytorch", "trap-two-biases")
 
 
 def differences(name: str, variant: str, workload: Workload, precision: str) -> np.ndarray:
@@ -63,7 +64,7 @@ def test_none_is_forgotten() -> None:
         for variant, one in framework(name).variants.items()
         if one.pitfall
     }
-    assert known == {*OFF, *SAME, *GPU_ONLY, COMPILED}
+    assert known == {*OFF, *SAME, *GPU_ONLY, COMPILED, BIASES}
 
 
 @pytest.mark.parametrize(("name", "variant"), OFF)
@@ -86,6 +87,11 @@ def test_compiled() -> None:
     assert counters["stats"]["unique_graphs"] > before
 
 
+def test_a_second_bias_moves_an_lstm_faster() -> None:
+    found = differences(*BIASES, SEQUENCES["words"], "float64")
+    assert found[0] <= AGREE < found[1]
+
+
 @pytest.mark.parametrize(("name", "variant"), GPU_ONLY)
 def test_needs_a_gpu(name: str, variant: str) -> None:
     with pytest.raises(Unavailable, match="does not apply to a processor"):
@@ -97,6 +103,7 @@ def test_needs_a_gpu(name: str, variant: str) -> None:
     [
         ("pytorch", "trap-pooled-first", "small: no ReLU before a max-pooling"),
         ("pytorch", "trap-double-softmax", "small: its loss takes no logits"),
+        ("pytorch", "trap-two-biases", "small: it has no lstm"),
         ("tensorflow", "trap-pooled-first", "small: no ReLU before a max-pooling"),
         ("tensorflow", "trap-probabilities", "small: its loss takes no logits"),
         ("tensorflow", "trap-epsilon", "small: its optimiser is sgd, not adam"),

@@ -25,6 +25,7 @@ from frameworks.workloads.layers import (
 )
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.sequences import LSTM, Embedding
 from workflows.certify.judge import declared_state
 from workflows.machine.fingerprint import gpu_names
 
@@ -116,11 +117,12 @@ def small(
     shape: tuple[int, ...] = (9, 8, 2),
     classes: int | None = 4,
     optimiser: Optimiser = OPTIMISERS[0],
+    kind: str = "normal",
 ) -> Workload:
     """Cross-entropy over `classes`, or mean squared error where there are none."""
     return Workload(
         name="small",
-        dataset=Dataset("normal", 64, shape, classes),
+        dataset=Dataset(kind, 64, shape, classes),
         batch=6,
         layers=layers,
         loss="sparse_cross_entropy" if classes else "mean_squared_error",
@@ -198,18 +200,30 @@ NETWORKS = {
     "activation-first": small(ReLU(), Conv2D(3), MaxPool(2), ReLU(), Flatten(), ReLU(), Dense(4)),
 }
 
+SEQUENCES = {
+    "words": small(Embedding(4, 3), LSTM(5), LSTM(5), Dense(4), shape=(5,), kind="tokens"),
+    "one-label": small(LSTM(4), Tanh(), Dense(3), LSTM(2), Flatten(), Dense(4), shape=(5, 3)),
+    "vectors": small(LSTM(4), Dense(3), shape=(5, 3), classes=None),
+}
+
 
 def batches(workload: Workload, count: int, seed: int = 0) -> Iterator[Batch]:
-    """Inputs in [0, 1) for digits, else standard normal; random labels, or targets."""
+    """Inputs are words, in [0, 1) for digits, else standard normal; random labels, or targets."""
     random = np.random.default_rng(seed)
     draw = random.random if workload.dataset.kind == "mnist" else random.standard_normal
+    shape = (workload.batch, *workload.dataset.shape)
+    wanted = (workload.batch, *workload.target_shape)
     for _ in range(count):
-        inputs = draw((workload.batch, *workload.dataset.shape)).astype(np.float32)
-        if workload.dataset.classes:
-            yield inputs, random.integers(0, workload.outputs, workload.batch, dtype=np.int32)
+        inputs: np.ndarray
+        if workload.dataset.words:
+            assert workload.dataset.classes
+            inputs = random.integers(0, workload.dataset.classes, shape, dtype=np.int32)
         else:
-            shape = (workload.batch, workload.outputs)
-            yield inputs, random.standard_normal(shape).astype(np.float32)
+            inputs = draw(shape).astype(np.float32)
+        if workload.dataset.classes:
+            yield inputs, random.integers(0, workload.outputs, wanted, dtype=np.int32)
+        else:
+            yield inputs, random.standard_normal(wanted).astype(np.float32)
 
 
 def train(trainer: Trainer, workload: Workload, steps: int = 20) -> np.ndarray:

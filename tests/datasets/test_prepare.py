@@ -21,6 +21,7 @@ SETTINGS = MnistSettings("stand-in")
 SMALL = load("mlp", {"features": 20, "hidden": [8], "outputs": 3, "samples": 70, "batch": 16})
 WIDE = load("mlp", {"features": 2000, "hidden": [600], "samples": 40, "batch": 8})
 DIGITS = load("mnist-cnn", {"samples": 100, "batch": 32, "filters": [2, 2], "units": 4})
+TEXT = load("lstm", {"words": 50, "units": 4, "time": 6, "samples": 620, "batch": 100})
 FILES = {"inputs.npy", "targets.npy", "weights.npz", "workload.json", "dataset.json"}
 
 
@@ -84,6 +85,20 @@ def test_digits_are_scaled_shuffled_and_keep_their_labels(tmp_path: Path) -> Non
     assert (images.labels[order] == targets.ravel()).all()
 
 
+def test_words_are_as_rare_as_zipf_has_it_and_the_next_ones_are_labels(tmp_path: Path) -> None:
+    record = prepare(TEXT, tmp_path / "text", 2, SETTINGS)
+    inputs, targets = open_batches(tmp_path / "text")
+    assert inputs.shape == targets.shape == (6, 100, 6)
+    assert inputs.dtype == targets.dtype == np.int32
+    assert (inputs[..., 1:] == targets[..., :-1]).all()
+    assert record.kind == "tokens" and "stand-in for the Penn Treebank" in record.source
+    counts = np.bincount(inputs.ravel(), minlength=50)
+    assert counts.shape == (50,) and counts.all()
+    expected = 1 / (np.arange(50) + 3.7)
+    expected *= counts.sum() / expected.sum()
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
+
+
 def test_weights_and_workload_are_stored(tmp_path: Path) -> None:
     prepare(DIGITS, tmp_path / "cnn", 5, SETTINGS)
     with np.load(tmp_path / "cnn" / "weights.npz") as stored:
@@ -100,7 +115,9 @@ def test_the_hash_is_that_of_the_two_files(tmp_path: Path) -> None:
     assert record.sha256 == hashlib.sha256(both).hexdigest()
 
 
-@pytest.mark.parametrize("workload", [SMALL, DIGITS, WIDE], ids=["mlp", "cnn", "wide"])
+@pytest.mark.parametrize(
+    "workload", [SMALL, DIGITS, WIDE, TEXT], ids=["mlp", "cnn", "wide", "text"]
+)
 def test_the_seed_decides_every_byte(tmp_path: Path, workload: Workload) -> None:
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         prepare(workload, tmp_path / name, seed, SETTINGS)

@@ -20,6 +20,7 @@ from frameworks.workloads.layers import (
 )  # fmt: skip
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, RMSprop
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.sequences import LSTM, Embedding
 from tests.adapters.training import small
 from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
@@ -89,4 +90,8 @@ STAGE = {
         ReLU(), GlobalAveragePool(), Dense(4), shape=(12, 10, 3), optimiser=Momentum(0.01),
     ),
     "mnist-cnn": load("mnist-cnn", {}),
+    "words": small(
+        Embedding(7, 5), LSTM(6), LSTM(6), Dense(7), shape=(9,), classes=7, kind="tokens",
+        optimiser=SGD(0.02),
+    ),
 }  # fmt: skip

@@ -78,6 +78,13 @@ def test_keras_without_from_logits(diagnosed, monkeypatch):
     assert CATALOGUE["logits-as-probabilities"].says in answer
 
 
+def test_two_trained_biases_in_pytorch(diagnosed):
+    def make(workload, weights):
+        return Contender("pytorch", "trap-two-biases").trainer(workload, "float64", weights)
+
+    assert CATALOGUE["lstm-second-bias"].says in diagnosed(make, "words")
+
+
 def test_float32_where_float64_was_asked_for(diagnosed):
     def make(workload, weights):
         return Contender("pytorch", "default").trainer(workload, "float32", weights)

@@ -21,7 +21,7 @@ def test_it_is_small_and_still_the_same_layers(name):
     assert [layer.kind for layer in small.layers] == [layer.kind for layer in workload.layers]
     assert (small.loss, small.optimiser) == (workload.loss, workload.optimiser)
     assert small.parameters < 2000
-    assert small.dataset.kind == "normal"
+    assert small.dataset.kind == ("tokens" if name == "words" else "normal")
     if len(small.dataset.shape) == 3:
         assert small.dataset.shape[0] != small.dataset.shape[1]
 
@@ -57,16 +57,25 @@ def test_flattened_images_have_an_order():
     assert 1 < height < width and channels > 1
 
 
-@pytest.mark.parametrize("name", ["mlp", "mnist-cnn"])
+@pytest.mark.parametrize("name", ["mlp", "mnist-cnn", "lstm"])
 def test_batches_fit_and_are_the_same_each_time(name):
     small = miniature(load(name, {}))
     first, again = (list(batches(small, seed=1, count=3)) for _ in range(2))
     for (inputs, targets), (inputs_again, targets_again) in zip(first, again, strict=True):
-        assert inputs.shape == (small.batch, *small.dataset.shape) and inputs.dtype == np.float32
+        zeros, _ = small.zeros()
+        assert (inputs.shape, inputs.dtype) == (zeros.shape, zeros.dtype)
         np.testing.assert_array_equal(inputs, inputs_again)
         np.testing.assert_array_equal(targets, targets_again)
         assert targets.any()  # zeros would hide what happens to targets
     assert not np.array_equal(first[0][0], first[1][0])
+
+
+def test_words_occur_more_than_once_and_steps_are_not_samples():
+    small = miniature(load("lstm", {}))
+    ((words, labels),) = batches(small, seed=1, count=1)
+    assert len(np.unique(words)) < words.size and words.max() < small.layers[0].words
+    assert words.shape == labels.shape == (small.batch, *small.dataset.shape)
+    assert small.batch != small.dataset.shape[0]
 
 
 def test_the_seed_of_weights_gives_other_numbers_than_that_of_batches():

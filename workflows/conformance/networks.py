@@ -21,6 +21,7 @@ from frameworks.workloads.layers import (
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
+from frameworks.workloads.sequences import LSTM, Embedding
 from frameworks.workloads.workload import LOSSES
 
 CLASSES = 4
@@ -29,6 +30,8 @@ SIDES = ((0, 2), (1, 0))
 PATHS = (Conv2D(3, bias=False), BatchNorm(), ReLU()), (Conv2D(3), ReLU())
 SQUARE = (Dense(6), Dense(CLASSES))  # on a vector of 6: a transposed kernel fits, and shows
 CONVOLUTION = (Conv2D(3), ReLU(), MaxPool(2), Flatten(), Dense(5), ReLU(), Dense(CLASSES))
+SEQUENCE, WORDS = (5, 3), (5,)  # words occur more than once in it
+LOOKED_UP = (Embedding(CLASSES, 3), Dense(CLASSES))
 
 LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "dense": (VECTOR, SQUARE),
@@ -52,6 +55,7 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "residual": (IMAGE, (Residual((Conv2D(2, 3, 1, 1),)), Flatten(), Dense(CLASSES))),
     "residual, shortcut": (IMAGE, (Residual(*PATHS), Flatten(), Dense(CLASSES))),
     "subsample": (IMAGE, (Subsample(2, 3), Flatten(), Dense(CLASSES))),
+    "lstm": (SEQUENCE, (LSTM(4), Dense(CLASSES))),
     **{
         kind: (VECTOR, (Dense(5), layer(), Dense(CLASSES)))
         for kind, layer in VOCABULARY.items()
@@ -66,11 +70,13 @@ class Basis(NamedTuple):
     loss: str
     optimiser: str
 
-    def network(self, shape: Shape, layers: tuple[Layer, ...], batch: int = 6) -> Workload:
+    def network(
+        self, shape: Shape, layers: tuple[Layer, ...], batch: int = 6, kind: str = "normal"
+    ) -> Workload:
         classes = CLASSES if self.loss == "sparse_cross_entropy" else None
         return Workload(
             name="conformance",
-            dataset=Dataset("normal", batch, shape, classes),
+            dataset=Dataset(kind, batch, shape, classes),
             batch=batch,
             layers=layers,
             loss=self.loss,
@@ -87,6 +93,8 @@ class Basis(NamedTuple):
     def elements(self) -> dict[str, Workload]:
         """A network for each layer, loss and optimiser, by the element's name."""
         found = {name: self.network(*drawing) for name, drawing in LAYERS.items()}
+        labelled = Basis("sparse_cross_entropy", self.optimiser)  # words are labels, too
+        found["embedding"] = labelled.network(WORDS, LOOKED_UP, kind="tokens")
         found |= {loss: Basis(loss, self.optimiser).dense() for loss in LOSSES}
         return found | {kind: Basis(self.loss, kind).dense() for kind in OPTIMISERS}
 

@@ -288,7 +288,7 @@ class DatasetRecord(Record):
 
     workload: WorkloadName
     source: str  # one sentence for people
-    kind: Literal["normal", "mnist", "stand-in"]
+    kind: Literal["normal", "mnist", "stand-in", "tokens"]
     samples: Count
     batches: Count
     seed: Count

@@ -14,9 +14,10 @@ import numpy as np
 
 from frameworks.workloads import Workload, initial_weights, narrowed, to_dict
 from frameworks.workloads.datasets import batches as stored
-from frameworks.workloads.datasets import digits, normal
+from frameworks.workloads.datasets import digits, normal, tokens
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
+from frameworks.workloads.workload import DATASETS
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.planning import names
@@ -44,8 +45,9 @@ def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -
         DataError: the data are missing, the disk is full, or the folder holds foreign files.
     """
     kind = workload.dataset.kind
-    if kind not in ("normal", "mnist"):
-        raise DataError(f"workload {workload.name}: data set {kind!r} is not normal or mnist")
+    if kind not in DATASETS:
+        known = ", ".join(DATASETS)
+        raise DataError(f"workload {workload.name}: data set {kind!r} is not one of {known}")
     images = load(mnist, workload.dataset.samples) if kind == "mnist" else None
     copies = [(workload, draw(workload, images, seed))]
     if narrowed(workload) != workload:
@@ -66,7 +68,11 @@ def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -
 
 
 def draw(workload: Workload, images: Images | None, seed: int) -> stored.Batches:
-    return digits.draw(workload, images, seed) if images else normal.draw(workload, seed)
+    if images:
+        return digits.draw(workload, images, seed)
+    if workload.dataset.words:
+        return tokens.draw(workload, seed)
+    return normal.draw(workload, seed)
 
 
 def write(folder: Path, workload: Workload, batches: stored.Batches, seed: int) -> DatasetRecord:

@@ -61,13 +61,13 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     """The loss of one step.
 
     The contract lets the caller reuse its arrays after `put`. They are overwritten with `useless`
-    here, so that an adapter that still reads them cannot agree.
+    here, so that an adapter that still reads them cannot agree. Whole numbers become 0.
     """
     inputs, targets = (array.copy() for array in batch)
     given = trainer.put(inputs, targets)
     trainer.synchronise()
-    inputs.fill(useless)
-    targets.fill(0 if targets.dtype.kind == "i" else useless)
+    for array in (inputs, targets):
+        array.fill(0 if array.dtype.kind == "i" else useless)
     trainer.step(given)
     trainer.synchronise()
     return as_loss(trainer.loss())

@@ -28,6 +28,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     certificates.unrecorded,
     certificates.changed_settings,
     study.losses,
+    study.random_words,
     noise.scatter,
     noise.starved,
     noise.switched,

@@ -32,6 +32,16 @@ def stand_in(findings: Findings) -> Iterator[Caveat]:
             )
 
 
+def random_words(findings: Findings) -> Iterator[Caveat]:
+    for record in findings.machine.records.datasets:
+        if record.kind == "tokens":
+            yield note(
+                f"{workload(record.workload)} trains on {record.source}. Times hardly depend on "
+                "words, losses do.",
+                "Compare no loss with one of a real text.",
+            )
+
+
 def nothing_measured(findings: Findings) -> Iterator[Caveat]:
     if not findings.measured:
         yield warning(

@@ -37,7 +37,7 @@ def broadcast(outputs: Array, targets: Array) -> tuple[float, Array]:
 def double_softmax(outputs: Array, targets: Array) -> tuple[float, Array]:
     shares = np.exp(log_softmax(outputs))
     loss, s = sparse_cross_entropy(shares, targets)
-    return loss, shares * (s - (shares * s).sum(axis=1, keepdims=True))
+    return loss, shares * (s - (shares * s).sum(axis=-1, keepdims=True))
 
 
 def logits_as_probabilities(outputs: Array, targets: Array) -> tuple[float, Array]:
@@ -49,7 +49,7 @@ def logits_as_probabilities(outputs: Array, targets: Array) -> tuple[float, Arra
 
 
 def next_label(outputs: Array, labels: Array) -> tuple[float, Array]:
-    return sparse_cross_entropy(outputs, (labels + 1) % outputs.shape[1])
+    return sparse_cross_entropy(outputs, (labels + 1) % outputs.shape[-1])
 
 
 lossy(
@@ -57,7 +57,7 @@ lossy(
     "sums the loss where its mean is asked for",
     "Look at the loss's reduction: the mean over the mini-batch, and over all outputs.",
     {
-        "sparse_cross_entropy": scaled(sparse_cross_entropy, len),
+        "sparse_cross_entropy": scaled(sparse_cross_entropy, lambda y: y[..., 0].size),
         "mean_squared_error": scaled(squared_error, lambda y: y.size),
     },
 )

@@ -42,7 +42,7 @@ class Batches:
     dropped.
     """
 
-    kind: Literal["normal", "mnist", "stand-in"]
+    kind: Literal["normal", "mnist", "stand-in", "tokens"]
     source: str
     samples: int
     inputs: Column
@@ -74,8 +74,9 @@ def store(path: Path, column: Column, digest: Digest) -> None:
 
 
 def open_batches(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs (batches, batch, ...) and targets (batches, batch[, outputs]), read-only and
-    memory-mapped, so that all contenders share one copy in the page cache.
+    """Inputs (batches, batch, ...) and targets (batches, batch, ...), as
+    `Workload.target_shape` has them, read-only and memory-mapped, so that all contenders share
+    one copy in the page cache.
 
     Raises:
         DataError: a file is missing or incomplete; the message names it.

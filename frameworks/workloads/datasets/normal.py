@@ -7,8 +7,8 @@ from frameworks.workloads.workload import Workload
 
 
 def draw(workload: Workload, seed: int) -> Batches:
-    """Inputs float32 N(0, 1); targets zeros float32 (batches, batch, outputs) for a mean
-    squared error, else labels int32 (batches, batch), uniform over the classes.
+    """Inputs float32 N(0, 1); targets zeros float32 for a mean squared error, else labels int32,
+    uniform over the classes. Their shape is (batches, batch, *workload.target_shape).
 
     Drawn in training order: independent samples need no shuffling.
     """
@@ -18,19 +18,18 @@ def draw(workload: Workload, seed: int) -> Batches:
     labels = generator(seed, "labels")
     shape = (workload.batch, *dataset.shape)
     source = f"standard-normal numbers drawn with seed {seed}"
+    wanted = workload.target_shape
     if workload.loss == "mean_squared_error" or dataset.classes is None:
         source += ", against zeros"
-        zeros = np.zeros((workload.batch, workload.outputs), np.float32)
-        targets = Column(
-            (*counts, workload.outputs), np.float32, (zeros for _ in range(workload.batches))
-        )
+        zeros = np.zeros((workload.batch, *wanted), np.float32)
+        targets = Column((*counts, *wanted), np.float32, (zeros for _ in range(workload.batches)))
     else:
         source += f", against random labels of {dataset.classes} classes"
         targets = Column(
-            counts,
+            (*counts, *wanted),
             np.int32,
             (
-                labels.integers(dataset.classes, size=workload.batch)
+                labels.integers(dataset.classes, size=(workload.batch, *wanted))
                 for _ in range(workload.batches)
             ),
         )

@@ -169,6 +169,14 @@ def test_batches(sound: Findings, column: str, factor: float, add: int, expected
     assert any(text.startswith(expected) for text in found), found
 
 
+def test_words_that_stand_in_for_a_text(sound: Findings) -> None:
+    records = sound.machine.records.model_copy(deep=True)
+    records.datasets[0].kind = "tokens"
+    records.datasets[0].source = "random words, a stand-in for a text"
+    (text,) = said(Findings(replace(sound.machine, records=records)))
+    assert text.startswith("MLP trains on random words, a stand-in for a text. Times hardly ")
+
+
 def test_reference_that_was_not_measured(tmp_path: Path) -> None:
     recipe = replace(SOUND, reference="jax")
     (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from frameworks.device import DEVICES, HOST
+from frameworks.device import HOST
 from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
@@ -20,7 +20,15 @@ from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, 
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
-from workflows.planning.plan import Detected, Detection, Plan, load_plan, write_request
+from workflows.planning.plan import (
+    Detected,
+    Detection,
+    Plan,
+    contenders_here,
+    load_plan,
+    surface,
+    write_request,
+)
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRow
@@ -132,7 +140,8 @@ def planned(subject: Subject, folders: Folders) -> Plan:
         found = Detected(
             versions=versions(framework(entry.framework)) or {entry.framework: "there"}
         )
-        probe = Detection(framework=entry.framework, devices=dict.fromkeys(DEVICES, found))
+        surfaces = map(surface, contenders_here(study, entry.framework))
+        probe = Detection(framework=entry.framework, devices=dict.fromkeys(surfaces, found))
         write_json(folders.probe(entry.framework), probe)
     return load_plan(folders)
 

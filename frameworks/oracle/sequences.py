@@ -1,0 +1,87 @@
+"""The layers of sequences: forward pass and gradients, as in network.py."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from frameworks.workloads.sequences import LSTM, Embedding
+
+Array = np.ndarray
+Back = Callable[[Array], tuple[Array, ...]]
+State = tuple[Array, Array]  # h and c, each (batch, units)
+Function = Callable[[Array], tuple[Array, Array]]  # its values and its slopes
+
+
+def embedding(layer: Embedding, words: Array, table: Array) -> tuple[Array, Back]:
+    """Rows add up their gradients. Words have none: zeros take its place."""
+
+    def back(s: Array) -> tuple[Array, ...]:
+        along_table = np.zeros_like(table)
+        np.add.at(along_table, words, s)
+        return np.zeros(words.shape, table.dtype), along_table
+
+    return table[words], back
+
+
+def lstm(layer: LSTM, x: Array, kernel: Array, recurrent: Array, bias: Array) -> tuple[Array, Back]:
+    outputs, back, _ = unrolled(x, kernel, recurrent, bias)
+    return outputs, back
+
+
+def sigmoid(a: Array) -> tuple[Array, Array]:
+    y = 1 / (1 + np.exp(-a))
+    return y, y * (1 - y)
+
+
+def tanh(a: Array) -> tuple[Array, Array]:
+    y = np.tanh(a)
+    return y, 1 - y**2
+
+
+def unrolled(
+    x: Array,
+    kernel: Array,
+    recurrent: Array,
+    bias: Array,
+    *,
+    start: State | None = None,
+    gate: Function = sigmoid,
+    squash: Function = tanh,
+    cut: bool = False,
+) -> tuple[Array, Back, State]:
+    """The outputs of every step, the function for the gradients, and the last state.
+
+    A mistake may change the rest: the first state, zeros unless given; the function of the gates;
+    that of c on its way out; and whether no gradient goes from a step to the one before it.
+    """
+    zeros = np.zeros((len(x), len(recurrent)), x.dtype)
+    h, c = start or (zeros, zeros)
+    outputs: list[Array] = []
+    steps: list[Any] = []
+    for one in x.transpose(1, 0, 2):
+        a_i, a_f, a_g, a_o = np.split(one @ kernel + h @ recurrent + bias, 4, axis=1)
+        (i, di), (f, df), (g, dg), (o, do) = gate(a_i), gate(a_f), tanh(a_g), gate(a_o)
+        new = f * c + i * g
+        y, dy = squash(new)
+        # What the slopes along the new c, and along the output, are multiplied by.
+        factors = (g * di, c * df, i * dg), y * do
+        steps.append((one, h, factors, f, o * dy))
+        h, c = o * y, new
+        outputs.append(h)
+
+    def back(s: Array) -> tuple[Array, ...]:
+        slopes: list[Array] = []
+        along = [np.zeros_like(w) for w in (kernel, recurrent, bias)]
+        from_h, from_c = zeros, zeros
+        for one, before, (of_c, of_o), f, through in reversed(steps):
+            from_h = s[:, len(steps) - 1 - len(slopes)] + from_h
+            from_c = from_c + from_h * through
+            a = np.concatenate([*(from_c * factor for factor in of_c), from_h * of_o], axis=1)
+            slopes.append(a @ kernel.T)
+            for total, part in zip(along, (one.T @ a, before.T @ a, a.sum(axis=0)), strict=True):
+                total += part
+            from_h, from_c = (zeros, zeros) if cut else (a @ recurrent.T, from_c * f)
+        return np.stack(slopes[::-1], axis=1), *along
+
+    return np.stack(outputs, axis=1), back, (h, c)
