@@ -1,8 +1,17 @@
 """How far apart two results are."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from frameworks.workloads.weights import Weights
+
+FLOAT32 = 2.0**-24  # half of the last place of a float32, relative
+IDLE = 1e-3  # a tensor that moves less than this, of the network's typical move, says nothing
+LEAST = 0.03  # of the network's typical move: a shorter move of a tensor counts as this long
+OFF = 0.1  # of a tensor's typical move: a number that is off by more is counted
+FEW = 16  # numbers of a tensor; one of them may be far off by rounding alone
+REST = "the rest of the network"  # all tensors with few numbers, together
 
 
 def relative(value: Any, reference: Any) -> float:
@@ -15,3 +24,50 @@ def relative(value: Any, reference: Any) -> float:
     if not np.isfinite(distance):
         return float("inf")
     return 0.0 if distance == 0 else distance / norm if norm else float("inf")
+
+
+class Astray(NamedTuple):
+    """How far the numbers of a tensor are from where training should have moved them.
+
+    `typical` is the median error, over the median move of the tensor. `off` is the share of numbers
+    with an error of more than a tenth of that move.
+
+    Rounding that changes the sign of a gradient near zero moves single numbers far, above all
+    with Adam. It moves neither the median nor a large share.
+    """
+
+    typical: float
+    off: float
+
+
+def astray(own: Weights, exact: Weights, start: Weights, steps: int) -> dict[str, Astray]:
+    """For each tensor, how far float32 training has gone astray in `steps` steps from `start`.
+
+    `exact` are the same steps in float64. What storing a number in float32 can change in each
+    step is no error. Tensors that hardly move are left out, because their moves are rounding.
+    Tensors with few numbers are taken together.
+    """
+    moves = {name: np.abs(np.subtract(exact[name], start[name], dtype=float)) for name in exact}
+    network = middle(np.concatenate([move[move > 0] for move in moves.values()]))
+    errors: Weights = {}
+    for name, move in moves.items():
+        error = np.abs(np.subtract(own[name], exact[name], dtype=float))
+        if not np.isfinite(error).all():
+            return {name: Astray(float("inf"), 1.0)}
+        stored = steps * FLOAT32 * np.maximum(np.abs(start[name]), np.abs(exact[name]))
+        error = np.maximum(error - stored, 0)
+        touched = (move > 0) | (error > 0)
+        size = middle(move[touched])
+        if size > IDLE * network:
+            errors[name] = error[touched] / max(size, LEAST * network)
+    few = [errors.pop(name) for name in list(errors) if errors[name].size < FEW]
+    errors[REST] = np.concatenate([*few, np.empty(0)])
+    return {
+        name: Astray(middle(found), float(np.mean(found > OFF)))
+        for name, found in errors.items()
+        if found.size >= FEW
+    }
+
+
+def middle(values: np.ndarray) -> float:
+    return float(np.median(values)) if values.size else 0.0

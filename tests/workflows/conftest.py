@@ -103,7 +103,8 @@ def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFra
 def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
     """One certificate of the abacus, for all tests that read it: its rows by variant."""
     variants = (
-        "default", "kept", "wrong", "rounded", "mislabelled", "understated", "disguised",
+        "default", "kept", "wrong", "rounded", "named", "strays", "mislabelled", "understated",
+        "disguised",
     )  # fmt: skip
 
     def build(folder: Path) -> None:

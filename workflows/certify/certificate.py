@@ -11,19 +11,21 @@ from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
-from frameworks.workloads.distance import relative
+from frameworks.workloads.distance import astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
+from workflows.certify.following import against
 from workflows.certify.judge import (
     Uncanonical,
     compare,
     declared,
     declared_state,
-    distances,
+    gradient_distances,
     judge,
     judge_float32,
     judge_optimiser,
     judge_state,
+    loss_distances,
     require_shapes,
     set_aside,
     wrong_as_timed,
@@ -32,7 +34,7 @@ from workflows.certify.judge import (
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
 from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
-from workflows.records.schema import CertificateRow, Measured, OptimiserRow
+from workflows.records.schema import CertificateRow, Measured, OptimiserRow, Rehearsal
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
 
@@ -61,18 +63,26 @@ class Examination:
             versions=contender.versions,
             timed=framework(contender.framework).variants[contender.variant].timed,
         )
+        self.timed: Result  # in float32
+        self.over = bool(contender.missing or reference.failure)
+        if reference.failure and not contender.missing:
+            self.result.status, self.result.reason = "failed", reference.failure
 
     def row(self) -> CertificateRow:
-        """The certificate. A failure on the way becomes a row with its reason."""
+        """The certificate."""
+        for part in PARTS:
+            self.attempt(part)
+        return self.result
+
+    def attempt(self, part: "Part") -> None:
+        """One of `PARTS`, in their order. A failure on the way becomes the row's reason."""
+        if self.over:
+            return
         result = self.result
-        if self.contender.missing:
-            return result
-        if self.reference.failure:
-            result.status, result.reason = "failed", self.reference.failure
-            return result
         try:
             with tempfile.TemporaryDirectory(dir=guardian.scratch()) as scratch:
-                self.examine(Path(scratch))
+                part(self, Path(scratch))
+            return
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
         except Unavailable as reason:
@@ -81,44 +91,44 @@ class Examination:
             result.status, result.reason = "refused", str(error)
         except Exception as error:  # numbers of an adapter may break any computation
             result.status, result.reason = "failed", line(f"{type(error).__name__}: {error}")
-        return result
+        self.over = True
 
-    def examine(self, scratch: Path) -> None:
+    def in_float32(self, scratch: Path) -> None:
+        """As it is timed. Without float64, this is all."""
+        if self.pitfall:
+            return
         file = scratch / "result.npz"
-        description = framework(self.contender.framework)
-        if not description.has_float64(self.contender.device) and not self.pitfall:
-            return self.examine_float32(file)
+        with self.runner.process(self.contender, "float32") as worker:
+            self.timed = self.train_as_timed(worker, file)
+        if not framework(self.contender.framework).has_float64(self.contender.device):
+            self.over = True
+            self.result.precision = "float32"
+            self.compare_timed(self.timed, self.reference.result("long"))
+            self.result.losses, self.result.restarted = self.timed.losses, self.result.again
+            judge_float32(self.result, self.limits)
+
+    def in_float64(self, scratch: Path) -> None:
+        file = scratch / "result.npz"
         with self.runner.process(self.contender) as worker:
-            self.train_workload(worker, file)
+            own = self.train_workload(worker, file)
             if not self.pitfall:
                 self.compare_gradients(worker, file)
+                if (self.deviations or self.state) and self.fewest_threads:
+                    self.say("turns")
+                    found = self.runner.rehearse(worker, self.contender)
+                    self.result.turns = Rehearsal(**found)
         if not self.pitfall:
-            if self.contender.threads == self.runner.fewest_threads(self.contender):
+            self.compare_timed(self.timed, own)
+            if self.fewest_threads:
                 self.try_other_optimisers(scratch)
-            with self.runner.process(self.contender, "float32") as worker:
-                self.train_as_timed(worker, file)
         judge(self.result, self.limits, self.deviations)
         judge_state(self.result, self.limits.tolerance, self.state.values())
         if not self.pitfall:
             self.compare_miniature(scratch)
-        return None
 
-    def examine_float32(self, file: Path) -> None:
-        """Without float64: compare float32 with the reference's float64."""
-        self.result.precision = "float32"
-        self.result.losses = self.reference.result("long").losses
-        with self.runner.process(self.contender, "float32") as worker:
-            own = self.train_as_timed(worker, file)
-        self.result.losses = own.losses
-        require_shapes(own.weights[len(own.losses)], self.reference.result("long").weights[0])
-        self.result.restarted = restarted(own)
-        if own.strange:
-            raise Uncanonical(f"{own.strange} does not start as given")
-        judge_float32(self.result, self.limits)
-
-    def train_workload(self, worker: WorkerProcess, file: Path) -> None:
+    def train_workload(self, worker: WorkerProcess, file: Path) -> Result:
         """Train the workload long and at full size, and with plain SGD if a deviation of its
-        optimiser is declared."""
+        optimiser is declared. Returns the long run."""
         names = ["long"] if self.pitfall else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
         for name in names:
@@ -133,19 +143,31 @@ class Examination:
                         "changing: give copies"
                     )
                 if name == "long":
-                    self.result.losses = own.losses
-                    self.result.restarted = restarted(own)
+                    long = own
+        self.result.losses, self.result.restarted = long.losses, restarted(long)
+        self.result.followed = self.followed("long", long, self.deviations)
+        return long
+
+    def followed(self, name: str, own: Result, deviations: list[Deviation]) -> Measured | None:
+        """How far a run is from NumPy's with the declared mistake, if one is declared."""
+        run = self.runner.runs[name]
+        mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
+        if mistakes:
+            self.say(f"{name} run in NumPy")
+        found = against(own, mistakes, self.runner.trained(run), self.runner.place(run.narrow))
+        if found:
+            set_aside(found, {*self.runner.workload.idle, *self.state})
+        return found
 
     def compare_gradients(self, worker: WorkerProcess, file: Path) -> None:
         self.say("gradients")
         strange = self.runner.gradients(worker, self.contender, file)["strange"]
-        as_given = self.result.long and not max(self.result.long.weights[0].values())
-        if strange and as_given:
+        if strange and self.as_given:
             raise Uncanonical(
                 f"{strange} of a new trainer is not as given, now that another was trained in the "
                 "same process: do trainers share state?"
             )
-        self.result.gradients = distances(arrays(file), self.reference.gradients())
+        self.result.gradients = gradient_distances(arrays(file), self.reference.gradients())
 
     def try_other_optimisers(self, scratch: Path) -> None:
         """Train with the optimisers that no workload of the study uses.
@@ -156,16 +178,18 @@ class Examination:
         for kind in self.runner.others:
             deviations = declared(self.contender, kind)
             try:
-                run = self.trained_again_with(kind, scratch / "result.npz")
-                row = judge_optimiser(run, self.limits.tolerance, deviations)
+                run, followed = self.trained_again_with(kind, scratch / "result.npz")
+                row = judge_optimiser(run, self.limits.tolerance, deviations, followed)
                 optimiser = parse_optimiser(exact(kind))
                 workload = replace(self.runner.workload, optimiser=optimiser)
                 self.explain_optimiser(row, deviations, workload, scratch)
-            except (WorkerDied, Unavailable, Uncanonical) as error:
+            except Unavailable as reason:
+                row = OptimiserRow(status="missing", reason=str(reason))
+            except (WorkerDied, Uncanonical) as error:
                 row = OptimiserRow(status="failed", reason=str(error))
             self.result.optimisers[kind] = row
 
-    def trained_again_with(self, kind: str, file: Path) -> Measured:
+    def trained_again_with(self, kind: str, file: Path) -> tuple[Measured, Measured | None]:
         """Try twice if the process ends, which need not be the optimiser's fault."""
         try:
             return self.trained_with(kind, file)
@@ -174,15 +198,17 @@ class Examination:
                 raise
             return self.trained_with(kind, file)
 
-    def trained_with(self, kind: str, file: Path) -> Measured:
+    def trained_with(self, kind: str, file: Path) -> tuple[Measured, Measured | None]:
+        """The long run with another optimiser: compared with the reference's, and with NumPy's if
+        a mistake is declared."""
         name = run_with(kind)
         if name == "substituted" and self.result.substituted:
-            return self.result.substituted
+            return self.result.substituted, None
         with self.runner.process(self.contender) as worker:
             own = self.train(worker, name, file)
         if not self.reference.has(name):
             raise Uncanonical("the reference failed with it")
-        return self.compared(own, name)
+        return self.compared(own, name), self.followed(name, own, declared(self.contender, kind))
 
     def explain_optimiser(
         self, row: OptimiserRow, deviations: list[Deviation], workload: Workload, scratch: Path
@@ -200,17 +226,38 @@ class Examination:
         """Train in the precision that is timed: how exact are gradients and losses, and does
         the fence wait?"""
         self.say("float32")
-        answer = self.runner.gradients(worker, self.contender, file, settings=True)
-        self.result.rounding = distances(arrays(file), self.reference.gradients())
-        self.result.reduced = reduced(answer["settings"], self.contender.device)
         run = float32_run(self.runner.runs)
         own = Result.read(self.runner.train(worker, self.contender, run, file), file)
-        losses = zip(own.losses, self.result.losses, strict=False)
-        self.result.float32 = [relative(a, b) for a, b in losses]
+        require_shapes(own.weights[run.steps], self.reference.result("long").weights[0])
+        answer = self.runner.gradients(worker, self.contender, file, settings=True)
+        self.result.rounding = gradient_distances(arrays(file), self.reference.gradients())
+        self.result.reduced = reduced(answer["settings"], self.contender.device)
         self.result.unfenced = self.runner.unfenced(worker, self.contender)
         if wrong_rounding(self.result, self.limits.rounding):
             self.result.rounding = self.median_rounding(worker, file)
         return own
+
+    def compare_timed(self, own: Result, exact: Result) -> None:
+        """Compare a float32 run with the same steps in float64, and with itself after a restart."""
+        start = exact.weights[0]
+        aside = {*self.runner.workload.idle, *self.state}
+        for step, weights in own.weights.items():
+            right = {n: w for n, w in exact.weights[step].items() if n not in aside}
+            found = astray(weights, right, start, step)
+            self.result.astray[step] = {**found}
+        if own.strange and self.as_given:
+            raise Uncanonical(f"in float32 {own.strange} does not start as given")
+        self.result.float32 = loss_distances(own.losses, exact.losses)
+        self.result.again = restarted(own)
+
+    @property
+    def fewest_threads(self) -> bool:
+        return self.contender.threads == self.runner.fewest_threads(self.contender)
+
+    @property
+    def as_given(self) -> bool:
+        """Whether the float64 run, if there is one, started from the weights that were given."""
+        return not self.result.long or not max(self.result.long.weights[0].values())
 
     def median_rounding(self, worker: WorkerProcess, file: Path) -> dict[str, float]:
         """The median over three mini-batches.
@@ -226,7 +273,7 @@ class Examination:
         with self.runner.process(reference) as another:
             for batch, gradients in zip(OTHER_BATCHES, own, strict=True):
                 self.runner.gradients(another, reference, file, batch=batch)
-                found.append(distances(gradients, arrays(file)))
+                found.append(gradient_distances(gradients, arrays(file)))
         return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
     def compare_miniature(self, scratch: Path) -> None:
@@ -272,6 +319,12 @@ class Examination:
         self.say(f"{name} run")
         run = self.runner.runs[name]
         return Result.read(self.runner.train(worker, self.contender, run, file), file)
+
+
+Part = Callable[[Examination, Path], None]
+# All contenders' first parts come first: what an adapter learns from a proof in float64 cannot help
+# it in float32.
+PARTS: tuple[Part, ...] = (Examination.in_float32, Examination.in_float64)
 
 
 def restarted(result: Result) -> list[float]:

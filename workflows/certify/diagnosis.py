@@ -20,11 +20,10 @@ from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
-from workflows.certify.judge import Uncanonical, require_shapes
+from workflows.certify.judge import REPRODUCES, Uncanonical, require_shapes
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
-REPRODUCES = 1e-9  # relative, at every step; more than rounding makes of a right run
 CLOSER = 1e-2  # how much closer than the right run, at least
 ROUNDING = 1e-13  # runs that are closer than this cannot be distinguished
 NAMED = 3

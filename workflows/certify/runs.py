@@ -6,7 +6,7 @@ Nothing here is timed. Each contender runs in a process of its own, under its ow
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -16,14 +16,18 @@ from frameworks.contract import Unavailable
 from frameworks.registry import own_variables
 from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.parsing import parse_optimiser
 from workflows.planning.configuration import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
+from workflows.records.schema import Rehearsal
 from workflows.worker import untimed_training as training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
 RESTARTED = 10  # steps repeated after a restart, and steps in float32
+REHEARSED = 10  # steps of a turn at most; rounding in float32 grows beyond comparison
+FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64's, and after all
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
@@ -78,7 +82,8 @@ def exact(kind: str) -> dict[str, dict[str, float]]:
 def float32_run(runs: dict[str, Run]) -> Run:
     """The first steps of the long run, for float32."""
     steps = runs["long"].restart
-    return Run(runs["long"].narrow, steps, (steps,), restart=steps)
+    at = (*(step for step in FLOAT32_AT if step < steps), steps)
+    return Run(runs["long"].narrow, steps, at, restart=steps)
 
 
 def weights_at(steps: int) -> tuple[int, ...]:
@@ -115,6 +120,7 @@ class Runner:
         self.logs = folders.logs / f"{workload}-certificate"
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}
         self.started: list[WorkerProcess] = []
+        self.exact: set[WorkerProcess] = set()  # those that have computed in float64
 
     def __enter__(self) -> Self:
         return self
@@ -142,10 +148,13 @@ class Runner:
     ) -> Iterator[WorkerProcess]:
         """A process under the contender's conditions.
 
-        Variants that need the same environment share one until it fails.
+        Variants that need the same environment share one until it fails. One that has computed in
+        float64 is not used for float32 any more.
         """
         key = (contender.framework, contender.device, contender.threads,
                *own_variables(contender).values())  # fmt: skip
+        if precision == "float32" and self.workers.get(key) in self.exact:
+            self.workers.pop(key).close()
         if key not in self.workers:
             log = self.logs / f"{'-'.join(map(str, (*key, contender.variant)))}.log"
             self.workers[key] = WorkerProcess(
@@ -153,6 +162,8 @@ class Runner:
             )
             self.started.append(self.workers[key])
         worker = self.workers[key]
+        if precision == "float64":
+            self.exact.add(worker)
         try:
             worker.send_open(precision, tf32=precision == "float32" and self.study.tf32)
             if missing := worker.receive()["missing"]:
@@ -169,7 +180,7 @@ class Runner:
     ) -> dict[str, Any]:
         """Train one run; its losses are the answer, its weights go to `out` (.npz)."""
         self.load(worker, run.narrow)
-        flops = (narrowed(self.workload) if run.narrow else self.workload).flops_per_step
+        flops = self.trained(run).flops_per_step
         return worker.ask(
             "trace",
             timeout_s=worker.timeout_s + run.steps * flops / SLOWEST,
@@ -179,6 +190,28 @@ class Runner:
             restart=run.restart,
             optimiser=run.optimiser,
             out=str(out.resolve()),
+        )
+
+    @property
+    def turns(self) -> list[tuple[int, int]]:
+        """Of each round of a contest, the first mini-batch of a turn and how many are rehearsed."""
+        contest = self.study.contest
+        dealt = (contest.dealt(number) for number in range(contest.rounds + 1))
+        return [(first, min(count, REHEARSED)) for first, count in dealt]
+
+    @property
+    def rehearsal(self) -> float:
+        """The floating-point operations of all rehearsed turns."""
+        return sum(count for _, count in self.turns) * float(self.workload.flops_per_step)
+
+    def rehearse(self, worker: WorkerProcess, contender: PlannedContender) -> dict[str, Any]:
+        """Train the turns of a contest without timing, at full size."""
+        self.load(worker, narrow=False)
+        return worker.ask(
+            "rehearse",
+            timeout_s=worker.timeout_s + self.rehearsal / SLOWEST,
+            variant=contender.variant,
+            turns=self.turns,
         )
 
     def gradients(
@@ -209,7 +242,18 @@ class Runner:
         return float(worker.ask("fence", variant=contender.variant)["unfenced"])
 
     def load(self, worker: WorkerProcess, narrow: bool) -> None:
-        worker.ask("load", folder=str(self.folder / "narrow" if narrow else self.folder))
+        worker.ask("load", folder=str(self.place(narrow)))
+
+    def place(self, narrow: bool) -> Path:
+        """The folder of mini-batches and initial weights, of the workload or its narrow copy."""
+        return self.folder / "narrow" if narrow else self.folder
+
+    def trained(self, run: Run) -> Workload:
+        """The workload that a run trains."""
+        workload = narrowed(self.workload) if run.narrow else self.workload
+        if run.optimiser is None:
+            return workload
+        return replace(workload, optimiser=parse_optimiser(run.optimiser))
 
 
 class Reference:
@@ -236,6 +280,10 @@ class Reference:
 
     def gradients(self) -> Weights:
         return arrays(self.file("gradients"))
+
+    @property
+    def turns(self) -> Rehearsal:
+        return Rehearsal(**json.loads((self.folder / "turns.json").read_text()))
 
     @property
     def failure(self) -> str:

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.workloads import narrowed
-from workflows.certify.certificate import Examination
+from workflows.certify.certificate import PARTS, Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
@@ -30,10 +32,12 @@ from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
-from workflows.records.schema import CertificateRecord, CertificateRow
+from workflows.records.schema import CertificateRecord
 from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied
+
+APART = 1e10  # FLOP; a rehearsal that costs less is not worth the start of another process
 
 
 def certify(
@@ -43,24 +47,33 @@ def certify(
     `make_reference` has left."""
     study, reference = plan.study, plan.reference
     own = [contender for contender in plan.contenders if contender.framework == name]
-    rows: dict[str, CertificateRow] = {}
+    lock, done = Lock(), 0.0
+
+    def say(contender: PlannedContender, text: str) -> None:
+        with lock:
+            progress.update(done, f"{contender.variant}{names.place(contender)} · {text}")
+
     with ExitStack() as stack:
         groups = list(side_by_side(own, len(available_cores())))
         most = max(map(len, groups))
         runners = [stack.enter_context(Runner(plan, workload, folders)) for _ in range(most)]
-        runner, pool = runners[0], stack.enter_context(ThreadPoolExecutor())
-        for group in groups:
-            say = partial(say_part, progress, len(rows), Lock())
-            examined = pool.map(
-                lambda contender, runner, say=say: Examination(
-                    runner, contender, Reference(folders.traces(workload)), partial(say, contender)
-                ).row(),
-                group,
-                runners,
-            )
-            rows |= {row.name: row for row in examined}
+        pool = stack.enter_context(ThreadPoolExecutor())
+        reference_runs = Reference(folders.traces(workload))
+        examined = [
+            [
+                Examination(runner, contender, reference_runs, partial(say, contender))
+                for contender, runner in zip(group, runners, strict=False)
+            ]
+            for group in groups
+        ]
+        for part in PARTS:
+            for group in examined:
+                list(pool.map(methodcaller("attempt", part), group))
+                done += len(group) / len(PARTS)
         for each in runners:
             each.dismiss()
+    runner = runners[0]
+    rows = {one.result.name: one.result for group in examined for one in group}
     return CertificateRecord(
         study=study.study,
         machine=plan.machine,
@@ -76,6 +89,7 @@ def certify(
         narrowed=runner.narrow,
         parameters=runner.workload.parameters,
         parameters_long=narrowed(runner.workload).parameters,
+        turns=None if reference_runs.failure else reference_runs.turns,
         rows=[rows[contender.name] for contender in own],
     )
 
@@ -100,13 +114,6 @@ def side_by_side(
     yield group
 
 
-def say_part(
-    progress: Progress, number: int, lock: Lock, contender: PlannedContender, text: str
-) -> None:
-    with lock:
-        progress.update(number, f"{contender.variant}{names.place(contender)} · {text}")
-
-
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Train the reference contender and keep its results.
 
@@ -117,7 +124,10 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     shutil.rmtree(reference.folder, ignore_errors=True)
     reference.folder.mkdir(parents=True)
     try:
-        with Runner(plan, workload, folders) as runner:
+        with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
+            beside = None
+            if runner.rehearsal > APART:
+                beside = pool.submit(rehearse, plan, workload, folders)
             for number, (name, run) in enumerate(runner.runs.items()):
                 progress.update(number, f"{names.contender(contender)} · {name} run")
                 try:
@@ -132,6 +142,8 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 runner.gradients(worker, contender, reference.file("gradients"))
                 state = declared_state(contender, runner.workload)
                 found = examine(worker, runner.workload, contender.variant, reference.folder, state)
+                turns = beside.result() if beside else runner.rehearse(worker, contender)
+                reference.keep("turns", turns)
         known = {deviation.mistake for deviation in declared(contender, runner.kind)}
         if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
             raise WorkerDied(found.text)
@@ -140,6 +152,14 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     except Exception as failure:  # numbers of an adapter may break any computation
         progress.note(f"{names.contender(contender)} failed: {failure}")
         (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
+
+
+def rehearse(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
+    """The reference's turns, in another process, on a core that would be idle."""
+    with Runner(plan, workload, folders) as runner:
+        runner.logs /= "turns"
+        with runner.process(plan.reference) as worker:
+            return runner.rehearse(worker, plan.reference)
 
 
 def main() -> int:

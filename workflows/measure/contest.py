@@ -8,7 +8,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,12 @@ class Contest(WorkerPool):
             for number in range(1, self.deal.rounds + 1):
                 now = {name: self.orders[name][number - 1] for name in self.workloads}
                 self.deal_round(number, now, report)
+            once = self.replicate == 1  # the same code answers the same in every replicate
             for name in self.workloads:
+                if once:
+                    self.sample_weights(name)
                 self.read_settings(name)
-            if self.replicate == 1:  # the same code answers the same in every replicate
+            if once:
                 for name in self.workloads:
                     self.probe_behaviour(name, report)
             for worker in self.workers.values():  # all at once; the stack then waits for each
@@ -139,10 +142,8 @@ class Contest(WorkerPool):
         a round use the same mini-batches.
         """
         record = self.records[workload][index]
-        first, count, discard = 0, self.deal.warmup, self.deal.warmup
-        if number:
-            first = self.deal.warmup + (number - 1) * self.deal.turn
-            count, discard = self.deal.turn, self.deal.discard
+        first, count = self.deal.dealt(number)
+        discard = self.deal.discard if number else count
         pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
         before = look(pid, cores)
         rows = self.ask(
@@ -150,10 +151,10 @@ class Contest(WorkerPool):
             slowed_by=record.slowed_by,
         )  # fmt: skip
         after = look(pid, cores)
-        memory = {"peak_mib": rows.pop("peak_mib")}
+        whole = {name: rows.pop(name) for name in ("peak_mib", "outside_s")}
         for name in ("minor_faults", "major_faults"):
             counted = rows.pop(name)[discard:]
-            memory[name] = sum(counted) / len(counted) if counted else None
+            whole[name] = sum(counted) / len(counted) if counted else None
         self.columns.add(workload, record, number, position, discard, rows)
         self.dealt[workload].append(
             TurnRecord(
@@ -164,9 +165,20 @@ class Contest(WorkerPool):
                 cores=len(cores),
                 switches=sum(rows["switches"]),
                 **between(before, after),
-                **memory,
+                **whole,
             )
         )
+
+    def sample_weights(self, workload: str) -> None:
+        """Read where the last turn has led; weights that cannot be read are none.
+
+        Controls are left out: several share one trainer.
+        """
+        for index in self.still(self.running, workload):
+            record = self.records[workload][index]
+            if not record.runs and record.framework not in UNCOMPARED:
+                with self.charged(workload), suppress(WorkerDied, Unavailable):
+                    record.weights = self.ask(index, "weights", on=workload)["weights"]
 
     def read_settings(self, workload: str) -> None:
         for index in self.still(self.running, workload):

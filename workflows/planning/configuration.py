@@ -157,6 +157,11 @@ class ContestEntry(Section):
             raise ValueError(f"discard {self.discard} leaves nothing of a turn of {self.turn}")
         return self
 
+    def dealt(self, number: int) -> tuple[int, int]:
+        """The first mini-batch of every turn of a round, and how many there are. Round 0 is the
+        warm-up."""
+        return (self.warmup + (number - 1) * self.turn, self.turn) if number else (0, self.warmup)
+
 
 class CertificateEntry(Section):
     """How long contenders must agree in float64, and how closely (relative).

@@ -124,6 +124,7 @@ def certificate_key(study: Configuration, workload: str, name: str) -> str:
             "contenders": own,
             "framework": framework_key(study, name),
             "certificate": study.certificate.model_dump(),
+            "turns": [study.contest.warmup, study.contest.rounds, study.contest.turn],
             "optimisers": study.other_optimisers(workload),
             "seed": study.seed,
             "code": files_hash(*CERTIFYING),

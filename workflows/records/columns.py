@@ -70,6 +70,7 @@ TURNS = pa.schema(
         ("minor_faults", pa.float64()),
         ("major_faults", pa.float64()),
         ("peak_mib", pa.float64()),
+        ("outside_us", pa.int64()),
     ]
 )
 
@@ -77,7 +78,7 @@ TURNS = pa.schema(
 # value here, so that earlier files can still be read. All other columns are required.
 DEFAULTS: dict[str, Any] = dict.fromkeys(
     ["steal_us", "other_us", "elsewhere_us", "pressure_us", "mhz", "throttles",
-     "minor_faults", "major_faults", "peak_mib"]
+     "minor_faults", "major_faults", "peak_mib", "outside_us"]
 )  # fmt: skip
 
 # Columns that need not have a value in each row.
@@ -107,7 +108,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "start_ns": UNIX_NS,
     "gap_ns": (-UNIX_NS[1], UNIX_NS[1]),  # its rows may be of several contests
     "duration_us": (0, DAY_US),
-    **dict.fromkeys(("cpu_us", "waited_us"), (0, 1000 * DAY_US)),
+    **dict.fromkeys(("cpu_us", "waited_us", "outside_us"), (0, 1000 * DAY_US)),
     **dict.fromkeys(
         ("steal_us", "other_us", "elsewhere_us", "pressure_us"), (-DAY_US, 1000 * DAY_US)
     ),

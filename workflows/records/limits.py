@@ -72,6 +72,14 @@ def distance(value: float) -> float:
 Distance = Annotated[float, AfterValidator(distance)]
 
 
+def ten_digits(value: float) -> float:
+    return float(f"{value:.10g}")
+
+
+# Of training, in as many digits as a distance. It may have any sign, and be NaN.
+Number = Annotated[float, AfterValidator(ten_digits)]
+
+
 def bounded(value: Any) -> Any:
     """A value in no fixed form, as JSON or YAML has it. Raises ValueError if it is too deep or too
     large, if it contains itself, or if a number is not finite."""

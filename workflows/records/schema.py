@@ -1,7 +1,7 @@
 """The schema of all records of a study, checked on writing and reading.
 
-One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
-`BATCHES`, and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
+One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of `BATCHES`
+(columns.py), and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
 workloads. A certificate is a `CertificateRecord`. `collect` gathers one machine's into the
 folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
 `records.json.zst`, a `MachineRecords` without the turns.
@@ -25,6 +25,7 @@ from workflows.records.limits import (
     GroupName,
     MachineName,
     Moment,
+    Number,
     Replicate,
     RunsName,
     Seconds,
@@ -106,8 +107,10 @@ class ContenderRecord(Entrant):
     equally by the workloads of the contest. `import_s` is the time to import the framework and
     apply the conditions, without starting Python and NumPy. Only processes that import alone
     have it. It is the same for all workloads of the contest. `idle_mib` is the memory of its
-    process before any workload: Python, NumPy and the framework. In earlier records, a control
-    busy-waited for the share `idle` of its time between mini-batches, outside the timed region.
+    process before any workload: Python, NumPy and the framework. `weights` are a few numbers of
+    each tensor after its last turn, in the first replicate (`Rehearsal`). In earlier records, a
+    control busy-waited for the share `idle` of its time between mini-batches, outside the timed
+    region.
     """
 
     status: Status
@@ -119,6 +122,7 @@ class ContenderRecord(Entrant):
     import_s: Seconds | None = None
     idle_mib: Amount | None = None
     took_s: Seconds | None = None
+    weights: dict[str, list[Number]] = {}
     idle: Amount = 0.0
 
 
@@ -134,7 +138,9 @@ class TurnRecord(Record):
     mini-batches. `mhz` is the mean frequency of its cores at the end, and `throttles` counts how
     often heat slowed them. Page faults are the process's per counted mini-batch; a minor one costs
     the kernel time, a major one waits for a disk. `peak_mib` is the most memory of the process at
-    one time, with all workloads of the contest.
+    one time, with all workloads of the contest. `outside_s` is the processor time of the process
+    outside its timed mini-batches since its turn before, without restoring the network: reading
+    losses, and whatever it does while others have their turns.
     """
 
     round: Count  # 0: warm-up before the rounds
@@ -155,6 +161,7 @@ class TurnRecord(Record):
     minor_faults: Amount | None = None
     major_faults: Amount | None = None
     peak_mib: Amount | None = None
+    outside_s: Amount | None = None
 
 
 class Code(Record):
@@ -210,10 +217,23 @@ class Measured(Record):
         return max((max(own.values(), default=0.0) for own in self.weights.values()), default=0.0)
 
 
+class Rehearsal(Record):
+    """The turns of a contest in float64, at full size and without timing.
+
+    `losses` has the loss of every step by round, from the warm-up on; of a long turn, of its first
+    steps only. `start` and `weights` are a few numbers of every tensor, before each turn and after
+    the last one.
+    """
+
+    losses: list[list[Number]]
+    start: dict[str, list[Number]]
+    weights: dict[str, list[Number]]
+
+
 class OptimiserRow(Record):
     """The long run with another optimiser than the workload's."""
 
-    status: Literal["agrees", "declared", "refused", "failed"]
+    status: Agreement
     reason: str = ""
     run: Measured | None = None
 
@@ -223,7 +243,8 @@ class CertificateRow(Contender):
 
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
     size. `substituted` and `substituted_full` are the same two runs with the deviating part
-    replaced by plain SGD. `optimisers` are the long run with the other optimisers, by kind.
+    replaced by plain SGD. `followed` compares the long run with that of plain NumPy, which makes
+    the declared mistake. `optimisers` are the long run with the other optimisers, by kind.
 
     `gradients` are the relative L2 distances of the first step's gradients at full size, in
     float64. `rounding` compares its float32 gradients, under the timed conditions, with the
@@ -231,10 +252,14 @@ class CertificateRow(Contender):
     `float32` compares the losses of its first steps with its own in float64. `state` is how far
     state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
 
-    `reduced` names the reduced precision that its settings read back, if any. `restarted`
-    compares the first steps with the same steps after `restart`. `unfenced` is the share of a
-    step's work that was unfinished when `synchronise` returned. `timed` is what its variant
-    declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
+    `astray` says, for the weights after some of these float32 steps, how far they are from its own
+    in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
+    with the same float32 steps after `restart`; `restarted` does so in float64.
+
+    `reduced` names the reduced precision that its settings read back, if any. `unfenced` is the
+    share of a step's work that was unfinished when `synchronise` returned. `timed` is what its
+    variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
+    `turns` are its own, if it declares a deviation and has the fewest threads.
     """
 
     status: Agreement
@@ -246,6 +271,7 @@ class CertificateRow(Contender):
     full: Measured | None = None
     substituted: Measured | None = None
     substituted_full: Measured | None = None
+    followed: Measured | None = None
     optimisers: dict[str, OptimiserRow] = {}
     gradients: dict[str, float] = {}
     state: dict[str, Distance] = {}
@@ -253,16 +279,20 @@ class CertificateRow(Contender):
     reduced: str = ""
     restarted: list[float] = []
     float32: list[float] = []
+    astray: dict[int, dict[str, tuple[Distance, Distance]]] = {}
+    again: list[float] = []
     unfenced: Amount | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run
+    turns: Rehearsal | None = None
 
 
 class CertificateRecord(Record):
     """One framework's certificates on one workload, and the limits that they were judged by.
 
     A declared deviation is bounded over the first `declared_steps` steps. `rounding` is how far
-    float32 gradients may be from float64's, and `float32_loss` how far the first losses.
+    float32 gradients may be from float64's, and `float32_loss` how far the first losses. `turns`
+    are the reference's.
     """
 
     schema_version: int = SCHEMA
@@ -280,6 +310,7 @@ class CertificateRecord(Record):
     narrowed: bool
     parameters: Count
     parameters_long: Count
+    turns: Rehearsal | None = None
     rows: list[CertificateRow]
 
 

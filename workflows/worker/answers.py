@@ -63,6 +63,7 @@ class Turn(Answer):
     major_faults: list[Int64]
     loss: list[float]
     peak_mib: Amount | None
+    outside_s: Seconds
 
     @model_validator(mode="after")
     def of_one_length(self) -> Self:
@@ -96,6 +97,15 @@ class Gradients(Answer):
     settings: Settings
 
 
+class Sampled(Answer):
+    weights: dict[str, list[float]]
+
+
+class Rehearsed(Sampled):
+    losses: list[list[float]]
+    start: dict[str, list[float]]
+
+
 class Recorded(Answer):
     losses: list[float]
 
@@ -111,6 +121,8 @@ ANSWERS: dict[str, type[Answer]] = {
     "fence": Fence,
     "trace": Trace,
     "gradients": Gradients,
+    "rehearse": Rehearsed,
+    "weights": Sampled,
     "record_run": Recorded,
 }
 

@@ -4,6 +4,8 @@ import resource
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import permutations
+from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +15,7 @@ from workflows.worker.border import as_loss
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
+RESTED_S = 0.01  # for a device to finish what a small step may have left
 
 Result = TypeVar("Result")
 
@@ -26,14 +29,34 @@ def timed(call: Callable[[], Result]) -> tuple[Result, float]:
     return result, (now() - begin) / 1e9
 
 
+class Asleep:
+    """The processor time that this process takes while it answers no request: an adapter may have
+    left work to threads."""
+
+    def __init__(self) -> None:
+        self.since, self.spent_ns = time.process_time_ns(), 0
+
+    def begin(self) -> None:
+        self.since = time.process_time_ns()
+
+    def end(self) -> None:
+        self.spent_ns += time.process_time_ns() - self.since
+
+    def taken_ns(self) -> int:
+        """What was spent since the last call."""
+        spent, self.spent_ns = self.spent_ns, 0
+        return spent
+
+
 class Turns:
     """Times the mini-batches of one workload, turn by turn.
 
     `offset_ns` turns this machine's monotonic clock into Unix time. It is the same for all
-    workers of a contest.
+    workers of a contest. `between_ns` is the processor time of the last turn's mini-batches that
+    was not in their timed region: it belongs to `loss`, and to threads.
     """
 
-    offset_ns = 0
+    offset_ns, between_ns = 0, 0
 
     def __init__(self, inputs: np.ndarray, targets: np.ndarray) -> None:
         self.inputs, self.targets = inputs, targets
@@ -48,7 +71,9 @@ class Turns:
         """Train on `count` mini-batches from number `first` on: the columns of their rows."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
         steps = enumerate(numbers, self.steps[slowed_by])
+        cpu = time.process_time_ns()
         rows = [self.measure(trainer, number, step) for step, number in steps]
+        self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
         self.steps[slowed_by] += count
         if slowed_by:
             lengthen(rows, slowed_by)
@@ -111,8 +136,36 @@ def unfenced(trainer: Trainer, batch: Any) -> float:
     single = max(sum(fenced(trainer, batch, 1)), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-    shares = (min(late(trainer, batch, count) for _ in range(FENCES)) for count in counts)
+    shares = [min(late(trainer, batch, count) for _ in range(FENCES)) for count in counts]
+    if single < FENCED_NS[-1]:  # of many small steps, the last one is a small share
+        readers = (trainer.loss, trainer.weights)
+        shares += [unfinished(trainer, batch, *pair) for pair in permutations(readers)]
     return max(0.0, *shares)
+
+
+def unfinished(
+    trainer: Trainer, batch: Any, read: Callable[[], Any], other: Callable[[], Any]
+) -> float:
+    """The share of a single step that is left until `read` is called.
+
+    Reading alone can take as long as a small step. So its time is compared with that of reading
+    after the `other` reader has been called and the device has had time to finish.
+    """
+    work, at_once, rested = [], [], []
+    for _ in range(FENCES):
+        work.append(timed(lambda: stepped(trainer, batch))[1])
+        at_once.append(timed(read)[1])
+        stepped(trainer, batch)
+        other()
+        time.sleep(RESTED_S)
+        rested.append(timed(read)[1])
+    left = max(min(at_once) - median(rested), 0.0)
+    return left / (left + median(work))
+
+
+def stepped(trainer: Trainer, batch: Any) -> None:
+    trainer.step(batch)
+    trainer.synchronise()
 
 
 def late(trainer: Trainer, batch: Any, count: int) -> float:
@@ -123,16 +176,16 @@ def late(trainer: Trainer, batch: Any, count: int) -> float:
 def fenced(trainer: Trainer, batch: Any, count: int) -> tuple[int, int]:
     """Nanoseconds of `count` steps with their fence, and of the work that was left after it.
 
-    If work was left, reading the weights takes longer the first time than the second time.
+    If work was left, reading loss and weights takes longer the first time than the second time.
     """
     begin = now()
     for _ in range(count):
         trainer.step(batch)
     trainer.synchronise()
     done = now()
-    first = trainer.weights()
+    first = trainer.loss(), trainer.weights()
     read = now()
-    again = trainer.weights()
+    again = trainer.loss(), trainer.weights()
     end = now()
     del first, again  # not before: the second reading must not find the first one's memory
     return done - begin, (read - done) - (end - read)

@@ -16,8 +16,8 @@ from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import untimed_training as training
-from workflows.worker.border import as_settings, explain
-from workflows.worker.clock import Turns, timed, unfenced
+from workflows.worker.border import as_settings, as_weights, explain
+from workflows.worker.clock import Asleep, Turns, timed, unfenced
 from workflows.worker.memory import forget_peak, peak_mib, resident_mib
 from workflows.worker.probes import probe
 from workflows.worker.recorded_run import Script, perform
@@ -37,6 +37,7 @@ class Handlers:
     turns: Turns
     trainer: Trainer
     variant: str
+    asleep = Asleep()  # of the process, for all workloads
     process = os.getpid()
 
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
@@ -97,9 +98,11 @@ class Handlers:
 
         A turn begins with the initial weights, in a new network if `rebuild` is True and in the
         same one if it is False. If it is None, training continues. The answer has a list for
-        each column, and `peak_mib` of the whole turn.
+        each column, and `peak_mib` of the whole turn. `outside_s` is processor time: of the turn
+        outside the timed region, and of waiting for requests since the turn before.
         """
         forget_peak()
+        outside_ns = self.asleep.taken_ns()
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.built()
@@ -107,7 +110,8 @@ class Handlers:
             self.trainer.restart(self.initial)
         self.trainer.synchronise()
         columns = self.turns.turn(self.trainer, first, count, slowed_by)
-        return {**columns, "peak_mib": peak_mib()}
+        outside_ns += self.turns.between_ns
+        return {**columns, "peak_mib": peak_mib(), "outside_s": outside_ns / 1e9}
 
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework, and the cores pinned to."""
@@ -164,6 +168,30 @@ class Handlers:
         own = {n: value for n, value in found.items() if n not in workload.without_gradient}
         np.savez(out, **own)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
+
+    def rehearse(self, variant: str, turns: list[list[int]]) -> dict[str, Any]:
+        """Take turns without timing, each from the initial weights: the loss of every step, and
+        samples of the weights before the first step and after the last one.
+
+        Of each turn, `turns` has the number of its first mini-batch, and how many there are.
+        """
+        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        losses = []
+        for first, count in turns:
+            trainer.restart(self.initial)
+            batches = [self.mini_batch(first + step) for step in range(count)]
+            losses.append([training.one_step(trainer, batch) for batch in batches])
+        found = as_weights(trainer.weights(), self.initial)
+        self.require_original()
+        return {
+            "losses": losses,
+            "start": training.sample(self.initial),
+            "weights": training.sample(found),
+        }
+
+    def weights(self) -> dict[str, Any]:
+        """A sample of the weights, as the last turn has left them."""
+        return {"weights": training.sample(as_weights(self.trainer.weights(), self.initial))}
 
     def record_run(
         self, workload: dict[str, Any], variant: str, script: str, out: str

@@ -9,6 +9,8 @@ from frameworks.contract import Trainer
 from frameworks.workloads import Weights
 from workflows.worker.border import as_loss, as_weights
 
+SAMPLED = 64  # numbers of a tensor, at most
+
 Batch = tuple[np.ndarray, np.ndarray]
 Batches = Callable[[int], Batch]
 
@@ -86,6 +88,17 @@ def gradient(before: Weights, after: Weights, rate: float) -> Weights:
     return {
         n: (before[n].astype(np.float64) - w.astype(np.float64)) / rate for n, w in after.items()
     }
+
+
+def sample(weights: Weights) -> dict[str, list[float]]:
+    """A few numbers of every tensor, the same ones of whatever holds it."""
+    found = {}
+    for name, array in weights.items():
+        places = np.arange(array.size)
+        if array.size > SAMPLED:
+            places = np.random.default_rng(array.size).integers(0, array.size, SAMPLED)
+        found[name] = array.flat[places].astype(float).tolist()
+    return found
 
 
 def stored(weights: dict[int, Weights]) -> dict[str, Any]:

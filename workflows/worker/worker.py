@@ -36,6 +36,7 @@ def main(handlers: Handlers) -> None:
     die_with_the_coordinator()
     workloads = {"": handlers}
     for line in requests:
+        handlers.asleep.end()
         request = json.loads(line)
         number, name = request.pop("number", 0), request.pop("on", "")
         if name not in workloads:
@@ -45,6 +46,7 @@ def main(handlers: Handlers) -> None:
         with contextlib.suppress(BrokenPipeError):
             answers.write(f'{{"number": {number}, {text[1:]}\n')
             answers.flush()
+        handlers.asleep.begin()
     # Unloading a framework takes seconds, for which the coordinator would wait.
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):

@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from frameworks.registry import framework
 from tests.workflows.conftest import several
 from workflows.certify.runs import FAILED, Runner
-from workflows.certify.stage import side_by_side
+from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import precision, summary
 from workflows.planning.plan import PlannedContender
+from workflows.progress import Progress
 from workflows.stages.failures import failures
 
 
@@ -26,6 +30,9 @@ def test_the_same_computation_agrees(certified):
     assert 1e-9 < max(row.rounding.values()) < 1e-5
     assert len(row.restarted) == 10 and max(row.restarted) == 0
     assert len(row.float32) == 10 and 0 < max(row.float32) < 1e-4
+    assert list(row.astray) == [2, 10] and len(row.again) == 10 and max(row.again) == 0
+    assert all("dense1.kernel" in tensors for tensors in row.astray.values())
+    assert max(max(found) for own in row.astray.values() for found in own.values()) < 1e-3
     assert row.unfenced <= 0.2 and row.reduced == "" and row.cause == ""
 
 
@@ -33,7 +40,7 @@ def test_other_optimisers_are_tried_and_one_that_is_not_there_is_no_reason_to_re
     row = certified["kept"]
     assert set(row.optimisers) == {"sgd", "momentum", "rmsprop"}
     assert row.optimisers["sgd"].status == "agrees" and row.optimisers["sgd"].run.worst_loss == 0
-    assert row.optimisers["momentum"].status == "failed"
+    assert row.optimisers["momentum"].status == "missing"
     assert row.optimisers["momentum"].reason == "an abacus has no momentum"
     assert row.status == "agrees"
 
@@ -97,7 +104,25 @@ def test_a_declared_difference_is_measured(certified):
 def test_a_declared_mistake_must_be_the_one_that_is_made(certified):
     row = certified["mislabelled"]
     assert row.status == "refused" and row.reason.startswith("not what is declared: ")
-    assert "beta1 rounded to float32" in row.reason
+    assert "beta1 rounded to float32" in row.cause
+
+
+def test_a_declared_mistake_is_followed_to_the_last_step(certified):
+    right, strays = certified["named"], certified["strays"]
+    assert right.status == "declared", right.reason
+    assert len(right.followed.loss) == 50 and right.followed.worst_loss < 1e-12
+    assert strays.status == "refused"
+    assert "beside the declared mistake, loss differs by" in strays.reason
+    assert "at step 22 (allowed 1e-09)" in strays.reason
+
+
+def test_a_mistake_that_nobody_knows_is_said_so(study, monkeypatch):
+    variants = framework("abacus").variants
+    unknown = replace(variants["named"].deviations[0], mistake="beta1-in-float23")
+    changed = replace(variants["named"], deviations=(unknown,))
+    monkeypatch.setitem(variants, "named", changed)
+    row = rows(study, "named", certificate={"steps": 10, "optimisers": []})["named"]
+    assert row.status == "refused" and "did you mean 'beta1-in-float32'" in row.reason
 
 
 @pytest.mark.parametrize(
@@ -164,6 +189,21 @@ def test_a_wide_workload_is_certified_narrow_and_at_full_size(study):
         "dense2.kernel",
         "dense2.bias",
     }
+
+
+def test_float32_is_tried_before_any_float64_in_its_process(study, monkeypatch):
+    opened, process = [], Runner.process
+
+    def noted(self, contender, precision="float64"):
+        opened.append(precision)
+        return process(self, contender, precision)
+
+    made = study(contenders=several("default", "kept"), certificate={"steps": 10, "optimisers": []})
+    with Progress(1, "test") as progress:
+        make_reference(made.plan, "mlp", made.folders, progress)
+    monkeypatch.setattr(Runner, "process", noted)
+    assert {row.status for row in made.certificate().rows} == {"agrees"}
+    assert opened[:3] == ["float32", "float32", "float64"] and "float32" not in opened[3:]
 
 
 @pytest.mark.parametrize(("off", "status"), [({0}, "agrees"), ({0, 1, 2}, "refused")])

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
-from frameworks.workloads.distance import relative
+from frameworks.workloads.distance import REST, astray, relative
 from workflows.certify.judge import (
     Uncanonical,
     compare,
+    gradient_distances,
     judge,
     judge_optimiser,
     judge_state,
+    loss_distances,
     set_aside,
 )
 from workflows.certify.runs import Result
@@ -36,6 +38,10 @@ def judged(*deviations, **parts):
     return row.status, row.reason
 
 
+def moved(step, typical=0.0, off=0.0):
+    return {step: {"w": (typical, off)}}
+
+
 EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
 
 
@@ -48,10 +54,21 @@ EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
         ({"full": measured(1e-9)}, "at full size loss differs by 1.0e-09 at step 2"),
         ({"gradients": {"v": 1e-9, "w": 1e-3}}, "w (and 1 more) differs by 1.0e-03"),
         ({"restarted": [0.0, 1e-9]}, "after restart() the loss of step 2 differs by 1.0e-09"),
-        ({"rounding": {"u": 1e-6, "v": 1e-6, "w": 3e-5}}, "a sum that cancels in this one"),
+        ({"rounding": {"u": 1e-6, "v": 1e-6, "w": 3e-4}}, "a sum that cancels in this one"),
+        ({"rounding": {"u": 4e-5, "v": 4e-5, "w": 1e-6}}, "u (and 1 more) differs by 4.0e-05"),
         ({"rounding": {"w": 1.0}}, "so much is no matter of precision"),
         ({"rounding": {"w": 0.5}, "reduced": "TF32"}, "and even TF32; so much is no matter"),
         ({"float32": [1e-6, 5e-3]}, "in float32 the loss of step 2 differs by 5.0e-03"),
+        (
+            {"astray": moved(2, typical=1e-3)},
+            "after step 2 w is typically 1.0e-03 of its move away",
+        ),
+        ({"astray": moved(10, off=0.5)}, "50% of its numbers are far away (allowed 10%)"),
+        ({"astray": moved(10, typical=float("nan"))}, "after step 10 w is typically nan"),
+        (
+            {"again": [0.0, 2e-3]},
+            "in float32, after restart() the loss of step 2 differs by 2.0e-03",
+        ),
         ({"rounding": {"w": 3e-3}}, "products in bfloat16 would look so"),
         ({"rounding": {"w": 3e-4}}, "products in TF32 or float16 would look so"),
         ({"unfenced": 0.93}, "synchronise() returned with 93% of the step still to be done"),
@@ -63,19 +80,29 @@ def test_each_part_can_refuse_and_says_where(parts, message):
 
 
 def test_what_is_within_the_tolerance_agrees():
-    inside = {"rounding": {"w": 9e-6}, "unfenced": 0.1, "restarted": [1e-13]}
+    inside = {
+        "rounding": {"u": 1e-6, "v": 1e-6, "w": 9e-5}, "unfenced": 0.1, "restarted": [1e-13],
+        "astray": {**moved(2, 5e-5), **moved(10, 3e-4, 0.01)}, "again": [0.0, 1e-6],
+    }  # fmt: skip
     assert judged(long=measured(1e-13, 1e-13), **inside) == ("agrees", "")
 
 
 def test_a_reduced_precision_that_the_settings_name_explains_the_rounding():
     reduced = "TF32 (tf32_matmul)"
     assert judged(rounding={"w": 3e-4}, reduced=reduced)[0] == "agrees"
+    assert judged(astray=moved(2, 0.01), reduced=reduced)[0] == "agrees"
 
 
 def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
     runs = {"long": NEAR, "full": NEAR, "substituted": EXACT, "substituted_full": EXACT}
     assert judged(DEVIATION, **runs) == ("declared", "optimiser.adam: a reason")
     assert "loss off by 9.0e-01" in judged(DEVIATION, **{**runs, "full": FAR})[1]
+    assert judged(DEVIATION, **runs, followed=measured(1e-10)) == (
+        "declared",
+        "optimiser.adam: a reason",
+    )
+    status, reason = judged(DEVIATION, **runs, followed=measured(1e-7))
+    assert status == "refused" and "beside the declared mistake, loss differs by 1.0e-07" in reason
     status, reason = judged(DEVIATION, **{**runs, "substituted_full": FAR})
     assert status == "refused" and "with plain SGD at full size" in reason
 
@@ -121,6 +148,8 @@ def test_another_optimiser_is_judged_by_itself():
     assert judge_optimiser(NEAR, 1e-12, []).status == "refused"
     assert judge_optimiser(NEAR, 1e-12, [DEVIATION]).status == "declared"
     assert judge_optimiser(FAR, 1e-12, [DEVIATION]).status == "refused"
+    assert judge_optimiser(NEAR, 1e-12, [DEVIATION], measured(1e-10)).status == "declared"
+    assert judge_optimiser(NEAR, 1e-12, [DEVIATION], measured(1e-7)).status == "refused"
     assert judge_optimiser(measured(1e-4, start=1e-6), 1e-12, [DEVIATION]).status == "refused"
 
 
@@ -150,6 +179,79 @@ def test_weights_of_another_name_or_shape_are_said_so(weights, message):
 def test_what_is_not_finite_or_of_another_shape_never_agrees(value):
     reference = [1.0, 2.0] if isinstance(value, list) else 1.0
     assert relative(value, reference) == float("inf")
+
+
+def trained(steps=4, count=1000, rate=1e-3):
+    """Weights of a tensor before and after some steps, each as long as the rate, and in float32."""
+    random = np.random.default_rng(1)
+    start = random.uniform(-0.1, 0.1, count).astype(np.float32)
+    exact, own = start.astype(float), start.copy()
+    step = rate * random.choice([-1, 1], count)
+    for _ in range(steps):
+        exact, own = exact + step, own + step.astype(np.float32)
+    return own, exact, start
+
+
+def found(own, exact, start, steps=4):
+    return astray({"w": own}, {"w": exact}, {"w": start}, steps)["w"]
+
+
+def test_rounding_in_float32_leads_nobody_astray():
+    own, exact, start = trained()
+    assert found(own, exact, start) == (0, 0)  # no more than storing each step can change
+    own[:5] += 2e-3  # a gradient near zero whose sign was another
+    typical, off = found(own, exact, start)
+    assert typical == 0 and off <= 0.01
+
+
+def test_updates_that_are_wrong_in_float32_lead_astray():
+    own, exact, start = trained()
+    size = np.median(np.abs(exact - start))
+    assert found(own + 1e-3 * size, exact, start).typical == pytest.approx(1e-3, rel=0.05)
+    frozen = np.where(np.arange(own.size) < 300, start, own)
+    assert found(frozen, exact, start).off > 0.15
+    assert found(start, exact, start).typical == pytest.approx(1, rel=0.01)
+    assert found(own * np.nan, exact, start) == (float("inf"), 1)
+
+
+def test_small_tensors_are_judged_together():
+    """A single number that rounding has sent elsewhere proves nothing."""
+    own, exact, start = trained()
+    small = {f"bias{n}": slice(9 * n, 9 * n + 9) for n in range(3)}
+
+    def split(values):
+        return {"w": values[100:], **{name: values[part] for name, part in small.items()}}
+
+    assert set(astray(split(own), split(exact), split(start), 4)) == {"w", REST}
+    own[:1] += 2e-3
+    assert astray(split(own), split(exact), split(start), 4)[REST].off < 0.1
+    assert set(astray(*({"b": each[:9]} for each in (own, exact, start)), 4)) == set()
+
+
+def test_a_tensor_that_hardly_moves_says_nothing():
+    own, exact, start = trained()
+    still = {"own": start[:9] + 1e-5, "exact": start[:9] + 1e-9, "start": start[:9]}
+    names = ("own", "exact", "start")
+    pairs = [{"w": w, "idle": still[n]} for n, w in zip(names, (own, exact, start), strict=True)]
+    assert set(astray(*pairs, 4)) == {"w"}
+
+
+def test_a_loss_that_has_vanished_is_not_less_exact_than_the_first():
+    assert loss_distances([1.1, 0.11, 2e-7], [1.0, 0.1, 1e-7]) == pytest.approx([0.1, 0.1, 1e-5])
+    assert loss_distances([np.nan], [1.0]) == [float("inf")]
+    assert loss_distances([0.0, 1e-9], [0.0, 0.0]) == [0, float("inf")]
+
+
+def test_a_gradient_that_cancels_says_nothing():
+    """It is nothing but rounding, in every precision."""
+    right = {"w": np.full(100, 0.1), "b": np.array([1e-17]), "c": np.zeros(2)}
+    own = {"w": right["w"] * (1 + 1e-7), "b": np.array([3e-9]), "c": np.array([0.0, 2e-9])}
+    found = gradient_distances(own, right)
+    assert found["w"] == pytest.approx(1e-7) and max(found.values()) < 1e-5
+    assert gradient_distances({**own, "c": np.array([0.0, 1e-3])}, right)["c"] > 0.1
+    assert gradient_distances({**own, "b": np.array([np.nan])}, right)["b"] == float("inf")
+    nothing = {name: 1e-12 * gradient for name, gradient in right.items()}
+    assert max(gradient_distances(own, nothing).values()) == 0
 
 
 def test_distances_are_relative():

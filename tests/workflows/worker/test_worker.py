@@ -3,6 +3,7 @@
 import mmap
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -182,7 +183,8 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
 
     def slow(*arguments):
         trainer = plain(*arguments)
-        pool, step, weights, done = ThreadPoolExecutor(1), trainer.step, trainer.weights, []
+        pool, step, done = ThreadPoolExecutor(1), trainer.step, []
+        loss, weights = trainer.loss, trainer.weights
 
         def work(batch):
             sleep(0.01)
@@ -195,12 +197,60 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
 
         trainer.step = lambda batch: done.append(pool.submit(work, batch))
         trainer.synchronise = wait if waits else lambda: None
+        trainer.loss = lambda: (wait(), loss())[1]
         trainer.weights = lambda: (wait(), weights())[1]
         return trainer
 
     monkeypatch.setattr(worker.adapter, "trainer", slow)
     share = worker.fence("default")["unfenced"]
     assert share < 0.2 if waits else share > 0.8
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("forced_by", [("loss", "weights"), ("loss",), ()])
+def test_a_small_step_that_is_computed_when_it_is_read_is_found(worker, monkeypatch, forced_by):
+    """Although a step takes no longer than reading its result."""
+    plain = worker.adapter.trainer
+
+    def lazy(*arguments):
+        trainer = plain(*arguments)
+        step, queue = trainer.step, []
+
+        def forcing(read):
+            def forced():
+                while queue:
+                    step(queue.pop(0))
+                return read()
+
+            return forced
+
+        if forced_by:
+            trainer.step = queue.append
+        for name in forced_by:
+            setattr(trainer, name, forcing(getattr(trainer, name)))
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", lazy)
+    share = worker.fence("default")["unfenced"]
+    assert share > 0.5 if forced_by else share < 0.2
+
+
+def test_work_that_is_done_off_the_clock_is_counted(worker, monkeypatch):
+    def busy(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    plain = worker.turn(first=0, count=4, rebuild=False)["outside_s"]
+    loss = worker.trainer.loss
+    monkeypatch.setattr(worker.trainer, "loss", lambda: (busy(0.02), loss())[1])
+    assert worker.turn(first=0, count=4, rebuild=False)["outside_s"] >= 0.08 > plain
+    monkeypatch.undo()
+    worker.asleep.begin()
+    busy(0.1)  # as a thread would while the worker waits for its next request
+    worker.asleep.end()
+    assert worker.turn(first=0, count=4, rebuild=False)["outside_s"] >= 0.1
+    assert worker.turn(first=0, count=4, rebuild=False)["outside_s"] < 0.08
 
 
 def test_settings_that_lack_something_are_an_error(worker, monkeypatch):
