@@ -15,6 +15,7 @@ from analysis.data.processes import Measurements, paired
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.loss_check import LossCheck
+from analysis.findings.fairness.settings import unequal
 from analysis.format import title
 from analysis.stats.inference import Estimate, Verdict, estimates
 
@@ -91,6 +92,7 @@ def permission(
     says = certificates.pair(one, base)
     reasons = [] if says.granted else [says.text]
     reasons += [check.faults[side] for side in (one, base) if side in check.faults]
+    reasons += unequal(one, base, certificates)
     return says.text if says.granted else "", "; ".join(reasons)
 
 

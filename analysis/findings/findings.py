@@ -20,6 +20,7 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison, PairLine, bases, comparisons, pair_lines
 from analysis.findings.contenders import ContenderLine, contender_lines
 from analysis.findings.controls import ControlLine, control_lines
+from analysis.findings.fairness.as_timed import AsTimedLine, as_timed_lines
 from analysis.findings.fairness.certificate_steps import (
     AgreementLine,
     GradientLine,
@@ -155,6 +156,7 @@ class Findings:
     certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
     agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))
     gradients = Table(GradientLine, lambda f: gradient_lines(f.machine))
+    as_timed = Table(AsTimedLine, lambda f: as_timed_lines(f.machine, f.batches), optional=True)
     pitfalls = Table(
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
     )

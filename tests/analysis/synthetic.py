@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,7 +90,7 @@ def make_contest(
                     "cpu_ns": ((step + data) * contender.threads * 0.97).astype(np.int64),
                     "switches": random.poisson(0.1, count).astype(np.int32),
                     # of the mini-batch alone, but for rounding
-                    "loss": (2.3 * np.exp(-0.02 * within) + 0.1 * np.sin(index + replicate))
+                    "loss": loss(index + replicate * (not recipe.rehearsed), within)
                     * (1 + random.normal(0, 1e-7, count))
                     * (1 + recipe.trap(contender)[2]),
                 }
@@ -112,6 +113,25 @@ def make_contest(
         + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
     )
     return (pd.concat(frames) if frames else pd.DataFrame(columns=BATCHES.names)), contest
+
+
+def loss(index: Any, within: Any) -> Any:
+    return 2.3 * np.exp(-0.02 * within) + 0.1 * np.sin(index)
+
+
+def rehearsal(recipe: Recipe) -> r.Rehearsal:
+    """The same losses in float64, and weights that each of the turns has moved by 0.001."""
+    sizes = [recipe.warmup, *[recipe.turn] * recipe.rounds]
+    begins = itertools.accumulate(sizes[:-1], initial=0)
+    start = np.linspace(-0.1, 0.1, 64).astype(np.float32).astype(float)
+    return r.Rehearsal(
+        losses=[
+            [float(loss(begin + step, step)) for step in range(size)]
+            for begin, size in zip(begins, sizes, strict=True)
+        ],
+        start={"dense1.kernel": start.tolist()},
+        weights={"dense1.kernel": (start + 1e-3).tolist()},
+    )
 
 
 def make_missing(recipe: Recipe) -> list[r.MissingRow]:
@@ -174,6 +194,7 @@ def make_contender(
             **(make_behaviour(contender) if replicate == 1 and not control else {}),
         },
         cores=list(range(contender.threads)),
+        weights=rehearsal(recipe).weights if recipe.rehearsed and replicate == 1 else {},
         build_s=0.2 if torch else 0.9,
         import_s=import_s(recipe, contender, replicate),
     )
@@ -286,6 +307,7 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
         narrowed=narrow != whole,
         parameters=whole.parameters,
         parameters_long=narrow.parameters,
+        turns=rehearsal(recipe) if recipe.rehearsed else None,
         rows=rows,
     )
 
@@ -332,6 +354,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         restarted=[0.0] * 10,
         unfenced=0.0,
         timed=recipe.timed.get((contender.framework, contender.variant), ""),
+        turns=rehearsal(recipe) if recipe.rehearsed and declared else None,
         losses=list(losses * (1 + drift)),
     )
 

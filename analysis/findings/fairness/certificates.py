@@ -65,6 +65,7 @@ class Certificates:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.settings: dict[BenchmarkId, dict[str, str]] = {}  # in effect, as far as asked for
         self.found: dict[BenchmarkId, tuple[CertificateRecord, CertificateRow]] = {}
         for record in machine.records.certificates:
             for row in record.rows:

@@ -18,7 +18,8 @@ class Item:
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
     `reason` given. If a certificate declares a deviation of `component`, the difference is declared
-    too. Records may lack all settings of a `new` item.
+    too. Records may lack all settings of a `new` item. `computes`: a difference that is not declared
+    changes what is computed, so that a pair gets no ratio.
     """
 
     title: str
@@ -29,6 +30,7 @@ class Item:
     tolerance: float = ROUNDED
     component: str = ""
     new: bool = False
+    computes: bool = False
 
 
 CHECKLIST = (
@@ -37,18 +39,21 @@ CHECKLIST = (
         ("learning_rate", "momentum", "decay", "beta1", "beta2", "epsilon"),
         "Defaults differ tenfold and more: a learning rate of 0.001 or 0.01, an epsilon of 1e-8 "
         "or 1e-7.",
+        computes=True,
     ),
     Item(
         "first update",
         ("effective_rate",),
         "The update of a weight whose gradient is 1 shows the learning rate in effect.",
         tolerance=PROBED,
+        computes=True,
     ),
     Item(
         "second update",
         ("second_update",),
         "In units of the first, it shows momentum, decay and bias correction.",
         tolerance=PROBED,
+        computes=True,
     ),
     Item(
         "optimiser's epsilon",
@@ -57,9 +62,14 @@ CHECKLIST = (
         "gradients up to 10,000 times larger.",
         tolerance=PROBED,
         component="optimiser",
+        computes=True,
     ),
     Item(
-        "weight decay", ("weight_decay",), "It shrinks the weights in every step.", tolerance=PROBED
+        "weight decay",
+        ("weight_decay",),
+        "It shrinks the weights in every step.",
+        tolerance=PROBED,
+        computes=True,
     ),
     Item(
         "restart",
@@ -77,29 +87,37 @@ CHECKLIST = (
         "initial weights",
         ("initial_weights",),
         "Frameworks draw them from other distributions, with or without biases.",
+        computes=True,
     ),
     Item(
         "loss",
         ("loss_reduction", "loss_of", "labels"),
         "Mean or sum, of logits or of probabilities (a double softmax), of labels from 0 or 1.",
+        computes=True,
     ),
     Item(
         "moment of the loss",
         ("loss_taken",),
         "A loss read after the update is that of other weights.",
+        computes=True,
     ),
     Item(
-        "gradients", ("gradients",), "Gradients that nobody set to zero add up from step to step."
+        "gradients",
+        ("gradients",),
+        "Gradients that nobody set to zero add up from step to step.",
+        computes=True,
     ),
     Item(
         "gradient of the input",
         ("input_gradient",),
         "Training does not need it; in the first layer it costs as much as the forward pass.",
+        computes=True,
     ),
     Item(
         "mode",
         ("mode",),
         "Training must not be timed against inference. Batch normalisation depends on the mode.",
+        computes=True,
     ),
     Item(
         "batch normalisation",
@@ -108,6 +126,7 @@ CHECKLIST = (
         "running averages for the statistics of the mini-batch.",
         tolerance=PROBED,
         new=True,
+        computes=True,
     ),
     Item(
         "running variance",
@@ -126,12 +145,14 @@ CHECKLIST = (
         "precision of weights",
         ("precision", "weights_kept"),
         "The type in which weights are stored and updated.",
+        computes=True,
     ),
     Item(
         "reduced products",
         ("tf32_matmul", "tf32_convolution", "dense_products", "convolution_products"),
         "TF32 keeps 10 bits of a product's factors, on for convolutions in one framework and for "
         "all in another. Checked by flag and by a product that TF32 would round.",
+        computes=True,
     ),
     Item(
         "denormals on the processor",

@@ -1,9 +1,8 @@
-"""Check that every timed float32 turn starts with the same loss as the reference's.
+"""Check that the timed float32 turns computed what the certificates have proved.
 
-Certificates are computed in float64, but the timed runs use float32. Every timed turn starts from
-the initial weights on the mini-batches of its round, which are the same for all contenders. So the
-first loss of a turn must be the reference's. Later losses need not be, because rounding grows with
-every step.
+The losses of all steps of every timed turn must be those of the same turns in float64, and so must
+the weights after the last turn. Earlier records do not have the turns in float64: in them, every
+turn must start with the same loss as the reference's turn of the same round.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,18 +14,29 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
+from analysis.findings.fairness.timed_turns import (
+    ASTRAY,
+    ASTRAY_TF32,
+    LATER,
+    TINY,
+    losses,
+    rehearsals,
+    wrong_losses,
+    wrong_weights,
+)
 from analysis.format import count, scientific
 
 TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 rounding causes about 1e-6
-TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 
 
 @dataclass
 class LossCheck:
-    """`worst`: the largest relative difference among `compared` first losses that agree;
-    `faults`: which benchmarks may not be compared, and why."""
+    """`worst`: the largest relative difference among `compared` losses that agree; `faults`: which
+    benchmarks may not be compared, and why. `rehearsed`: whether losses and weights were compared
+    with float64's."""
 
     tolerance: float
+    rehearsed: bool = False
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
@@ -34,19 +44,25 @@ class LossCheck:
     def __str__(self) -> str:
         if not self.compared:
             return ""
-        text = (
+        refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
+        if self.rehearsed:
+            return (
+                "In the timed float32 turns the losses of all steps agreed with float64's to "
+                f"{scientific(self.worst)} (tolerance {LATER * self.tolerance:g}), and so did the "
+                f"weights after the last turn{refused}."
+            )
+        return (
             "In the timed float32 runs the first losses of all turns agreed to "
-            f"{scientific(self.worst)} (tolerance {self.tolerance:g})"
+            f"{scientific(self.worst)} (tolerance {self.tolerance:g}){refused}. That is about "
+            "weights, data and forward pass; updates are certified."
         )
-        if self.faults:
-            text += f", but for {count(len(self.faults), 'contender')} refused"
-        return f"{text}. That is about weights, data and forward pass; updates are certified."
 
 
 def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     """`batches` come from processes that survived to the end of their contest."""
     tf32 = machine.study.configuration.get("tf32") is True
-    found = LossCheck(TF32 if tf32 else TOLERANCE)
+    turns = rehearsals(machine)
+    found = LossCheck(TF32 if tf32 else TOLERANCE, rehearsed=bool(turns))
     batches = batches[[*COLUMNS, "replicate", "round", "step", "batch", "loss"]]
     batches = batches.sort_values(["replicate", "step"])
     finite = np.isfinite(batches["loss"].to_numpy(float))
@@ -54,14 +70,30 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     for row in batches[~finite].drop_duplicates(COLUMNS).itertuples(index=False):
         one = identity(row[: len(COLUMNS)])
         found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
+    if turns and len(batches):
+        table = losses(machine, batches[finite], turns, found.tolerance)
+        wrong = [
+            *wrong_losses(machine, table, turns),
+            *wrong_weights(machine, batches, turns, ASTRAY_TF32 if tf32 else ASTRAY),
+        ]
+        for one, fault in wrong:
+            found.faults.setdefault(one, f"{one.contender}: {fault}")
+        found.compared = len(table)
+        agreeing = [
+            float(rows["off"].max())
+            for key, rows in table.groupby(COLUMNS)
+            if identity(key) not in found.faults
+        ]
+        found.worst = max(agreeing, default=0.0)
+        return found
     first = ~batches.duplicated([*COLUMNS, "replicate", "round"])
-    turns: dict[tuple[str, int, int], dict[BenchmarkId, Any]] = {}
+    firsts: dict[tuple[str, int, int], dict[BenchmarkId, Any]] = {}
     for row in batches[first & finite].itertuples(index=False):
-        rows = turns.setdefault((row.workload, row.replicate, row.round), {})
+        rows = firsts.setdefault((row.workload, row.replicate, row.round), {})
         rows[identity(row[: len(COLUMNS)])] = row
-    order = sorted({one for rows in turns.values() for one in rows}, key=machine.order)
+    order = sorted({one for rows in firsts.values() for one in rows}, key=machine.order)
     names = {record.reference for record in machine.records.certificates}
-    for _, rows in sorted(turns.items()):
+    for _, rows in sorted(firsts.items()):
         benchmarks = [one for one in order if one in rows]
         base = reference(names, benchmarks)
         for one in benchmarks:

@@ -8,7 +8,7 @@ from analysis.data.availability import Availability
 from analysis.data.pairing import pairs
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
-from analysis.findings.fairness.checklist import BY_SETTING, ROUNDED, Item
+from analysis.findings.fairness.checklist import BY_SETTING, CHECKLIST, ROUNDED, Item
 
 NONE = "n/a"
 UNRECORDED = "not recorded"
@@ -94,6 +94,25 @@ def judged(
     if other.variant != benchmark.variant:
         return "mismatched", f"{other.contender}: {others[other]}"
     return "mismatched", ""
+
+
+def unequal(one: BenchmarkId, other: BenchmarkId, certificates: Certificates) -> Iterator[str]:
+    """The settings that change what is computed, and in which two benchmarks differ undeclared."""
+    if one.workload != other.workload:
+        return
+    known = certificates.settings
+    for side in {one, other} - {*known}:
+        known[side] = effective(certificates.machine, side)
+    own, theirs = known[one], known[other]
+    for item in CHECKLIST:
+        for setting in item.settings if item.computes else ():
+            value = own.get(setting, UNRECORDED)
+            rival = {other: theirs.get(setting, UNRECORDED)}
+            if judged(item, one, value, rival, certificates)[0] == "mismatched":
+                yield (
+                    f"{setting}: {value} ({one.contender}), {rival[other]} ({other.contender}), "
+                    "and no certificate declares it"
+                )
 
 
 def deviations(

@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+import pandas as pd
+
 from analysis.findings.findings import Findings
+from analysis.findings.series.use import USE
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, percent
 from analysis.report.layout import Caveat, note, warning
@@ -14,6 +17,9 @@ from frameworks.device import HOST
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
+# Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
+OUTSIDE, OUTSIDE_MS = 0.25, 1.0
+FASTER = 2.25  # times the machine's matrix product; Winograd's convolutions save as much
 
 
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
@@ -57,6 +63,51 @@ def interference(findings: Findings) -> Iterator[Caveat]:
         yield warning("Interference", text, do)
     else:
         yield note(text, do)
+
+
+def off_the_clock(findings: Findings) -> Iterator[Caveat]:
+    """Contenders whose processes work while nothing is timed."""
+    process, contender = ["workload", "replicate", "contender"], ["workload", "contender"]
+    batches = findings.machine.matched(findings.batches)
+    rows = batches[batches["round"] > 0]
+    rows = rows.assign(cpu_ns=rows["cpu_ns"] * rows["weight"])
+    inside = rows.groupby(process)[["cpu_ns", "weight"]].sum()
+    spent = [
+        (contest.workload, contest.replicate, turn.contender, turn.outside_s)
+        for contest in findings.machine.records.contests
+        for turn in contest.turns
+        if turn.round and turn.outside_s is not None
+    ]
+    if not spent:
+        return
+    outside = pd.DataFrame(spent, columns=[*process, "outside_s"]).groupby(process).sum()
+    each = outside.join(inside, how="inner").groupby(contender).sum()
+    used = 1e9 * each["outside_s"] / each["cpu_ns"]
+    high = used[(used > OUTSIDE) & (1000 * each["outside_s"] / each["weight"] > OUTSIDE_MS)]
+    if len(high):
+        yield warning(
+            "Off the clock",
+            f"{count(len(high), 'contender')} worked while nothing was timed, for up to "
+            f"{share(float(high.max()))} of the processor time of the timed steps "
+            f"(`{name(high.idxmax())}`).",
+            "Look for work in loss(), in threads and in what is computed only when it is read.",
+        )
+
+
+def too_fast(findings: Findings) -> Iterator[Caveat]:
+    """Contenders that compute faster than the machine can."""
+    fast = {
+        line.id: line.limit.compute_ms / line.median_ms
+        for line in findings.machine.matched_rows(USE.of(findings))
+        if line.limit.compute_ms and line.limit.compute_ms > FASTER * line.median_ms
+    }
+    if fast:
+        yield warning(
+            "Too fast",
+            "Steps take less time than their arithmetic takes in the machine's own matrix "
+            f"product, up to {two(max(fast.values()))} times less: {places(fast)}.",
+            "Look for work that is left out, or that another process or device does.",
+        )
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:

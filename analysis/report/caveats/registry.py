@@ -18,6 +18,8 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     controls.strange,
     certificates.refused,
     noise.no_steady_state,
+    noise.off_the_clock,
+    noise.too_fast,
     certificates.mismatched,
     noise.interference,
     study.failed,

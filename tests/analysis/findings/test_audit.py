@@ -93,6 +93,23 @@ def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
     assert first.values == {"pytorch": "both sides", "tensorflow": "bottom and right"}
 
 
+def test_a_difference_in_what_is_computed_withholds_the_ratio(
+    changed: Callable[[Callable[[ContenderRecord], None]], Findings],
+) -> None:
+    def other(contender: ContenderRecord) -> None:
+        if contender.name == "tensorflow/tuned/cpu/1":
+            contender.settings |= {"precision": "float64", "layout": "NCHW"}
+
+    found = changed(other)
+    refused = [row for row in found.comparisons if row.estimate.verdict == "refused"]
+    assert {row.id.contender for row in refused} == {"tensorflow/tuned/cpu/1"}
+    assert refused[0].reason == (
+        "precision: float64 (tensorflow/tuned/cpu/1), float32 (pytorch/tuned/cpu/1), and no "
+        "certificate declares it"
+    )
+    assert all(row.estimate.verdict != "refused" for row in found.pairs if row.axis == "workload")
+
+
 def test_an_optimiser_is_declared_only_by_a_certificate(
     changed: Callable[[Callable[[ContenderRecord], None]], Findings],
 ) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
+from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import write
-from workflows.records.schema import ContestRecord
+from workflows.records.schema import ContestRecord, TurnRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
 QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]
@@ -195,3 +196,31 @@ def test_every_caveat_says_what_to_do(tmp_path: Path) -> None:
         assert caveat.seen.endswith(".") and caveat.do.endswith(".")
         assert caveat.seen[0].isupper() or caveat.seen[0].isdigit(), caveat.seen
         assert len(caveat.do.split()) <= 20
+
+
+@pytest.mark.parametrize(("outside_s", "warned"), [(None, False), (0.01, False), (0.5, True)])
+def test_work_while_nothing_is_timed(
+    sound: Findings, outside_s: float | None, warned: bool
+) -> None:
+    """Six mini-batches of a turn take 0.3 s of processor time."""
+    records = sound.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        contest.turns = [
+            TurnRecord(
+                round=number, position=0, contender="pytorch/tuned/cpu/1", start_ns=0, cores=1,
+                duration_s=0.4, switches=0, outside_s=outside_s if number else 9.0,
+            )
+            for number in range(9)
+        ]  # fmt: skip
+    found = said(Findings(replace(sound.machine, records=records)))
+    assert any(text.startswith("1 contender worked while nothing") for text in found) == warned
+
+
+@pytest.mark.parametrize(("compute_ms", "warned"), [(None, False), (20.0, False), (30.0, True)])
+def test_steps_that_are_faster_than_the_machine(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, compute_ms: float | None, warned: bool
+) -> None:
+    line = UseLine(next(iter(sound.measured)), 10.0, Limit(compute_ms=compute_ms), *[None] * 4)
+    monkeypatch.setattr(USE, "of", lambda findings: [line])
+    found = [text for text in said(sound) if text.startswith("Steps take less time")]
+    assert bool(found) == warned and all("up to 3.0 times less: MLP" in text for text in found)

@@ -16,6 +16,7 @@ from tests.analysis.synthetic import write
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
 TUNED = "tensorflow/tuned/cpu/1"
 BASE = "pytorch/default/cpu/1"
+DEFAULT = "tensorflow/default/cpu/1"
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,96 @@ def test_another_mini_batch_is_refused(findings: Findings) -> None:
     assert reason.endswith(f"started with another mini-batch than {BASE}'s")
 
 
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """With controls, and with the timed turns in float64."""
+    recipe = replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)])
+    return Findings(load([write(tmp_path_factory.mktemp("in"), recipe)])[0])
+
+
+def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Findings) -> None:
+    found = rehearsed.loss_check
+    assert found.faults == {} and found.rehearsed
+    assert found.compared == 5 * 3 * (5 + 8 * 6)  # with a control; replicates, mini-batches
+    assert 0 < found.worst < 1e-6
+    text = certificate_summary(rehearsed)[-1]
+    assert "the losses of all steps agreed with float64's to " in text
+    assert "and so did the weights after the last turn." in text
+
+
+@pytest.mark.parametrize(("who", "whose"), [(TUNED, f"{BASE}'s"), (DEFAULT, "its own")])
+def test_a_later_loss_is_refused_too(rehearsed: Findings, who: str, whose: str) -> None:
+    wrong = changed(rehearsed, off(0.02), who=who, within=4)
+    verdict, reason = verdicts(wrong)[who.split("/")[1]]
+    assert verdict == "refused"
+    assert reason == (
+        f"{who}: the float32 loss of step 5 in round 3 of replicate 2 differs by 2.0e-2 from "
+        f"{whose} in float64 (tolerance 0.003)"
+    )
+    assert changed(rehearsed, off(0.002), who=who, within=4).loss_check.faults == {}
+    assert changed(rehearsed, off(0.02), who=who, within=4, tf32=True).loss_check.faults == {}
+
+
+def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> None:
+    wrong = changed(rehearsed, off(0.02), who="pytorch/tuned+twin/cpu/1", within=2)
+    assert [seat.variant for seat in wrong.loss_check.faults] == ["tuned+twin"]
+
+
+@pytest.mark.parametrize(
+    ("move", "words"),
+    [
+        (1.0, ""),
+        (1.0005, ""),
+        (1.1, "dense1.kernel is typically 10 % of its move away"),
+        (0.0, "dense1.kernel is typically 100 % of its move away"),
+        (None, "a tensor that is not as asked for is typically over 1,000 % of its move away"),
+    ],
+)
+def test_weights_elsewhere_after_the_last_turn_are_refused(
+    rehearsed: Findings, move: float | None, words: str
+) -> None:
+    records = rehearsed.machine.records.model_copy(deep=True)
+    (row,) = (c for c in records.contests[0].contenders if c.name == TUNED)
+    start = records.certificates[0].turns.start["dense1.kernel"]
+    row.weights = {"dense1.kernel": [w + 1e-3 * (move or 0.0) for w in start]}
+    if move is None:
+        row.weights["dense1.kernel"].pop()
+    wrong = Findings(replace(rehearsed.machine, records=records))
+    verdict, reason = verdicts(wrong)["tuned"]
+    assert (verdict == "refused") is bool(words)
+    assert f"{TUNED}: after the last timed turn, {words}" in reason or not words
+
+
+def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_others(
+    rehearsed: Findings,
+) -> None:
+    records = rehearsed.machine.records.model_copy(deep=True)
+    for record in records.certificates:
+        for row in record.rows:
+            row.turns = None
+    found = Findings(replace(rehearsed.machine, records=records)).loss_check
+    assert found.faults == {} and found.compared == 4 * 3 * (5 + 8 * 6)
+
+
 def test_one_contender_alone_is_held_against_nobody(tmp_path: Path) -> None:
     recipe = replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))
     found = Findings(load([write(tmp_path, recipe)])[0])
     assert (found.loss_check.compared, str(found.loss_check)) == (0, "")
+
+
+def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Findings) -> None:
+    assert findings.as_timed == []  # not recorded
+    records = rehearsed.machine.records.model_copy(deep=True)
+    for record in records.certificates:
+        for row in record.rows:
+            row.float32, row.again = [1e-7, 2e-7], [0.0, 3e-8]
+            row.astray = {2: {"w": (1e-6, 0.0)}, 10: {"w": (1e-5, 0.0), "b": (1e-6, 0.01)}}
+    rows = {
+        row.id.contender: row
+        for row in Findings(replace(rehearsed.machine, records=records)).as_timed
+    }
+    row = rows[TUNED]
+    assert (row.losses, row.restarted) == (2e-7, 3e-8)
+    assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)
+    assert 0 < (row.timed_losses or 0) < 1e-6 and (row.timed_typical, row.timed_off) == (0.0, 0.0)
+    assert rows["pytorch/default/gpu/1"].timed_losses is None

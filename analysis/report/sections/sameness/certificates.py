@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, scientific, sentence
 from analysis.report.figures.losses import losses
 from analysis.report.figures.rounding import rounding
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, elsewhere, more, places, workload
 from analysis.report.sections.measuring.method import span
 from analysis.report.tables import Table
@@ -152,6 +152,7 @@ def same_losses(chapter: Chapter) -> Parts:
         chapter.figure(losses),
         certificate_table(findings),
         chapter.figure(rounding),
+        File("as_timed.csv") if findings.as_timed else None,
     ]
 
 

@@ -1,0 +1,153 @@
+"""Timed float32 turns against the same turns in float64.
+
+Every timed turn starts from the initial weights on the mini-batches of its round, which are the
+same for all contenders. The reference has trained the same turns in float64, without timing, and
+so has every contender that declares a deviation. Earlier records have no such turns.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import COLUMNS, identity
+from analysis.data.results import BenchmarkId, Machine
+from analysis.format import percent, scientific
+from frameworks.workloads.distance import Astray, astray
+from workflows.records.schema import Rehearsal
+
+LATER = 3  # times the tolerance: losses after a turn's first step, because rounding grows
+# After the last turn: the typical error of weights, in moves of the tensor, and the share of
+# numbers that are far off; then what TF32 allows.
+ASTRAY, ASTRAY_TF32 = (3e-3, 0.25), (0.3, 0.75)
+VANISHED = 1e-2  # of a turn's first loss; rounding does not vanish with a loss
+TURN = [*COLUMNS, "replicate", "round"]
+TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The turns in float64 that a benchmark's timed turns must agree with, and whose they are."""
+
+    turns: Rehearsal
+    whose: str
+
+
+Turns = Mapping[BenchmarkId, Expected]
+
+
+def rehearsals(machine: Machine) -> Turns:
+    """By certified benchmark: the reference's turns, or its own if it declares a deviation."""
+    found: dict[BenchmarkId, Expected] = {}
+    for record in machine.records.certificates:
+        for row in record.rows:
+            one = BenchmarkId.of(record.workload, row)
+            alike = (row.framework, row.variant, row.device)
+            own = (
+                other.turns
+                for other in record.rows
+                if other.turns and (other.framework, other.variant, other.device) == alike
+            )
+            if turns := next(own, None):
+                found[one] = Expected(turns, "its own in float64")
+            elif record.turns and row.status != "declared":
+                found[one] = Expected(record.turns, f"{record.reference}'s in float64")
+    return found
+
+
+def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: float) -> pd.DataFrame:
+    """The mini-batches whose loss is known in float64, in their order.
+
+    `place` is its step in the turn, from 0; `off` the relative difference of its loss from the
+    `right` one, of which `allowed` is allowed. The tolerance is for the first step.
+    """
+    batches = batches.sort_values(["replicate", "step"])
+    place = batches["step"] - batches.groupby(TURN)["step"].transform("min")
+    whose = list(zip(*(batches[name] for name in COLUMNS), strict=True))
+    expected = {key: turns.get(original(machine, identity(key))) for key in set(whose)}
+    turn = list(zip(whose, batches["round"], strict=True))
+    right = [at(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
+    first = [at(expected[key], n, 0) for key, n in turn]
+    table = batches.assign(place=place, right=right, first=first).dropna(subset="right")
+    sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
+    return table.assign(
+        off=(table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY),
+        allowed=np.where(table["place"] == 0, 1, LATER) * tolerance,
+    )
+
+
+def at(expected: Expected | None, number: int, step: int) -> float:
+    """The loss of a step of a round's turn, NaN if it was not rehearsed."""
+    known = expected.turns.losses if expected else []
+    return known[number][step] if number < len(known) and step < len(known[number]) else math.nan
+
+
+def original(machine: Machine, one: BenchmarkId) -> BenchmarkId:
+    """What a control repeats; every other benchmark itself."""
+    control = machine.control(one)
+    return one._replace(variant=control.of) if control else one
+
+
+def wrong_losses(
+    machine: Machine, table: pd.DataFrame, turns: Turns
+) -> Iterator[tuple[BenchmarkId, str]]:
+    """The first loss of each benchmark that is too far off, in words."""
+    wrong = table[~(table["off"] <= table["allowed"])]
+    row: Any
+    for row in wrong.drop_duplicates(COLUMNS).itertuples():
+        one = identity(tuple(getattr(row, name) for name in COLUMNS))
+        yield (
+            one,
+            f"the float32 loss of step {int(row.place) + 1} in round {row.round} of replicate "
+            f"{row.replicate} differs by {scientific(row.off)} from "
+            f"{turns[original(machine, one)].whose} (tolerance {row.allowed:g})",
+        )
+
+
+def wrong_weights(
+    machine: Machine, batches: pd.DataFrame, turns: Turns, allowed: tuple[float, float]
+) -> Iterator[tuple[BenchmarkId, str]]:
+    """Weights that the last turn has left elsewhere than float64 would, in words."""
+    for one, expected, tensors in weights_astray(machine, batches, turns):
+        for name, (typical, off) in tensors.items():
+            if not (typical <= allowed[0] and off <= allowed[1]):
+                yield (
+                    one,
+                    f"after the last timed turn, {name} is typically {percent(typical)} of its "
+                    f"move away from {expected.whose} (tolerance {percent(allowed[0])}), and "
+                    f"{percent(off)} of its numbers are far away (tolerance {percent(allowed[1])})",
+                )
+
+
+def weights_astray(
+    machine: Machine, batches: pd.DataFrame, turns: Turns
+) -> Iterator[tuple[BenchmarkId, Expected, dict[str, Astray]]]:
+    """For each contender whose weights were recorded after the last turn, how far each tensor is
+    from where float64 has led."""
+    taken = batches.groupby(TURN)["step"]
+    counts = taken.max() - taken.min() + 1  # of a long turn, not every row is kept
+    for contest in machine.records.contests:
+        if not any(contender.weights for contender in contest.contenders):
+            continue  # not recorded
+        for contender in contest.contenders:
+            one = BenchmarkId.of(contest.workload, contender)
+            if contender.status != "ok" or one not in turns or not machine.compares(one):
+                continue
+            expected = turns[one]
+            right, last = expected.turns, len(expected.turns.losses) - 1
+            steps = counts.get((*one, contest.replicate, last), 0)
+            if steps == len(right.losses[-1]):  # or only a part of the turn was rehearsed
+                yield one, expected, tensors_astray(contender.weights, right, steps)
+
+
+def tensors_astray(
+    weights: Mapping[str, list[float]], right: Rehearsal, steps: int
+) -> dict[str, Astray]:
+    if {n: len(w) for n, w in weights.items()} != {n: len(w) for n, w in right.weights.items()}:
+        return {"a tensor that is not as asked for": Astray(math.inf, 1.0)}
+    own, exact = ({n: np.array(w) for n, w in each.items()} for each in (weights, right.weights))
+    start = {name: np.array(values, np.float32) for name, values in right.start.items()}
+    return astray(own, exact, start, steps)

@@ -1,0 +1,42 @@
+"""What is timed is what was proven: the timed turns are held against the same turns in float64."""
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from tests.workflows.conftest import several
+from workflows.records.storage import write_batches, write_json
+from workflows.stages.collect import collect
+
+
+@pytest.fixture
+def findings(study, tmp_path):
+    made = study(contenders=several("default", "rounded", "unwatched"))
+    statuses = {row.variant: row.status for row in made.certificate().rows}
+    assert statuses == {"default": "agrees", "rounded": "declared", "unwatched": "agrees"}
+    made.contest()
+    records, batches = collect(made.folders)
+    write_json(tmp_path / "machine" / "records.json", records)
+    write_batches(tmp_path / "machine" / "batches.parquet", batches)
+    return Findings(load([tmp_path / "machine"])[0])
+
+
+def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):
+    check = findings.loss_check
+    assert [one.variant for one in check.faults] == ["unwatched"]
+    assert check.rehearsed and check.compared == 3 * (2 + 4 * 4)
+    assert 0 < check.worst < 1e-5
+
+
+def test_the_turns_in_float64_are_in_the_records(findings):
+    (record,) = findings.machine.records.certificates
+    assert [len(turn) for turn in record.turns.losses] == [2, 4, 4, 4, 4]
+    own = {row.variant: row.turns for row in record.rows}
+    assert own["default"] is None and own["rounded"].losses[0] == pytest.approx(
+        record.turns.losses[0], rel=1e-6
+    )
+    (contest,) = findings.machine.records.contests
+    for contender in contest.contenders:
+        assert {name: len(values) for name, values in contender.weights.items()} == {
+            "dense1.kernel": 64, "dense1.bias": 8, "dense2.kernel": 8, "dense2.bias": 1,
+        }  # fmt: skip
