@@ -108,6 +108,10 @@ def test_the_list_imports_no_framework(abacus):
         (["check", "pytroch"], "no framework 'pytroch', did you mean 'pytorch'? (there are:"),
         (["check", "pytorch", "--variant", "tune"], "pytorch has no variant 'tune' (it has"),
         (["check", "pytorch", "--threads", "0"], "--threads 0: at least 1"),
+        (
+            ["check", "pytorch", "--rule", "fense"],
+            "no rule 'fense', did you mean 'fence'? (there are",
+        ),
         (["check", "pytorch", "--interpreter", "no/python"], "no/python: no such program"),
         (["report", "referense"], "no study 'referense', did you mean 'reference'? (there are:"),
         (["compare", "reference"], "compare needs two studies or more"),

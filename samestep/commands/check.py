@@ -37,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interpreter", default=sys.executable, help="the Python that has the framework"
     )
+    parser.add_argument(
+        "--rule", action="append", metavar="R",
+        help="try this rule and those that must hold first; may be repeated (default: all)",
+    )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="certificates of a few steps")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -54,8 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     except UnknownFramework as error:
         raise Problem(str(error)) from None
     require_variant(description, arguments.variant)
-    title = f"check {arguments.name}"
-    with Progress(len(RULES), title) as progress:
+    for name in arguments.rule or []:
+        if name not in RULES:
+            raise unknown("rule", name, RULES)
+    title, rules = f"check {arguments.name}", arguments.rule or list(RULES)
+    with Progress(len(rules), title) as progress:
         outcomes: list[Outcome] = []
         with Subject(
             description,
@@ -71,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress.note(f"cannot be checked here: {missing}")
                 return 2
             examined = Examined(subject, RULES)
-            for name in RULES:
+            for name in rules:
                 outcomes.append(examined.outcome(name))
     if arguments.json:
         print(json.dumps([outcome.as_dict() for outcome in outcomes], indent=1))

@@ -1,5 +1,6 @@
 """Every mistake of the catalogue, made on purpose, is named, and no other mistake is."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
+from frameworks.tensorflow import DEVIATIONS
 from frameworks.workloads.smaller import miniature
+from tests.conftest import ROOT
 from tests.oracle.in_process import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
@@ -71,3 +74,11 @@ def test_each_has_words_of_its_own():
     assert len({mistake.says for mistake in CATALOGUE.values()}) == len(CATALOGUE) >= 40
     for mistake in CATALOGUE.values():
         assert mistake.says[-1] != "." and mistake.mend.endswith("."), mistake.name
+
+
+def test_authors_are_told_the_names_that_there_are() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text()
+    names = {
+        *re.findall(r"`([a-z0-9.-]+)`", page.partition("\nThe names (")[2].partition("\n\n")[0])
+    }
+    assert {deviation.mistake for deviation in DEVIATIONS} < names < {*CATALOGUE}

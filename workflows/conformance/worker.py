@@ -144,7 +144,7 @@ class Requests(Handlers):
         }
 
     def answer(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
-        """The types of the settings, the device they name, and whether asking changed training."""
+        """The types of the settings, what some of them say, and whether asking changed training."""
         asked = from_dict(workload)
         mini_batches = drawn(asked, 2)
         plain = losses(self.made(asked, variant), mini_batches)
@@ -153,7 +153,8 @@ class Requests(Handlers):
         found = self.settings()["settings"]
         disturbed += losses(self.trainer, mini_batches[1:])
         kinds = {name: type(value).__name__ for name, value in found.items()}
-        return {"kinds": kinds, "device": found.get("device"), "same": disturbed == plain}
+        said = {name: found.get(name) for name in ("device", "precision", "intra_threads")}
+        return {"kinds": kinds, "same": disturbed == plain, **said}
 
     def wait(self, workload: dict[str, Any], variant: str, times: int) -> dict[str, Any]:
         """Nanoseconds of one step and of `times` steps with their fence, and of the work left over.

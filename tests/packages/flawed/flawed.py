@@ -12,6 +12,7 @@ FLAWS = {
     "variant": "flawed_adapters:AnyVariant",
     "device": "flawed_adapters:AnyDevice",
     "settings": "flawed_adapters:FewSettings",
+    "settings-literal": "flawed_adapters:WritesItsPrecisionDown",
     "weights": "flawed_adapters:GivesItsOwnWeights",
     "batch": "flawed_adapters:KeepsTheBatch",
     "repeats": "flawed_adapters:DrawsNumbers",

@@ -62,6 +62,12 @@ class FewSettings(AbacusTrainer):
 
 
 @adapter
+class WritesItsPrecisionDown(AbacusTrainer):
+    def settings(self):
+        return {**super().settings(), "precision": "float32"}
+
+
+@adapter
 class GivesItsOwnWeights(AbacusTrainer):
     def weights(self):
         return dict(self.parameters)

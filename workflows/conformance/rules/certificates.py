@@ -38,6 +38,7 @@ from workflows.stages.prepare import prepare
 REFERENCE = "pytorch"
 BATCHES = 40  # of each workload, over and over: enough to see all layers trained
 QUICK = {"steps": 20, "full_steps": 1, "optimisers": []}
+SHORT = {"warmup": 1, "rounds": 1, "turn": 2}  # nothing is timed
 OK = ("agrees", "declared")
 
 
@@ -91,7 +92,12 @@ def against(
             row = examined(subject, plan, name, folders)
             asked = plan.study.certificate.allowed(workload)
             steps = f"{asked.steps} steps of {plan.reference.name}" * (row.status in OK)
-            text = "; ".join(filter(None, [steps, row.reason]))
+            others = (
+                f"{kind} {other.status}: {other.reason}"
+                for kind, other in row.optimisers.items()
+                if other.status in ("refused", "failed")
+            )
+            text = "; ".join(filter(None, [steps, row.reason, *others]))
             return row.status, text, row.cause or "see what was seen: the first step that differs"
     return alone(subject, workload, folders.root)
 
@@ -164,6 +170,7 @@ def configured(subject: Subject) -> Configuration:
             "threads": [subject.threads],
             "workloads": entries(subject.workloads),
             "controls": False,
+            "contest": SHORT,
             "certificate": QUICK if subject.quick else {},
             "interpreters": {name: subject.interpreter},
         }

@@ -119,16 +119,22 @@ def names_host(says: Any) -> bool:
 
 def settings(subject: Subject) -> Finding:
     mend = "answer everything in SETTINGS (frameworks/contract.py), and change nothing by it"
-    try:
-        seen = subject.ask("answer", subject.basis.dense())
-    except WorkerDied as death:
-        return broken(death.located, mend)
-    kinds: dict[str, str] = seen["kinds"]
-    if odd := [f"{n} is a {kind}" for n, kind in kinds.items()
-               if kind not in ("str", "int", "float", "bool")]:  # fmt: skip
-        return broken(f"{', '.join(odd)}", "give plain strings and numbers")
-    if not seen["same"]:
-        return broken("the losses are others once settings() has been asked for", mend)
+    for asked in subject.precisions:
+        try:
+            seen = subject.ask("answer", subject.basis.dense(), asked)
+        except WorkerDied as death:
+            return broken(death.located, mend)
+        kinds: dict[str, str] = seen["kinds"]
+        if odd := [f"{n} is a {kind}" for n, kind in kinds.items()
+                   if kind not in ("str", "int", "float", "bool")]:  # fmt: skip
+            return broken(f"{', '.join(odd)}", "give plain strings and numbers")
+        if not seen["same"]:
+            return broken("the losses are others once settings() has been asked for", mend)
+        if seen["precision"] != asked:
+            return broken(
+                f"asked for {asked}, settings()['precision'] is {seen['precision']!r}",
+                "read it off the weights: a setting that is written down says nothing",
+            )
     return holds(f"{len(kinds)} settings")
 
 
@@ -162,8 +168,9 @@ RULES = (
     ),
     Rule(
         "settings",
-        "settings() answers everything in SETTINGS with plain values, and leaves training alone.",
+        "settings() answers everything in SETTINGS with plain values in effect, and leaves "
+        "training alone.",
         settings,
-        AFTER,
+        (*AFTER, "precision"),
     ),
 )

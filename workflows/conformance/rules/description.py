@@ -13,6 +13,7 @@ from frameworks.contract import Framework
 from frameworks.description import NAME
 from frameworks.device import DEVICES
 from frameworks.oracle.mistakes import CATALOGUE
+from frameworks.workloads.parsing import suggestion
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
@@ -94,7 +95,10 @@ def oddities(d: Framework) -> Iterator[str]:
     for name, variant in d.variants.items():
         for deviation in variant.deviations:
             if deviation.mistake and deviation.mistake not in CATALOGUE:
-                yield f"variant {name!r} declares the mistake {deviation.mistake!r}: there is none"
+                yield (
+                    f"variant {name!r} declares the mistake {deviation.mistake!r}, which is none"
+                    f"{suggestion(deviation.mistake, CATALOGUE)} (docs/extending.md lists them)"
+                )
 
 
 def source(subject: Subject) -> Finding:

@@ -22,6 +22,8 @@ SYNCHRONOUS = 0.1  # a smaller share of a step waited for in synchronise() is ca
 PRODUCTS = 1024  # size of the matrices, and samples, of the work that threads share
 SECONDS = 0.7  # processor time of threads comes in ticks of 10 ms
 MORE_THAN_ONE, NO_MORE_THAN_ONE = 1.5, 1.2
+NONE = "n/a"
+READ = "read the number back from the framework: a setting that is written down says nothing"
 MEND = (
     "set every pool of threads of the framework to Conditions.threads in Adapter.__init__; "
     "Framework.environment has variables that must be there before the import"
@@ -79,24 +81,30 @@ def threads(subject: Subject) -> Finding:
     """How many threads computed: the processor time of all over that of the busiest."""
     if not on_host(subject):
         return does_not_apply("threads of the processor only wait for a GPU")
-    one, ratio = worth(subject, 1)
+    one, ratio, says = worth(subject, 1)
     seen = f"asked for 1, {one:.2f} computed (processor time {ratio:.2f} times that passed)"
     if one > MORE_THAN_ONE:
         return broken(seen, MEND)
+    if says not in (1, NONE):
+        return broken(f"asked for 1, settings()['intra_threads'] is {says!r}", READ)
     cores = len(available_cores())
     if cores < 2:
         return holds(f"{seen}; a second core, to see more of them, is not here")
     try:
-        every, ratio = worth(subject, cores)
+        every, ratio, says = worth(subject, cores)
     except Unavailable as reason:
         return holds(f"{seen}; asked for {cores}: {reason}")
     seen += f"; asked for {cores}, {every:.2f} ({ratio:.2f})"
-    return broken(seen, MEND) if every < NO_MORE_THAN_ONE else holds(seen)
+    if every < NO_MORE_THAN_ONE:
+        return broken(seen, MEND)
+    if says not in (cores, NONE):
+        return broken(f"asked for {cores}, settings()['intra_threads'] is {says!r}", READ)
+    return holds(seen)
 
 
-def worth(subject: Subject, count: int) -> tuple[float, float]:
-    """How many threads computed in a process that was asked for `count`, and its processor time
-    over the time that passed."""
+def worth(subject: Subject, count: int) -> tuple[float, float, Any]:
+    """How many threads computed in a process that was asked for `count`, its processor time over
+    the time that passed, and how many threads its settings name."""
     wide = subject.basis.wide(PRODUCTS, PRODUCTS)
     try:
         subject.ask("labour", wide, threads=count, seconds=0)  # which builds, and may compile
@@ -105,13 +113,14 @@ def worth(subject: Subject, count: int) -> tuple[float, float]:
         wall = subject.ask("labour", wide, threads=count, seconds=SECONDS)["wall_s"]
         times = [time - before.get(thread, 0.0) for thread, time in spent(process).items()]
         ended = process.cpu_times()
+        says = subject.ask("answer", subject.basis.dense(), threads=count)["intra_threads"]
     finally:
         if count != subject.threads:
             subject.end(subject.device, count)
     cpu = ended.user + ended.system - begun.user - begun.system
     if not times or max(times) <= 0:
         raise Unavailable("the kernel does not tell the processor time of threads")
-    return sum(times) / max(times), cpu / wall
+    return sum(times) / max(times), cpu / wall, says
 
 
 def spent(process: Any) -> dict[int, float]:
