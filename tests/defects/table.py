@@ -22,6 +22,7 @@ TITLES = {
     "loss": "Loss",
     "state": "State and declarations",
     "precision": "Precision",
+    "as_timed": "Right in float64, wrong as timed",
     "behaviour": "Other work, or at another time",
     "in_tensorflow": "In TensorFlow",
 }

@@ -5,6 +5,7 @@ Every variant but `right` has one defect of a few lines, in the module of its su
 
 from frameworks.contract import Framework, Variant
 from planted import (  # noqa: F401
+    as_timed,
     behaviour,
     data,
     in_tensorflow,

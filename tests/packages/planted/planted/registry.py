@@ -46,10 +46,12 @@ def defect(
     framework: str = "planted",
     base: str = "default",
     declared: float | None = None,
+    mistake: str = "",
 ) -> Callable[[Plant], Plant]:
     """Put a function on the list, under its own name; its docstring is the summary.
 
-    `declared`: the variant declares that Adam deviates, and by how much its loss.
+    `declared`: the variant declares that Adam deviates, by how much its loss, and as which
+    `mistake`.
     """
 
     def enter(plant: Plant) -> Plant:
@@ -57,7 +59,7 @@ def defect(
         summary = " ".join((plant.__doc__ or "").split())
         deviations = ()
         if declared is not None:
-            deviations = (Deviation("optimiser.adam", "another epsilon", loss_within=declared),)
+            deviations = (Deviation("optimiser.adam", "another epsilon", declared, mistake),)
         DEFECTS[framework, name] = Defect(
             name,
             summary,

@@ -1,5 +1,6 @@
 """State that is not reset or not separate, and declarations that do not hold."""
 
+from planted.optimiser import epsilon_before_correction
 from planted.registry import defect, shows
 from planted.updates import every
 
@@ -46,3 +47,14 @@ def more_than_declared(trainer):
 def hidden_behind_declaration(trainer):
     """Declares another epsilon, and also skips every twentieth update"""
     every(trainer, 20, times=0)
+
+
+@defect(
+    "perceptron", "declaration", "beside the declared mistake, loss differs .* step 51",
+    declared=1e-2, mistake="adam-of-keras",
+)  # fmt: skip
+def beside_declaration(trainer):
+    """Declares Keras' Adam, which it has, and skips every fiftieth update of Adam alone"""
+    if "betas" in trainer._optimiser.param_groups[0]:
+        epsilon_before_correction(trainer)
+        every(trainer, 50, times=0)
