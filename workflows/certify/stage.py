@@ -82,7 +82,7 @@ def certify(
         reference=reference.name,
         tolerance=runner.limits.tolerance,
         rounding=runner.limits.rounding,
-        float32_loss=FLOAT32_LOSS,
+        float32_loss=max(FLOAT32_LOSS, runner.limits.rounding),
         declared_steps=DECLARED_STEPS,
         steps=runner.limits.steps,
         full_steps=runner.limits.full_steps if runner.narrow else 0,

@@ -143,6 +143,18 @@ def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared()
     assert row.reason == "optimiser.adam: a reason; state.batch_norm.variance: another reason"
 
 
+def test_a_network_that_magnifies_rounding_has_more_room_in_float32_alone():
+    parts = {"rounding": {"w": 0.04}, "float32": [1e-6, 0.02], "astray": moved(2, 0.05, 0.3)}
+    row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="missing")
+    for changed, status in (({}, "agrees"), ({"long": measured(1e-9)}, "refused")):
+        own = {"long": measured(), "gradients": {"w": 0.0}, **parts, **changed}
+        found = row.model_copy(update=own)
+        judge(found, ASKED.model_copy(update={"rounding": 0.05}), [])
+        assert found.status == status
+    for name, value in parts.items():
+        assert judged(**{name: value})[0] == "refused"
+
+
 def test_another_optimiser_is_judged_by_itself():
     assert judge_optimiser(EXACT, 1e-12, []).status == "agrees"
     assert judge_optimiser(NEAR, 1e-12, []).status == "refused"
