@@ -15,7 +15,8 @@ from workflows.records.storage import RecordError, read_json
 
 PITFALL = 0.5  # of the time of another contender's certificate: it has fewer runs
 # Seconds of each contender's certificate in two default studies on the two cores of an Intel Xeon,
-# 24 November 2026. Only their proportions count: how fast this machine is shows at once.
+# 24 November 2026 (`compile`: in proportion to the reference, in a trial on the same machine). Only
+# their proportions count: how fast this machine is shows at once.
 USUAL = Path(__file__).with_name("certificates.csv")
 REFERENCE = "the reference"
 
