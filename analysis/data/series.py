@@ -9,6 +9,7 @@ from typing import Any
 from analysis.data.loading import load
 from analysis.data.occasions import span
 from analysis.data.results import Machine
+from frameworks.workloads import from_dict, to_dict
 from workflows.records.storage import RecordError
 
 # What decides what is compared. Replicates, rounds and turns only decide how precisely.
@@ -89,7 +90,8 @@ def contests(machine: Machine) -> set[tuple[str, int, str]]:
 
 
 def workloads(machine: Machine) -> dict[str, Any]:
-    return {workload.name: workload.description for workload in machine.records.workloads}
+    """With the defaults of options that a layer got after the study was recorded."""
+    return {one.name: to_dict(from_dict(one.description)) for one in machine.records.workloads}
 
 
 def datasets(machine: Machine) -> dict[str, Any]:

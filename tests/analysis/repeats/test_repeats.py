@@ -1,5 +1,6 @@
 """Whole studies together: how far ratios move, what lasts, and what is no repeat."""
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -53,6 +54,16 @@ def test_a_difference_that_stays_lasts_from_three_occasions_on(study: Make) -> N
     assert row.ratio_high == pytest.approx(math.exp(logs.mean() + half / math.sqrt(3)), rel=1e-6)
     (row,) = rows_of(*folders[:2])
     assert row.lasting == "not yet (2 occasions)" and row.ratio_low is None
+
+
+def test_an_option_that_a_layer_got_later_has_its_default(study: Make) -> None:
+    path = study(1) / "records.json"
+    values = json.loads(path.read_text())
+    layers = values["workloads"][0]["description"]["layers"]
+    assert [layer["conv2d"].pop("bias") for layer in layers if "conv2d" in layer]
+    path.write_text(json.dumps(values))
+    (row,) = rows_of(path.parent, study(2))
+    assert row.studies == 2
 
 
 def test_studies_of_one_start_count_once(study: Make) -> None:
