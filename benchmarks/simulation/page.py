@@ -79,7 +79,7 @@ def within(found: Results) -> str:
         "as often as it misses the truth: these are the false positives. Fewer verdicts are wrong, "
         "because a ratio whose 90 % interval lies within the margin is *equivalent* first. "
         "*Default* is [study.yaml](../config/study.yaml), whose replicates depend on the budget; "
-        "the reference study has 12. *Former* is the design of most recorded studies: 12 rounds of "
+        "the reference study has 8. *Former* is the design of most recorded studies: 12 rounds of "
         "6 mini-batches, of which 2 do not count.\n"
     )  # fmt: skip
 
