@@ -9,7 +9,7 @@ from workflows.records.storage import RecordError, atomic, write_json
 
 PAGE = Path("docs/simulation.md")
 RESULTS = Path(__file__).with_name("results.json")
-DEFAULT_STUDIES = ("reports/reference/machines/*", "reports/repeats/*/*/machines/*")
+DEFAULT_STUDIES = ("reports/repeats/*/*/machines/*",)
 FEWEST = 100  # simulated studies, so that a share has an interval
 
 
