@@ -22,8 +22,8 @@ class Deviation:
     ten steps. It must stay within `loss_within`, and vanish if plain SGD replaces the optimiser.
     For state, the tensor's own relative difference must stay within `state_within`. `mistake` is a
     name in `frameworks.oracle.mistakes`; docs/extending.md lists those of optimisers. Training must
-    then follow plain NumPy with that mistake to 1e-9: an optimiser in every step of the certificate,
-    state in a small network. Without a name, nothing can follow it so far.
+    then follow plain NumPy with that mistake to 1e-9: an optimiser in every step of the
+    certificate, state in a small network. Without a name, nothing can follow it so far.
     """
 
     component: str

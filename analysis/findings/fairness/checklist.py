@@ -18,8 +18,8 @@ class Item:
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
     `reason` given. If a certificate declares a deviation of `component`, the difference is declared
-    too. Records may lack all settings of a `new` item. `computes`: a difference that is not declared
-    changes what is computed, so that a pair gets no ratio.
+    too. Records may lack all settings of a `new` item. `computes`: a difference that is not
+    declared changes what is computed, so that a pair gets no ratio.
     """
 
     title: str

@@ -110,7 +110,7 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
     """
     state = declared_state(subject.contender(subject.device, subject.threads), script.workload)
     if wrong := wrong_state(script, seen, state):
-        return float("inf"), TRAINED[subject.finest], wrong
+        return float("inf"), TRAINED[subject.finest], "the state of plain NumPy", wrong
     seen = without(seen, {*state, *script.workload.idle})
     component = f"optimiser.{script.workload.optimiser.kind}"
     declared = [d for d in subject.description.variants[subject.variant].deviations
