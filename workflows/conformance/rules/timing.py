@@ -142,7 +142,7 @@ RULES = (
         "As many threads compute as were asked for: one in a process for one, more than one in a "
         "process for all cores.",
         threads,
-        (*AFTER, "fence"),
+        (*AFTER, "fence", "settings"),
         isolated=True,
     ),
 )
