@@ -39,7 +39,7 @@ def float32_throughout(trainer):
     import torch
 
     trainer._network.float()
-    trainer._dtype = torch.float32
+    trainer._dtype = trainer._input_dtype = torch.float32
     if trainer._target_dtype == torch.float64:
         trainer._target_dtype = torch.float32
 
@@ -52,7 +52,7 @@ def float64_throughout(trainer):
 
     if trainer._dtype == torch.float32:
         trainer._network.double()
-        trainer._dtype = torch.float64
+        trainer._dtype = trainer._input_dtype = torch.float64
         if trainer._target_dtype == torch.float32:
             trainer._target_dtype = torch.float64
         canonical = trainer._network.canonical
