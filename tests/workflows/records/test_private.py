@@ -89,7 +89,7 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (f"no {HOME}/x", "no ~/x"),
         ("in /home/john/.venv/bin/python", "in .../bin/python"),
         ("/home/john: no", "~: no"),
-        ("/root/study/x", "~/study/x"),
+        ("/root/any-study/x", "~/any-study/x"),
         (f"{USER}@{HOST} and node17", "(user)@(host) and (host)"),
         (f"not {USER}s", f"not {USER}s"),
         ("libcudart.so.12: no file in /usr/lib", "libcudart.so.12: no file in /usr/lib"),
