@@ -80,7 +80,8 @@ def as_one_path(children: Sequence[Element]) -> list[Element]:
     found: list[Element] = []
     last: Element | None = None
     for child in children:
-        line = child.tag == "path" and "fill:none" in child.get("style", "")
+        # A line without a point in view has no `d`.
+        line = {"d", "style"} <= {*child.attrib} and "fill:none" in child.get("style", "")
         if line and last is not None and unplaced(child) == unplaced(last):
             last.set("d", last.attrib["d"] + child.attrib["d"])
             continue

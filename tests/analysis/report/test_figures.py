@@ -19,6 +19,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import titled
 from analysis.report.figures import distributions, losses, pitfalls, ratios, rounding, series, start
+from analysis.report.figures.inline import as_one_path
 from analysis.report.figures.style import (
     ON_BLACK,
     PALETTE,
@@ -363,3 +364,9 @@ def test_the_matrix_is_a_file_for_light_and_for_dark_pages(findings: Findings) -
         "MLP 2 threads: PyTorch (tuned) not measured, TensorFlow † <b> (tuned) 12.0 ms fastest."
     )
     assert picture(screen(Matrix("", [], [])), findings, theme, "matrix") is None
+
+
+def test_a_line_with_no_point_in_view_joins_no_other() -> None:
+    lines = [ElementTree.Element("path", {"style": "fill:none", **more}) for more in
+             ({"d": "M0 0"}, {}, {"d": "M1 1"}, {"d": "M2 2"})]  # fmt: skip
+    assert [one.get("d") for one in as_one_path(lines)] == ["M0 0", None, "M1 1M2 2"]
