@@ -135,19 +135,19 @@ def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Fi
 
 @pytest.mark.parametrize(("who", "whose"), [(TUNED, f"{BASE}'s"), (DEFAULT, "its own")])
 def test_a_later_loss_is_refused_too(rehearsed: Findings, who: str, whose: str) -> None:
-    wrong = changed(rehearsed, off(0.02), who=who, within=4)
+    wrong = changed(rehearsed, off(0.2), who=who, within=4)
     verdict, reason = verdicts(wrong)[who.split("/")[1]]
     assert verdict == "refused"
     assert reason == (
-        f"{who}: the float32 loss of step 5 in round 3 of replicate 2 differs by 2.0e-2 from "
-        f"{whose} in float64 (tolerance 0.003)"
+        f"{who}: the float32 loss of step 5 in round 3 of replicate 2 differs by 2.0e-1 from "
+        f"{whose} in float64 (tolerance 0.03)"
     )
-    assert changed(rehearsed, off(0.002), who=who, within=4).loss_check.faults == {}
-    assert changed(rehearsed, off(0.02), who=who, within=4, tf32=True).loss_check.faults == {}
+    assert changed(rehearsed, off(0.02), who=who, within=4).loss_check.faults == {}
+    assert changed(rehearsed, off(0.2), who=who, within=4, tf32=True).loss_check.faults == {}
 
 
 def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> None:
-    wrong = changed(rehearsed, off(0.02), who="pytorch/tuned+twin/cpu/1", within=2)
+    wrong = changed(rehearsed, off(0.2), who="pytorch/tuned+twin/cpu/1", within=2)
     assert [seat.variant for seat in wrong.loss_check.faults] == ["tuned+twin"]
 
 
