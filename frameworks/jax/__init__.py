@@ -25,7 +25,7 @@ FRAMEWORK = Framework(
         ),
         **memory.steps(rebuilds=False),
         "pooling": Variant(
-            "pages; max-pooling by slices",
+            "pages; max-pooling by slices, one product for all inputs of an LSTM",
             rebuilds=False,
             change="pooling by slices",
             compared_with="pages",

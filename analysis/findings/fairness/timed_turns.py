@@ -20,6 +20,7 @@ from frameworks.workloads.distance import Astray, astray
 from workflows.records.schema import Rehearsal
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
+ROUNDED = 3  # times what gradients may be off, for the same losses
 # After the last turn: the typical error of weights, in moves of the tensor, and the share of
 # numbers that are far off; then what TF32 allows.
 ASTRAY, ASTRAY_TF32 = (2e-2, 0.25), (0.3, 0.75)
@@ -76,12 +77,15 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
     turn = list(zip(whose, batches["round"], strict=True))
     right = [at(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
     first = [at(expected[key], n, 0) for key, n in turn]
-    own = [max(tolerance, one.rounding if (one := expected[key]) else 0.0) for key, _ in turn]
+    own = [
+        max(LATER * tolerance, ROUNDED * one.rounding if (one := expected[key]) else 0.0)
+        for key, _ in turn
+    ]
     table = batches.assign(place=place, right=right, first=first, own=own).dropna(subset="right")
     sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
     return table.assign(
         off=(table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY),
-        allowed=np.where(table["place"] == 0, tolerance, LATER * table["own"]),
+        allowed=np.where(table["place"] == 0, tolerance, table["own"]),
     )
 
 

@@ -1,14 +1,13 @@
 """What tuning is made of: each step from `default` to `tuned` compared with the step before it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import ClassVar
 
 from analysis.data.processes import Measurements
 from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import compare, permission
-from analysis.findings.fairness.certificates import Certificates
+from analysis.findings.comparisons import comparisons
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import Estimate
 
@@ -51,15 +50,11 @@ def step_lines(found: Measurements, check: LossCheck) -> list[StepLine]:
     }
     # None of a device that is not here.
     chain = {o: base for o, base in chain.items() if {o, base} & found.processes.keys()}
-    certificates = Certificates(machine)
-    allowed = {one: permission(one, base, certificates, check) for one, base in chain.items()}
-    certified = {one: text for one, (text, _) in allowed.items() if text}
-    judged = compare(chain, found, certified, {one: why for one, (_, why) in allowed.items()})
-    rows = {row.id: row for row in judged}
+    rows = {row.id: row for row in comparisons(found, check, chain)}
     result: list[StepLine] = []
     for one in sorted(rows, key=lambda one: (*place(found, one), depth(one, chain))):
         before = next((line for line in reversed(result) if line.id == rows[one].base), None)
-        start = before.level_ms if before else geometric_mean(found, rows[one].base)
+        start = before.level_ms if before else ms(found, rows[one].base)
         ratio = rows[one].estimate.ratio
         result.append(
             StepLine(
@@ -90,7 +85,7 @@ def depth(one: BenchmarkId, chain: Mapping[BenchmarkId, BenchmarkId]) -> int:
     return count
 
 
-def geometric_mean(found: Measurements, one: BenchmarkId) -> float | None:
-    """Of the replicates' medians, in milliseconds, as in contenders.csv."""
+def ms(found: Measurements, one: BenchmarkId) -> float | None:
+    """The geometric mean of the replicates' medians, as in contenders.csv."""
     rows = found.processes.get(one)
-    return None if rows is None else float(math.exp(rows["median"].map(math.log).mean()))
+    return None if rows is None else geometric_mean(rows["median"])
