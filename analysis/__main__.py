@@ -20,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="other studies of the same machines: the report says how far ratios have moved",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
+    parser.add_argument(
+        "--brief", action="store_true", help="only report.md, with its figures and tables"
+    )
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take a second or two to import.
     from analysis.data.loading import load
@@ -35,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with unforeseen(options.folders[0]):
             machines = with_others(load(options.folders), options.earlier)
             out = options.out or Path("reports") / file_name(machines[0].study.name)
-            chapters = write(machines, out)
+            chapters = write(machines, out, options.brief)
             text = "\n".join(all_lines(chapters))
     except (RecordError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)
         return 1
     print(text)
-    print(f"\nThe report: {out / 'report.html'}")
+    print(f"\nThe report: {out / ('report.md' if options.brief else 'report.html')}")
     return 0
 
 

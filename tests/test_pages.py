@@ -1,5 +1,6 @@
 """The pages written by hand are true: links, names, commands, numbers, and one script."""
 
+import csv
 import os
 import re
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 import yaml
 
 from analysis.data.loading import load as load_machines
-from frameworks.workloads import load
+from analysis.format import alike, title
+from frameworks.memory import FREED_KEPT
+from frameworks.workloads import TITLES, load
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.workload import LOSSES
@@ -31,7 +34,7 @@ SHORT = [page.relative_to(ROOT).as_posix() for page in PAGES]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
-COMMITTED = ("reference", "traps", "aa")
+COMMITTED = ("reference", "traps", "aa", "ablation")
 
 
 @cache
@@ -79,7 +82,8 @@ def test_reports_link_to_headings_that_are_there() -> None:
     code = "".join(file.read_text() for file in (ROOT / "analysis").rglob("*.py"))
     asked = set(re.findall(r"""more\(["']([a-z-]+)["']\)""", code))
     for study in COMMITTED:
-        asked |= set(re.findall(r"docs/method\.md#([\w-]+)", text(f"reports/{study}/report.html")))
+        for page in (ROOT / "reports" / study).glob("report.*"):
+            asked |= set(re.findall(r"docs/method\.md#([\w-]+)", page.read_text()))
     assert asked and asked <= there
 
 
@@ -163,6 +167,47 @@ def test_machine_and_day_stand_beside_a_reports_link(study: str) -> None:
 def test_machine_and_day_stand_beside_the_readmes_link() -> None:
     (place,) = re.findall(r"^\*\*CPU only.*?(?=\n\n)", README, re.S | re.M)
     assert all(fact in " ".join(place.lower().split()) for fact in measured("reference"))
+
+
+# docs/why.md
+
+
+def test_the_steps_are_those_of_the_ablation_study() -> None:
+    said = set(text("reports/ablation/report.md").splitlines())
+    (shown,) = re.findall(
+        r"^## What tuning is made of\n(.*?)^## ", text("docs/why.md"), re.S | re.M
+    )
+    found = [" ".join(one.split()) for one in re.findall(r"^- .*?(?=^- |\n\n)", shown, re.S | re.M)]
+    assert len(found) == 6 and set(found) <= said
+
+
+def test_times_faults_and_shares_are_those_of_the_reference_study() -> None:
+    with (ROOT / "reports/reference/tables/use.csv").open() as file:
+        found = {
+            (row["workload"], row["framework"], row["variant"]): row
+            for row in csv.DictReader(file)
+            if row["threads"] == "1"
+        }
+    rows = []
+    for workload in ("mlp", "mnist-cnn"):
+        for framework in ("pytorch", "tensorflow", "jax"):
+            both = [found[workload, framework, variant] for variant in ("default", "tuned")]
+            rows.append([
+                TITLES[workload],
+                title(framework),
+                *(alike(float(row["median_ms"]))[0] for row in both),
+                *(f"{float(row['faults']):,.0f}" for row in both),
+                *(f"{100 * float(row['share']):.0f} %" for row in both),
+            ])  # fmt: skip
+    (table,) = re.findall(
+        r"^\| on \| framework .*?\n.*?\n(.*?)\n\n", text("docs/why.md"), re.S | re.M
+    )
+    assert [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()] == rows
+
+
+def test_the_variable_shown_is_that_of_the_variant() -> None:
+    (shown,) = re.findall(r"^GLIBC_TUNABLES=(\S+)", text("docs/why.md"), re.M)
+    assert {"GLIBC_TUNABLES": shown} == FREED_KEPT
 
 
 def test_the_configuration_shown_is_one() -> None:

@@ -8,6 +8,7 @@ from analysis.report.sections.comparing import (
     scaling,
     steps,
     variants,
+    why,
 )
 from analysis.report.sections.measuring import (
     again,
@@ -34,6 +35,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     steps.SECTION,
     alone.SECTION,
     comparisons.SECTION,
+    why.SECTION,
     differences.SECTION,
     differences.OWN,
     pairs.SECTION,

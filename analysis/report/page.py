@@ -40,12 +40,15 @@ class Shown(NamedTuple):
     chapters: list[tuple[str, list[Part]]]
 
 
-def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
+def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
-    tables of an earlier rendering that this rendering does not have."""
+    tables of an earlier rendering that this rendering does not have.
+
+    `brief`: only report.md, and what it shows or links.
+    """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
-        chapters, files = render(machines)
+        chapters, files = render(machines, brief)
     with ExitStack() as stack:  # all or none, so that a full disk leaves the report of before
         for name, content in reversed(files.items()):
             stack.enter_context(atomic(out / name)).write_bytes(content.encode())
@@ -56,7 +59,7 @@ def write(machines: Sequence[Machine], out: Path) -> list[Chapter]:
     return chapters
 
 
-def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str]]:
+def render(machines: Sequence[Machine], brief: bool) -> tuple[list[Chapter], dict[str, str]]:
     """Chapters, and the content of every file by its path in the report's folder."""
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(
@@ -75,7 +78,12 @@ def render(machines: Sequence[Machine]) -> tuple[list[Chapter], dict[str, str]]:
     figures = [part for part in parts(sections) if isinstance(part, Figure)]
     for figure in [*figures, *pictures(chapters, screens)]:
         files |= {f"figures/{name}": content for name, content in figure.files.items()}
-    return chapters, files | pages(chapters, screens, sections, data)
+    files |= pages(chapters, screens, sections, data, brief)
+    if brief:
+        page = files["report.md"]
+        files = {name: text for name, text in files.items() if f"]({name})" in page}
+        files["report.md"] = page
+    return chapters, files
 
 
 def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Iterator[Figure]:
@@ -122,6 +130,7 @@ def pages(
     screens: Sequence[FirstScreen],
     sections: Sequence[Shown],
     data: Mapping[str, str],
+    brief: bool,
 ) -> dict[str, str]:
     several = len(chapters) > 1
     words: dict[str, Any] = {
@@ -132,6 +141,7 @@ def pages(
         ],
         "across": across([chapter.findings for chapter in chapters]),
         "sections": sections,
+        "brief": brief,
         "data": embedded(screens, sections, data),
         "theme": chapters[0].theme,
         "label": Labels(parts(sections)),

@@ -13,6 +13,7 @@ VARIANTS = MappingProxyType(
     {"default": "as in the tutorials", "tuned": "tuned", "compile": "compiled", "xla": "with XLA"}
 )
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
+CROSSED = "~"  # marks a comparison whose direction changed between studies
 NEAR = 1.25  # below it, prose has percent
 METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>
 

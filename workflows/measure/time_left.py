@@ -40,7 +40,9 @@ class TimeLeft:
         number = sum(self.held.values()) + 1
         self.title = f"contest {number} of {self.total(len(study.groups))}"
         self.group = group
-        self.warm_up = 1 / (study.contest.rounds + 1)  # the share of the turns that warm up
+        # The share of the turns that have no pace: the warm-up and, in the first round, restarts
+        # for the first time, which may compile.
+        self.warm_up = (1 + (study.contest.rounds > 2)) / (study.contest.rounds + 1)
         self.begun_s = 0.0  # until the rounds: what starting and warming up took, or has taken
         self.before_s = spent_s(folders, study) if study.minutes else 0.0
 
@@ -56,7 +58,7 @@ class TimeLeft:
     def left_s(self, done: float, elapsed_s: float) -> float | None:
         """Seconds to the end of the study, if the share `done` of this contest took `elapsed_s`.
 
-        Warming up includes what a process does only once, so that only rounds have a pace. Before
+        What a process does only once comes first, so that only later rounds have a pace. Before
         a tenth of them is done and no earlier contest of this group, the study's `minutes` say how
         much is left, or nothing does.
         """

@@ -126,8 +126,9 @@ def followers(own: Sequence[Race]) -> list[str]:
         if len(by_workload) > PLACES:
             by_workload = {"": [one.ratio for _, one in slower]}
         parts = [
-            takes(ratios) + f" on the {workload(place)}" * (len(by_workload) > 1)
-            for place, ratios in by_workload.items()
+            told(ratios, [place for place, _ in slower if place.workload == where])
+            + f" on the {workload(where)}" * (len(by_workload) > 1)
+            for where, ratios in by_workload.items()
         ]
         if all(part.startswith("takes ") for part in parts):
             parts[1:] = [part.removeprefix("takes ") for part in parts[1:]]
@@ -158,6 +159,16 @@ def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
             if one.slower:
                 slower.setdefault(one.framework, []).append((race.column, one))
     return slower
+
+
+def told(ratios: Sequence[float], columns: Sequence[Column]) -> str:
+    """`takes 2.0 (1 thread) or 1.6 (2 threads) times as long`, for the columns of one workload;
+    the range if they are more."""
+    digits = [two(one) for one in ratios]
+    if len(columns) == 2 and min(ratios) >= NEAR and len(set(digits)) == 2:
+        each = [f"{one} ({condition(place)})" for one, place in zip(digits, columns, strict=True)]
+        return f"takes {' or '.join(each)} times as long"
+    return takes(ratios)
 
 
 def takes(ratios: Sequence[float]) -> str:

@@ -3,18 +3,28 @@ number of threads."""
 
 from collections.abc import Sequence
 
-from analysis.data.results import USUAL, order
+from analysis.data.results import DEFAULT, TUNED, USUAL, BenchmarkId, order
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
+from analysis.findings.series.movement import MOVEMENT
 from analysis.format import alike, count, device, sentence, title
 from analysis.report.first import Cell, Matrix, Row
-from analysis.report.prose import DECLARED, contender, two, variant, workload
+from analysis.report.prose import CROSSED, DECLARED, contender, two, variant, workload
 from frameworks.device import HOST
 
-NEAR = 1.1  # below it, two digits of a ratio are too few
+Key = tuple[str, str]  # a framework and its variant
+Turned = set[tuple[BenchmarkId, BenchmarkId]]  # compared, with another direction elsewhere
+
+NEAR = 1.2  # below it, two digits of a ratio are too few
 TIMES = "\u00d7"
 BOLD = "Bold: the fastest, or not significantly slower."
 OPT_IN = "Opt-in variants"  # of one framework each, in one group
+STEPS = "On the way to tuned"
+MEANING = {
+    DEFAULT: "the loop that its own tutorial shows",
+    TUNED: "the fastest way that we know",
+    STEPS: "each row also has the changes of the rows above it",
+}
 
 
 def matrix(findings: Findings) -> Matrix:
@@ -22,27 +32,56 @@ def matrix(findings: Findings) -> Matrix:
     lines = [] if findings.machine.alone else findings.matrix
     columns = list(dict.fromkeys(line.column for line in lines if line.ms is not None))
     slowest = {one: max(line.ms or 0.0 for line in lines if line.column == one) for one in columns}
-    rows: dict[str, dict[tuple[str, str], list[MatrixLine]]] = {}
+    turned = {(row.id, row.base) for row in MOVEMENT.of(findings) if row.crossed}
+    steps = {key(row.id): row for row in findings.steps if row.id.variant != TUNED}
+    groups: dict[str, dict[Key, list[MatrixLine]]] = {}
     for line in lines:
         if line.column in columns:
-            own = rows.setdefault(group(line, lines), {})
-            own.setdefault((line.id.framework, line.id.variant), []).append(line)
-    groups = [
-        (
-            name if name == OPT_IN else variant(name)[:1].upper() + variant(name)[1:],
-            [row(own, columns, slowest, name) for own in sorted(rows[name].values(), key=total)],
+            name = STEPS if key(line.id) in steps else group(line, lines)
+            groups.setdefault(name, {}).setdefault(key(line.id), []).append(line)
+
+    def order_of(own: Sequence[MatrixLine]) -> tuple[str, float]:
+        """Sorts rows by time; steps by framework, and in their order."""
+        who = own[0].id
+        return (who.framework, steps[key(who)].position) if key(who) in steps else ("", total(own))
+
+    def row(own: Sequence[MatrixLine], name: str) -> Row:
+        by_column, who = {line.column: line for line in own}, own[0].id
+        named = contender(who) if name == OPT_IN else title(who.framework)
+        if name == STEPS:
+            named += f" + {steps[key(who)].change}"
+        return Row(
+            who.framework,
+            named + f" {DECLARED}" * any(line.declared for line in own),
+            [
+                cell(by_column[one], slowest[one], turned)
+                if one in by_column
+                else Cell("", about="not run")
+                for one in columns
+            ],
         )
-        for name in sorted(rows, key=place)
+
+    shown = [
+        (titled(name), [row(own, name) for own in sorted(groups[name].values(), key=order_of)])
+        for name in sorted(groups, key=place)
     ]
-    marked = any(DECLARED in own.title for _, held in groups for own in held)
-    note = f" {DECLARED} computes something that is declared to differ." * marked
+    rows = [one for _, held in shown for one in held]
+    notes = [BOLD]
+    if any(one.declared for one in rows):
+        notes += [f"{DECLARED} and a hollow bar: computes something that is declared to differ."]
+    if any(own.relative.endswith(CROSSED) for one in rows for own in one.cells):
+        notes += [f"{CROSSED}: in another study, the other was faster."]
     return Matrix(
         "Milliseconds per mini-batch, and how many times the fastest of the whole column "
         f"({TIMES}). Ratios are taken within turns, so they are not quite quotients of the times. "
-        f"{BOLD}{note}",
+        + " ".join(notes),
         [heading(one) for one in columns],
-        groups,
+        shown,
     )
+
+
+def key(one: BenchmarkId) -> Key:
+    return one.framework, one.variant
 
 
 def group(line: MatrixLine, lines: Sequence[MatrixLine]) -> str:
@@ -52,9 +91,15 @@ def group(line: MatrixLine, lines: Sequence[MatrixLine]) -> str:
     return own if own in USUAL or len(owners) > 1 else OPT_IN
 
 
-def place(name: str) -> tuple[bool, int, str]:
-    """The tutorials' way first, then tuned; what is opt-in comes last."""
-    return (name == OPT_IN, *order(name, *USUAL))
+def titled(name: str) -> str:
+    """`Tuned: the fastest way that we know`"""
+    words = variant(name)
+    return f"{words[:1].upper()}{words[1:]}" + (f": {MEANING[name]}" if name in MEANING else "")
+
+
+def place(name: str) -> tuple[bool, bool, int, str]:
+    """The tutorials' way first, then tuned; the steps to it and what is opt-in come last."""
+    return (name == OPT_IN, name == STEPS, *order(name, *USUAL))
 
 
 def total(lines: Sequence[MatrixLine]) -> float:
@@ -68,32 +113,24 @@ def heading(column: Column) -> tuple[str, str]:
     return workload(name), f"{own}{count(threads, 'thread')}"
 
 
-def row(
-    lines: Sequence[MatrixLine], columns: Sequence[Column], slowest: dict[Column, float], name: str
-) -> Row:
-    by_column = {line.column: line for line in lines}
-    who = lines[0].id
-    mark = f" {DECLARED}" * any(line.declared for line in lines)
-    return Row(
-        who.framework,
-        (contender(who) if name == OPT_IN else title(who.framework)) + mark,
-        [
-            cell(by_column[one], slowest[one]) if one in by_column else Cell("", about="not run")
-            for one in columns
-        ],
-    )
-
-
-def cell(line: MatrixLine, slowest: float) -> Cell:
+def cell(line: MatrixLine, slowest: float, turned: Turned) -> Cell:
     if line.ms is None:
         return Cell("", about=sentence(line.reason or "not measured"))
     return Cell(
         alike(line.ms)[0],
-        relative(line),
+        relative(line) + f" {CROSSED}" * crossed(line, turned),
         line.ms / slowest,
         line.first,
         interval(line) or line.reason,
     )
+
+
+def crossed(line: MatrixLine, turned: Turned) -> bool:
+    """Whether its comparison with the fastest had another direction in another study; for the
+    fastest, whether one of its comparisons had."""
+    if line.id == line.base:
+        return any(line.id in sides for sides in turned)
+    return bool({(line.id, line.base), (line.base, line.id)} & turned)
 
 
 def relative(line: MatrixLine) -> str:

@@ -8,6 +8,7 @@ from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.findings.start import StartLine
+from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, title
 from analysis.report.first.comparing import (
     condition,
@@ -17,7 +18,7 @@ from analysis.report.first.comparing import (
     takes,
 )
 from analysis.report.first.headline import size, tuned
-from analysis.report.prose import DECLARED, spread, subject, two, variant, workload
+from analysis.report.prose import DECLARED, share, spread, subject, two, variant, workload
 from analysis.report.sections.comparing.comparisons import declared
 
 MANY = 10_000  # mini-batches; a start that pays off later decides no short run
@@ -28,7 +29,9 @@ def sentences(findings: Findings) -> list[str]:
     """Plain text: nothing in a name can make a mark of it."""
     if findings.machine.alone:
         return []
-    found = (*compared(findings), tuning(findings), opted(findings), start(findings))
+    found = (
+        *compared(findings), tuning(findings), stepped(findings), opted(findings), start(findings),
+    )  # fmt: skip
     return [text for text in found if text]
 
 
@@ -60,12 +63,29 @@ def tuning(findings: Findings) -> str:
     return f"Tuning: {where} it cuts {listing(cuts)}{mark(held)}."
 
 
+def stepped(findings: Findings) -> str:
+    """The change that gains most of what tuning gains, for each framework."""
+    gains = [row for row in findings.steps if row.estimate.verdict == "faster"]
+    largest: dict[str, StepLine] = {}
+    for row in sorted(gains, key=lambda row: row.estimate.ratio or 1.0):
+        largest.setdefault(row.id.framework, row)
+    parts = [
+        f"{title(name)}'s step on the {workload(row.id.workload)} by "
+        f"{share(1 - (row.estimate.ratio or 1.0))} (\u201c{row.change}\u201d)"
+        for name, row in list(largest.items())[:CUTS]
+    ]
+    marked = mark(largest.values())
+    return f"Changes: the largest cut {listing(parts)}{marked}." if parts else ""
+
+
 def opted(findings: Findings) -> str:
     """What opt-in variants gain or cost against their own framework's default, for those that
     differ most from it."""
+    told = {(row.id.framework, row.id.variant) for row in findings.steps}
     found: dict[tuple[str, str], list[PairLine]] = {}
     for row in findings.pairs:
         own = row.axis == "variant" and row.base.variant == DEFAULT and row.id.variant not in USUAL
+        own = own and (row.id.framework, row.id.variant) not in told
         if own and row.estimate.ratio is not None:
             found.setdefault((row.id.framework, row.id.variant), []).append(row)
     if not found:
@@ -103,7 +123,8 @@ def start(findings: Findings) -> str:
     marked = mark(row for row in findings.comparisons if row.id in sides)
     return (
         f"Start: {title(slowest)}'s takes longest, {two(seconds(rows, slowest))} s. Where its "
-        f"steps are faster, {spread(min(steps), max(steps))} of them make up for that{marked}."
+        f"steps are faster, it is ahead after {spread(min(steps), max(steps))} "
+        f"mini-batches{marked}."
     )
 
 
@@ -113,6 +134,6 @@ def seconds(rows: list[StartLine], framework: str) -> float:
     return sum(found) / len(found) if found else 0.0
 
 
-def mark(rows: Iterable[Comparison | PairLine]) -> str:
+def mark(rows: Iterable[Comparison | PairLine | StepLine]) -> str:
     """† if any of these pairs is declared to differ."""
     return f" {DECLARED}" * any(map(declared, rows))

@@ -8,11 +8,11 @@ from analysis.findings.series.movement import MOVEMENT
 from analysis.format import capital, count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter
-from analysis.report.prose import DECLARED, pair, place, two, variant, workload
+from analysis.report.prose import CROSSED, DECLARED, pair, place, two, variant, workload
 from analysis.report.sections.comparing.comparisons import marks
 from frameworks.device import DEVICES, HOST
 
-NAMED = 2  # ratios that changed direction, and workloads; more are counted
+NAMED = 2  # ratios on both sides of 1, and workloads; more are counted
 UNJUDGED = "A contender ran a second time, but no interval could be judged. The section says why."
 ABSENT = "No contender ran a second time: set controls in the configuration to have that."
 ALONE = (
@@ -103,10 +103,13 @@ def repeats(findings: Findings) -> Chip:
     )
     text = (
         f"In {studies} studies on {count(occasions, 'occasion')} ratios moved by "
-        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. {len(turned)} of "
-        f"{len(rows)} changed direction{f': {named}' if 0 < len(turned) <= NAMED else ''}."
+        f"{two(100 * spreads[0])} to {two(100 * spreads[-1])} %. Who is faster "
+        f"{'changed' if turned else 'never changed'}"
     )
-    return Chip("~" if turned else "✓", heading, text, section)
+    if turned:
+        text += f" in {len(turned)} of {len(rows)}, marked {CROSSED}"
+        text += f": {named}" * (len(turned) <= NAMED)
+    return Chip("~" if turned else "✓", heading, f"{text}.", section)
 
 
 def not_covered(findings: Findings) -> Chip:

@@ -144,6 +144,9 @@ def test_one_replicate_says_nothing_of_precision(found: Found) -> None:
     findings = found(replace(NOISY, replicates=1))
     assert said(findings).startswith("One replicate has no interval")
     assert findings.precision[0].half_width is None
+    few = found(replace(NOISY, replicates=2))
+    assert said(few).endswith(" Set `replicates` to 5 or more: fewer cannot say how many would be "
+                              "enough.")  # fmt: skip
     alone = found(
         Recipe(machine="alone", frameworks=("pytorch",), variants=("default",), replicates=2)
     )

@@ -10,6 +10,8 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.figures.steps import tuning_steps
 from analysis.report.figures.style import Theme
+from analysis.report.first.grid import matrix
+from analysis.report.first.sentences import sentences
 from analysis.report.page import write
 from analysis.report.sections.comparing.steps import chains, step_table, summary
 from tests.analysis.recipe import Recipe
@@ -81,6 +83,21 @@ def test_the_report_has_sentences_figure_and_table(found: Findings, tmp_path: Pa
         page = (tmp_path / name).read_text()
         assert "What tuning is made of" in page and "takes off" in page
     assert (tmp_path / "tables/steps.csv").read_text().count("\n") == 7
+
+
+def test_the_first_screen_has_the_steps_in_their_order(found: Findings) -> None:
+    heading, rows = matrix(found).groups[-1]
+    assert heading == "On the way to tuned: each row also has the changes of the rows above it"
+    assert [row.title for row in rows] == [
+        "PyTorch + freed memory kept", "PyTorch + fused optimiser",
+    ]  # fmt: skip
+    (text,) = [text for text in sentences(found) if text.startswith("Changes")]
+    assert re.fullmatch(
+        r"Changes: the largest cut PyTorch's step on the MNIST CNN by 7[3-7] % "
+        r"\(“ReLU in place”\)\.",
+        text,
+    )
+    assert not any(text.startswith("Opt-in") for text in sentences(found))
 
 
 def test_a_refused_step_has_no_ratio_and_ends_the_levels(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from analysis.findings.findings import Findings, tables
 from analysis.findings.series.movement import MOVEMENT, Movement, movements
 from analysis.repeats.__main__ import main
 from analysis.repeats.series import all_series, captures, changed_settings, joint_tests, speeds
+from analysis.report.first.grid import matrix
 from analysis.report.first.trust import repeats
 from analysis.report.page import write as write_report
 from analysis.report.terminal import lines
@@ -176,10 +177,14 @@ def test_the_report_says_when_where_and_how_far_ratios_have_moved(
     findings = Findings(machine)
     assert MOVEMENT.of(findings) == rows_of(long_ago, before, now)
     chip = repeats(findings)
-    assert (
-        chip.mark == "~"
-        and "1 of 1 changed direction: TensorFlow to PyTorch † on the MNIST CNN" in chip.text
+    assert chip.mark == "~" and chip.text.endswith(
+        "Who is faster changed in 1 of 1, marked ~: TensorFlow to PyTorch † on the MNIST CNN, 1 "
+        "thread."
     )
+    ((_, rows),) = matrix(findings).groups
+    assert {one.cells[0].relative.endswith("~") for one in rows} == {True}
+    assert "~: in another study, the other was faster." in matrix(findings).caption
+    assert "~" not in matrix(Findings(alone)).caption
     assert "movement" in tables([findings]) and "movement" not in tables([Findings(alone)])
     (chapter,) = write_report([machine], tmp_path / "report")
     assert chip.text in " ".join(" ".join(lines(chapter)).split())

@@ -14,7 +14,10 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-@pytest.mark.parametrize("name", ["reference", "aa", "traps"])
+BRIEF = ("ablation",)
+
+
+@pytest.mark.parametrize("name", ["reference", "aa", "traps", *BRIEF])
 def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Path) -> None:
     committed = ROOT / "reports" / name
     folders = sorted((committed / "machines").iterdir())
@@ -22,8 +25,17 @@ def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Pat
     if name == "reference":  # its report says how far ratios moved in all studies of its machine
         same = f"*/*/machines/{folders[0].name}"
         others = ["--earlier", *sorted((ROOT / "reports" / "repeats").glob(same))]
+    brief = ["--brief"] * (name in BRIEF)
     subprocess.run(
-        [sys.executable, "-m", "analysis", *map(str, [*folders, *others]), "--out", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "analysis",
+            *map(str, [*folders, *others]),
+            "--out",
+            str(tmp_path),
+            *brief,
+        ],
         cwd=ROOT,
         check=True,
         capture_output=True,
@@ -39,6 +51,7 @@ CONFIGURATIONS = {
     "reference": ["reference.yaml"],
     "traps": ["traps.yaml", "mnist-test.yaml"],
     "aa": ["aa.yaml", "mnist-test.yaml"],
+    "ablation": ["ablation.yaml", "mnist-test.yaml"],
 }
 
 

@@ -29,6 +29,10 @@ from tests.conftest import ROOT
 Found = Callable[[Recipe], Findings]
 CNN = Recipe(workloads=("mnist-cnn",), threads=(1,), rounds=4, replicates=6)
 BASIC = replace(CNN, variants=("default",))
+GROUPS = [
+    "As in the tutorials: the loop that its own tutorial shows",
+    "Tuned: the fastest way that we know",
+]
 
 
 def times(**ms: float) -> dict[tuple[str, str, str], float]:
@@ -139,7 +143,7 @@ def test_a_start_is_told_if_it_decides_a_short_run(findings: Findings) -> None:
 def test_the_matrix_has_the_fastest_of_each_column(findings: Findings) -> None:
     shown = matrix(findings)
     rows = [row for _, held in shown.groups for row in held]
-    assert [title for title, _ in shown.groups] == ["As in the tutorials", "Tuned"]
+    assert [title for title, _ in shown.groups] == GROUPS
     assert shown.columns[0] == ("MLP", "1 thread")
     for number in range(len(shown.columns)):
         cells = [row.cells[number] for row in rows]
@@ -196,9 +200,7 @@ OPT_IN = replace(
 def test_opt_in_variants_have_one_group_and_one_sentence(found: Found) -> None:
     findings = found(OPT_IN)
     shown = matrix(findings)
-    assert [title for title, _ in shown.groups] == [
-        "As in the tutorials", "Tuned", "Opt-in variants",
-    ]  # fmt: skip
+    assert [title for title, _ in shown.groups] == [*GROUPS, "Opt-in variants"]
     assert [row.title for row in shown.groups[-1][1]] == [
         "PyTorch, compiled", "TensorFlow, with XLA †",
     ]  # fmt: skip
@@ -238,6 +240,17 @@ def test_few_sentences_say_each_ratio() -> None:
         "PyTorch takes 2.0 times as long.",
         "TensorFlow takes 2.0 times as long †.",
     ]
+
+
+def test_two_columns_of_a_workload_have_a_ratio_each() -> None:
+    two = race("mlp", "pytorch", 1.6)
+    found = [race("mlp", "pytorch", 2.04), replace(two, column=Column("mlp", "cpu", 2))]
+    assert fastest_and_others(found)[1:] == [
+        "TensorFlow takes 2.0 (1 thread) or 1.6 (2 threads) times as long †.",
+        "JAX takes 2.0 (1 thread) or 1.6 (2 threads) times as long.",
+    ]
+    near = race("mlp", "pytorch", 1.1)
+    assert fastest_and_others([near, found[1]])[2] == "JAX takes 1.1 to 1.6 times as long."
 
 
 def test_many_sentences_are_summed_up() -> None:

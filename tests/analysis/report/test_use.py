@@ -1,12 +1,14 @@
 """Memory and page faults: the table, and a cause only where its evidence is."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from analysis.report.sections.measuring.use import causes, compared, use_table
+from analysis.report.sections.comparing.why import apart, causes
+from analysis.report.sections.measuring.use import compared, use_table
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records.schema import TurnRecord
@@ -28,7 +30,7 @@ def study(folder: Path, faults: dict[str, float]) -> Findings:
         for place, one in enumerate(contest.contenders):
             if one.status != "ok":
                 continue
-            one.idle_mib = 100.0
+            one.idle_mib, one.settings = 100.0, {}
             for number in range(recipe.rounds + 1):
                 counted = {
                     "minor_faults": faults.get(f"{one.framework} {one.variant}", 3.0),
@@ -59,8 +61,7 @@ def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(tmp_pat
     ("faults", "said"),
     [
         ({"pytorch default": 31_000.0, "pytorch tuned": 12.0},
-         ["PyTorch takes 31,000 page faults in a mini-batch of the MLP with 1 thread; tuned takes "
-          "12 and is faster."]),
+         ["Page faults in a mini-batch: 31,000 before, 12 after."]),
         ({}, []),  # few page faults
         ({"pytorch default": 31_000.0, "pytorch tuned": 30_000.0}, []),  # as many when tuned
         ({"pytorch tuned": 31_000.0}, []),  # more in the faster one
@@ -69,8 +70,34 @@ def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(tmp_pat
 def test_a_cause_needs_its_evidence(
     tmp_path: Path, faults: dict[str, float], said: list[str]
 ) -> None:
-    assert list(causes(study(tmp_path, faults))) == said
+    found = [cause.partition("%. ")[2] for cause in causes(study(tmp_path, faults))]
+    assert found == said
+
+
+def test_settings_that_differ_are_named_if_they_can_change_the_speed(tmp_path: Path) -> None:
+    findings = study(tmp_path, {})
+    settings = {
+        "default": {"optimiser": "torch.optim.Adam(foreach=None, fused=None)", "layout": "NCHW",
+                    "other": "a", "blas": "mkl"},
+        "tuned": {"optimiser": "torch.optim.Adam(foreach=None, fused=True)", "layout": "NHWC",
+                  "other": "b", "blas": "mkl"},
+    }  # fmt: skip
+    for contest in findings.machine.records.contests:
+        for one in contest.contenders:
+            if one.framework == "pytorch":
+                one.settings = dict(settings[one.variant])
+    (said,) = causes(Findings(findings.machine))
+    assert re.fullmatch(
+        r"PyTorch, MLP, 1 thread: tuning takes off (49|50|51) %\. What differs: layout NHWC "
+        r"instead of NCHW; optimiser Adam with fused=True instead of fused=None\.",
+        said,
+    )
+    assert apart("keras.Adam", "tf.Adam(x=1)") == ("keras.Adam", "tf.Adam(x=1)")
+    for contest in findings.machine.records.contests:  # as different, and no faster
+        for one in contest.contenders:
+            one.settings = dict(settings["default"])
+    assert list(causes(Findings(findings.machine))) == []
 
 
 def test_records_of_before_have_no_memory(findings: Findings) -> None:
-    assert compared(findings) == [] and list(causes(findings)) == []
+    assert compared(findings) == []

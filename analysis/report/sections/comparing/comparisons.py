@@ -4,6 +4,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
+from analysis.findings.variants.steps import StepLine
 from analysis.format import capital, count, listing, percent
 from analysis.report.figures.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
@@ -63,7 +64,7 @@ def comparison_table(findings: Findings) -> Table:
     )  # fmt: skip
 
 
-def declared(row: Comparison | PairLine) -> bool:
+def declared(row: Comparison | PairLine | StepLine) -> bool:
     """Whether the two sides differ in something that is declared."""
     return bool(components(row.certificate))
 

@@ -11,6 +11,9 @@ from analysis.report.prose import places, share
 
 Lines = Sequence[PrecisionLine]
 
+FEWEST = 5  # replicates whose scatter says how many more are needed
+TOO_FEW = f"Set `replicates` to {FEWEST} or more: fewer cannot say how many would be enough."
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -31,6 +34,8 @@ def advice(machine: Machine, lines: Lines) -> Advice:
     short = [line for line in known if not line.reached]
     if not short:
         return Advice(sentences)
+    if machine.study.replicates < FEWEST:
+        return Advice([*sentences, TOO_FEW])
     more = max(line.more or 0 for line in short)
     replicates = machine.study.replicates + more
     if replicates > MOST:

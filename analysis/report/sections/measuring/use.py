@@ -1,28 +1,14 @@
 """What steps take of the machine: the share of its limit, memory, and page faults."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
 from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.roofline import roofline
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import (
-    DECLARED,
-    contender,
-    more,
-    place,
-    share,
-    subject,
-    two,
-    variant,
-    workload,
-)
-from analysis.report.sections.comparing.comparisons import declared
+from analysis.report.prose import contender, more, place, share, subject, workload
 from analysis.report.tables import Table, column
-
-MANY = 1000  # page faults of a mini-batch; each costs the kernel a tenth of a microsecond or more
-FEW = 0.1  # of them, in another variant
 
 
 def compared(findings: Findings) -> list[UseLine]:
@@ -66,36 +52,13 @@ def nearest(rows: Sequence[UseLine]) -> list[str]:
     ]
 
 
-def causes(findings: Findings) -> Iterator[str]:
-    """Variants with many page faults that a faster variant of the framework does not have, once
-    for each workload."""
-    lines = {row.id: row for row in compared(findings)}
-    seen = set()
-    for pair in findings.pairs:
-        slow, fast = lines.get(pair.base), lines.get(pair.id)
-        if pair.axis != "variant" or pair.estimate.verdict != "faster" or not (slow and fast):
-            continue
-        key = (slow.id.workload, slow.id.framework, slow.id.device)
-        many, few = slow.faults or 0.0, fast.faults or 0.0
-        if key not in seen and many >= MANY and few <= FEW * many:
-            seen.add(key)
-            yield (
-                f"{subject(slow.id)} takes {two(many)} page faults in a mini-batch of the "
-                f"{workload(slow.id.workload)} with {count(slow.id.threads, 'thread')}; "
-                f"{variant(fast.id.variant)} takes {two(few)} and is faster"
-                f"{f' {DECLARED}' * declared(pair)}."
-            )
-
-
 def use(chapter: Chapter) -> Parts:
     rows = compared(chapter.findings)
     if not rows:
         return []
-    said = " ".join(causes(chapter.findings))
     return [
         use_table(rows),
         chapter.figure(roofline),
-        Paragraph(said, opening="A cause.") if said else None,
         Paragraph(Rich(f"{ABOUT} {more('memory-and-the-machines-limit')}"), style="soft"),
     ]
 

@@ -1,0 +1,111 @@
+"""Why a variant is faster than another of its framework: only from what was recorded of both."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from analysis.data.results import DEFAULT, TUNED, BenchmarkId
+from analysis.findings.comparisons import PairLine
+from analysis.findings.findings import Findings
+from analysis.findings.series.use import USE, UseLine
+from analysis.format import title
+from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.prose import DECLARED, place, share, two
+from analysis.report.sections.comparing.comparisons import declared
+
+MANY = 1000  # page faults of a mini-batch; each costs the kernel a tenth of a microsecond or more
+FEW = 0.1  # of them, in another variant
+# Settings that change how the same mathematics is done, as a sentence has them.
+SPEED = {
+    "freed_memory": "freed memory",
+    "huge_pages": "huge pages",
+    "weights_memory": "memory of the weights",
+    "layout": "layout",
+    "max_pooling": "pooling",
+    "relu_and_pool": "ReLU and pooling",
+    "optimiser": "optimiser",
+    "compilation": "compilation",
+    "blas": "matrix products",
+}
+Settings = Mapping[BenchmarkId, Mapping[str, str]]
+
+
+def causes(findings: Findings) -> Iterator[str]:
+    """For each framework and workload whose tuned variant is faster: what was recorded that
+    differs, with the fewest threads."""
+    use = {row.id: row for row in findings.machine.matched_rows(USE.of(findings))}
+    settings: dict[BenchmarkId, dict[str, str]] = {}
+    for row in findings.settings:
+        settings.setdefault(row.id, {})[row.setting] = row.value
+    seen = set()
+    for pair in findings.pairs:
+        key = (pair.id.workload, pair.id.framework, pair.id.device)
+        sides = (pair.base.variant, pair.id.variant)
+        faster = pair.axis == "variant" and pair.estimate.verdict == "faster"
+        if not faster or sides != (DEFAULT, TUNED) or key in seen:
+            continue
+        seen.add(key)
+        found, faults = list(differences(pair, settings)), fewer_faults(pair, use)
+        differ = f"What differs: {'; '.join(found)}." if found else ""
+        if differ or faults:
+            yield " ".join(filter(None, (gain(pair), differ, faults, limit(pair, use))))
+
+
+def gain(pair: PairLine) -> str:
+    """`JAX, MLP, 1 thread: tuning takes off 54 %.`"""
+    off = share(1 - (pair.estimate.ratio or 1.0))
+    mark = f" {DECLARED}" * declared(pair)
+    return f"{title(pair.id.framework)}, {place(pair.id)}: tuning takes off {off}{mark}."
+
+
+def differences(pair: PairLine, settings: Settings) -> Iterator[str]:
+    """`layout NHWC instead of NCHW`, for each setting that differs."""
+    slow, fast = settings.get(pair.base, {}), settings.get(pair.id, {})
+    for name, words in SPEED.items():
+        if name in slow and name in fast and slow[name] != fast[name]:
+            yield f"{words} {' instead of '.join(apart(fast[name], slow[name]))}"
+
+
+def apart(one: str, other: str) -> tuple[str, str]:
+    """Two values; of `Adam(foreach=None, fused=True)` and another Adam, what differs."""
+    calls = [re.fullmatch(r"[\w.]+\.(\w+)\((.*)\)", value) for value in (one, other)]
+    if not (calls[0] and calls[1]) or calls[0][1] != calls[1][1]:
+        return one, other
+    mine, theirs = (call[2].split(", ") for call in calls if call)
+    return (
+        f"{calls[0][1]} with {', '.join(each for each in mine if each not in theirs)}",
+        ", ".join(each for each in theirs if each not in mine),
+    )
+
+
+def fewer_faults(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
+    """Page faults, if the slower one has many and the faster one few."""
+    slow, fast = use.get(pair.base), use.get(pair.id)
+    many = (slow.faults or 0.0) if slow else 0.0
+    few = fast.faults if fast else None
+    if few is None or many < MANY or few > FEW * many:
+        return ""
+    return f"Page faults in a mini-batch: {two(many)} before, {two(few)} after."
+
+
+def limit(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
+    """How far both are from the machine's limit; "" if it was not recorded."""
+    slow, fast = use.get(pair.base), use.get(pair.id)
+    if not (slow and fast and slow.limit.share and fast.limit.share):
+        return ""
+    return (
+        f"Share of the machine's limit ({fast.limit.binds}): {share(slow.limit.share)} before, "
+        f"{share(fast.limit.share)} after."
+    )
+
+
+def why(chapter: Chapter) -> Parts:
+    found = list(causes(chapter.findings))
+    apart = APART if found and not chapter.findings.steps else ""
+    return [Bullets(found), Paragraph(Rich(apart), style="soft")]
+
+
+APART = (
+    "These are all recorded differences that can change the speed, not what each of them gains: "
+    "the study `config/ablation.yaml` makes one after another. [What it found](../../docs/why.md)"
+)
+SECTION = Section("Why tuned is faster", why, in_markdown=True)
