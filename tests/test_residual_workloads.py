@@ -164,14 +164,15 @@ def test_relu_and_pooling_change_places_inside_a_block_and_not_across_its_border
 
 def test_a_workload_may_allow_a_certificate_less():
     asked = CertificateEntry(steps=50, full_steps=3)
-    limits = {"steps": 20, "full_steps": 1, "rounding": 1e-3}
+    limits = {"steps": 20, "full_steps": 1, "tolerance": 1e-11, "rounding": 1e-3}
     found = asked.allowed(load("mlp", {"certificate": limits}))
-    assert (found.steps, found.full_steps, found.rounding) == (20, 1, 1e-3)
+    assert {name: getattr(found, name) for name in limits} == limits
     assert asked.allowed(load("mlp", {"certificate": {"steps": 200}})) == asked
     assert asked.allowed(load("mlp", None)) == asked
     for wrong, message in (
         ({"steps": 0}, "steps: a whole number"),
         ({"rounding": 2.0}, "rounding: a number between 0 and 1"),
+        ({"tolerance": 1e-5}, "tolerance: a number between 0 and 1e-06"),
         ({"step": 2}, "unknown key 'step'"),
         (20, "steps, rounding and the like are wanted"),
     ):

@@ -22,7 +22,7 @@ from frameworks.workloads.layers import (
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from frameworks.workloads.sequences import LSTM, Embedding
-from frameworks.workloads.workload import DATASETS, Dataset, Limits, Workload
+from frameworks.workloads.workload import DATASETS, LOOSEST, Dataset, Limits, Workload
 
 VOCABULARY: dict[str, type[Layer]] = {
     layer.kind: layer
@@ -100,10 +100,12 @@ def parse_limits(item: Any) -> Limits:
     for name, value in values.items():
         if name.endswith("steps"):
             whole(f"certificate {name}", value)
-        elif not isinstance(value, float) or not 0 < value < 1:
-            raise WorkloadError(
-                f"certificate {name}: a number between 0 and 1 is wanted, got {value!r}"
-            )
+        else:
+            most = LOOSEST if name == "tolerance" else 1
+            if not isinstance(value, float) or not 0 < value < most:
+                raise WorkloadError(
+                    f"certificate {name}: a number between 0 and {most:g} is wanted, got {value!r}"
+                )
     return limits
 
 

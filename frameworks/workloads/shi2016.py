@@ -32,6 +32,9 @@ SLOW = {"momentum": {"learning_rate": 0.001, "momentum": 0.9}}
 # The gradient of the last bias adds up 4,096 rows. TensorFlow adds one after another in float32,
 # and is off by 3e-5.
 LONG_SUMS = Limits(rounding=1e-4)
+# One sample whose ReLU or max-pooling float32 decides differently moves the gradient of a kernel by
+# 1e-3 in AlexNet-S and 4e-4 in AlexNet-R.
+UNDECIDED = Limits(rounding=3e-4)
 
 
 def fcn_s(
@@ -81,7 +84,7 @@ def alexnet_s(
         Flatten(), Dense(units), ReLU(), Dense(units), ReLU(), Dense(classes),
     ]  # fmt: skip
     dataset = Dataset("normal", samples, (side, side, 3), classes)
-    return classifier(name, dataset, batch, layers, optimiser)
+    return replace(classifier(name, dataset, batch, layers, optimiser), certificate=UNDECIDED)
 
 
 def alexnet_r(
@@ -100,7 +103,7 @@ def alexnet_r(
         Flatten(), Dense(10),
     ]  # fmt: skip
     dataset = Dataset("normal", samples, (32, 32, 3), 10)
-    return classifier(name, dataset, batch, layers, optimiser)
+    return replace(classifier(name, dataset, batch, layers, optimiser), certificate=UNDECIDED)
 
 
 def lstm(

@@ -54,17 +54,22 @@ class Dataset:
         return np.int32 if self.words else np.float32
 
 
+LOOSEST = 1e-6  # the largest error in float64 that a certificate may allow
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a certificate may ask of a network that magnifies rounding, in place of what a study
     asks.
 
-    It takes at most so many `steps`, and `full_steps` at full size. float32 gradients need be no
-    closer to float64's than `rounding`. Smaller copies train at this `learning_rate`.
+    It takes at most so many `steps`, and `full_steps` at full size. In float64, relative errors may
+    reach the `tolerance`. float32 gradients need be no closer to float64's than `rounding`. Smaller
+    copies train at this `learning_rate`.
     """
 
     steps: int | None = None
     full_steps: int | None = None
+    tolerance: float | None = None
     rounding: float | None = None
     learning_rate: float | None = None
 

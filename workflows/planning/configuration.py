@@ -12,6 +12,7 @@ from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, load, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.workload import LOOSEST
 from workflows.planning.possible import (
     CONTENDERS,
     LISTED,
@@ -173,18 +174,19 @@ class CertificateEntry(Section):
 
     steps: int = Field(default=500, ge=10, le=100_000)
     full_steps: int = Field(default=3, ge=1, le=1000)
-    tolerance: float = Field(default=1e-12, gt=0, le=1e-6)
+    tolerance: float = Field(default=1e-12, gt=0, le=LOOSEST)
     optimisers: Annotated[
         list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
     ] = list(OPTIMISERS)
     rounding: float = Field(default=1e-5, gt=0, le=1e-2)
 
     def allowed(self, workload: Workload) -> Self:
-        """The same, as far as the workload allows: fewer steps, more rounding."""
+        """The same, as far as the workload allows: fewer steps, larger errors."""
         own = workload.certificate
         changed = {
             "steps": min(self.steps, own.steps or self.steps),
             "full_steps": min(self.full_steps, own.full_steps or self.full_steps),
+            "tolerance": max(self.tolerance, own.tolerance or self.tolerance),
             "rounding": max(self.rounding, own.rounding or self.rounding),
         }
         return self.model_copy(update=changed)

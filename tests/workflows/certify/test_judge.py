@@ -146,7 +146,12 @@ def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared()
 def test_a_network_that_magnifies_rounding_has_more_room_in_float32_alone():
     parts = {"rounding": {"w": 0.04}, "float32": [1e-6, 0.02], "astray": moved(2, 0.05, 0.3)}
     row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="missing")
-    for changed, status in (({}, "agrees"), ({"long": measured(1e-9)}, "refused")):
+    for changed, status in (
+        ({}, "agrees"),
+        ({"long": measured(1e-9)}, "refused"),
+        ({"astray": moved(10, 0.26, 0.79)}, "agrees"),  # as ResNet-50's
+        ({"astray": moved(10, 0.75, 0.85)}, "refused"),
+    ):
         own = {"long": measured(), "gradients": {"w": 0.0}, **parts, **changed}
         found = row.model_copy(update=own)
         judge(found, ASKED.model_copy(update={"rounding": 0.05}), [])
