@@ -59,7 +59,9 @@ def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[C
     return chapters
 
 
-def render(machines: Sequence[Machine], brief: bool) -> tuple[list[Chapter], dict[str, str]]:
+def render(
+    machines: Sequence[Machine], brief: bool = False
+) -> tuple[list[Chapter], dict[str, str]]:
     """Chapters, and the content of every file by its path in the report's folder."""
     found = [Findings(machine) for machine in machines]
     theme = Theme.of(

@@ -117,23 +117,37 @@ def tally(found: Sequence[Race]) -> str:
 
 
 def followers(own: Sequence[Race]) -> list[str]:
-    """`PyTorch takes 1.3 times as long on the MLP and 1.7 to 2.1 times on the MNIST CNN.`"""
+    """`PyTorch takes 1.3 times as long on the MLP and 2.1 or 1.7 times as long on the MNIST CNN (1
+    or 2 threads).`"""
     lines = []
     for name, slower in behind(own).items():
-        by_workload: dict[str, list[float]] = {}
+        held: dict[str, list[tuple[Column, Rival]]] = {}
         for place, one in slower:
-            by_workload.setdefault(place.workload, []).append(one.ratio)
-        if len(by_workload) > PLACES:
-            by_workload = {"": [one.ratio for _, one in slower]}
+            held.setdefault(place.workload, []).append((place, one))
+        if len(held) > PLACES:
+            held = {"": slower}
         parts = [
-            told(ratios, [place for place, _ in slower if place.workload == where])
-            + f" on the {workload(where)}" * (len(by_workload) > 1)
-            for where, ratios in by_workload.items()
+            takes([one.ratio for _, one in found], twofold(found))
+            + f" on the {workload(where)}" * (len(held) > 1)
+            for where, found in held.items()
         ]
         if all(part.startswith("takes ") for part in parts):
             parts[1:] = [part.removeprefix("takes ") for part in parts[1:]]
-        lines.append(f"{title(name)} {listing(parts)}{mark(one for _, one in slower)}.")
+        both = next(filter(None, map(twofold, held.values())), "")
+        ends = f" ({both})" * bool(both)
+        lines.append(f"{title(name)} {listing(parts)}{ends}{mark(one for _, one in slower)}.")
     return lines
+
+
+def twofold(found: Sequence[tuple[Column, Rival]]) -> str:
+    """`1 or 2 threads` for the two columns of a workload, if each has a ratio to be read."""
+    columns = [place for place, _ in found]
+    digits = {two(one.ratio) for _, one in found}
+    if len(columns) != 2 or len(digits) != 2 or {one.device for one in columns} != {HOST.name}:
+        return ""
+    if columns[0].workload != columns[1].workload or min(one.ratio for _, one in found) < NEAR:
+        return ""
+    return f"{columns[0].threads} or {condition(columns[1])}"
 
 
 def summed_up(found: Sequence[Race]) -> list[str]:
@@ -161,18 +175,10 @@ def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
     return slower
 
 
-def told(ratios: Sequence[float], columns: Sequence[Column]) -> str:
-    """`takes 2.0 (1 thread) or 1.6 (2 threads) times as long`, for the columns of one workload;
-    the range if they are more."""
-    digits = [two(one) for one in ratios]
-    if len(columns) == 2 and min(ratios) >= NEAR and len(set(digits)) == 2:
-        each = [f"{one} ({condition(place)})" for one, place in zip(digits, columns, strict=True)]
-        return f"takes {' or '.join(each)} times as long"
-    return takes(ratios)
-
-
-def takes(ratios: Sequence[float]) -> str:
-    """`takes 1.7 to 2.1 times as long`; percent near 1."""
+def takes(ratios: Sequence[float], each: str = "") -> str:
+    """`takes 1.7 to 2.1 times as long`; percent near 1. `each`: in their order, `2.1 or 1.7`."""
+    if each:
+        return f"takes {' or '.join(map(two, ratios))} times as long"
     low, high = min(ratios), max(ratios)
     if low >= 1 and high < NEAR:
         ends = dict.fromkeys(percent(float(f"{one - 1:.2g}")).removesuffix(" %")

@@ -74,7 +74,7 @@ def files(report: Path) -> dict[str, str]:
     """The pages without their drawings, all tables, and the names of the figures. The last digit
     of a coordinate may depend on the processor, so the drawings' bytes are left out."""
     found = {path.relative_to(report).as_posix(): "" for path in report.glob("figures/*")}
-    for path in [report / "report.md", report / "report.html", *report.glob("tables/*.csv")]:
+    for path in [*report.glob("report.*"), *report.glob("tables/*.csv")]:
         text = re.sub(r"<svg.*?</svg>", "", path.read_text(), flags=re.DOTALL)
         found[path.relative_to(report).as_posix()] = text
     return found

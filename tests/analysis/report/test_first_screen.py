@@ -246,8 +246,8 @@ def test_two_columns_of_a_workload_have_a_ratio_each() -> None:
     two = race("mlp", "pytorch", 1.6)
     found = [race("mlp", "pytorch", 2.04), replace(two, column=Column("mlp", "cpu", 2))]
     assert fastest_and_others(found)[1:] == [
-        "TensorFlow takes 2.0 (1 thread) or 1.6 (2 threads) times as long †.",
-        "JAX takes 2.0 (1 thread) or 1.6 (2 threads) times as long.",
+        "TensorFlow takes 2.0 or 1.6 times as long (1 or 2 threads) †.",
+        "JAX takes 2.0 or 1.6 times as long (1 or 2 threads).",
     ]
     near = race("mlp", "pytorch", 1.1)
     assert fastest_and_others([near, found[1]])[2] == "JAX takes 1.1 to 1.6 times as long."

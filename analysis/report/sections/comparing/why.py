@@ -73,7 +73,8 @@ def apart(one: str, other: str) -> tuple[str, str]:
     mine, theirs = (call[2].split(", ") for call in calls if call)
     return (
         f"{calls[0][1]} with {', '.join(each for each in mine if each not in theirs)}",
-        ", ".join(each for each in theirs if each not in mine),
+        ", ".join(each for each in theirs if each not in mine and not each.endswith("=None"))
+        or "without",
     )
 
 
@@ -104,8 +105,15 @@ def why(chapter: Chapter) -> Parts:
     return [Bullets(found), Paragraph(Rich(apart), style="soft")]
 
 
+def inside(chapter: Chapter) -> str:
+    return (
+        "What each framework's tuned variant does otherwise than its default: settings, page "
+        "faults, and the share of the machine's limit."
+    )
+
+
 APART = (
     "These are all recorded differences that can change the speed, not what each of them gains: "
     "the study `config/ablation.yaml` makes one after another. [What it found](../../docs/why.md)"
 )
-SECTION = Section("Why tuned is faster", why, in_markdown=True)
+SECTION = Section("Why tuned is faster", why, inside=inside, in_markdown=True)
