@@ -52,9 +52,9 @@ EARLIER = $(wildcard $(patsubst reports/reference/%,reports/repeats/*/*/%,$(wild
 
 gallery: environment
 	python -m analysis reports/reference/machines/* --earlier $(EARLIER) --out reports/reference
-	for study in traps aa; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
-	for study in ablation; do python -m analysis reports/$$study/machines/* --out reports/$$study --brief || exit 1; done
-	python -m analysis.literature reports/reference --out reports/literature
+	for study in traps; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
+	for study in aa ablation networks definitions; do python -m analysis reports/$$study/machines/* --out reports/$$study --brief || exit 1; done
+	python -m analysis.literature reports/reference reports/networks reports/definitions --out reports/literature
 	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]
 	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/earlier reports/repeats --out docs/calibration.md
 	python -m benchmarks.simulation || [ $$? = 1 ]

@@ -27,19 +27,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.literature.figure import impossible
     from analysis.literature.page import page
     from analysis.literature.studies import read
+    from analysis.literature.today import beside, defined, definitions, table, then_and_now
 
     try:
         studies = [read(folder) for folder in options.studies]
-        figure = impossible()
-        numbers = io.StringIO()
-        csv.writer(numbers, lineterminator="\n").writerows([COLUMNS, *map(values, then())])
+        figures = {"then.csv": impossible()}
+        tables: dict[str, list[Sequence[object]]] = {"then.csv": [COLUMNS, *map(values, then())]}
+        if rows := beside(studies):
+            figures["then-and-now.csv"] = then_and_now(rows)
+            tables["then-and-now.csv"] = table(rows)
+        if others := defined(studies):
+            figures["definitions.csv"] = definitions(others)
+            tables["definitions.csv"] = table(others)
+        files = {"claims.md": page(judge(studies), studies, figures)}
+        for name, numbers in tables.items():
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(numbers)
+            files[name] = text.getvalue()
+        for figure in figures.values():
+            files |= figure.files
         options.out.mkdir(parents=True, exist_ok=True)
-        for name, text in {
-            "claims.md": page(judge(studies), studies, figure),
-            "then.csv": numbers.getvalue(),
-            **figure.files,
-        }.items():
-            (options.out / name).write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (options.out / name).write_text(content, encoding="utf-8")
     except (RecordError, OSError) as error:
         print(f"literature: {error}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 calculation in a sentence."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import yaml
@@ -9,6 +10,7 @@ import yaml
 from analysis.format import count, three
 from analysis.literature.peaks import processors, shares
 from analysis.literature.table7 import DATA, rows
+from analysis.report.prose import two
 from frameworks.workloads import Workload, load
 
 
@@ -47,17 +49,17 @@ def parameters_of_vgg_19() -> Calculation:
     return Calculation(abs(counted - said) <= 0.5e6, says)
 
 
-def most_of_the_peak() -> Calculation:
-    """The claim falls with a cell of CNTK's LSTM that needs more than the peak of its processor."""
+def most_of_the_peak(network: str, tool: str, definition: str) -> Calculation:
+    """The claim falls with a cell that needs more than the peak of its processor."""
     most = max(
-        (one for one in shares() if (one.cell.network, one.cell.tool) == ("LSTM", "CNTK")),
+        (one for one in shares() if (one.cell.network, one.cell.tool) == (network, tool)),
         key=lambda one: one.low,
     )
     where = processors()[most.cell.device]["title"]
     return Calculation(
         not most.impossible,
         f"with {count(most.cell.threads or 0, 'thread')} on the {where} the published time needs "
-        f"{most.value:.1f} times the peak, if a mini-batch is 128 sequences of 32 words",
+        f"{two(most.value)} times the peak, if {definition}",
     )
 
 
@@ -73,6 +75,11 @@ def cuda_in_the_default_wheel() -> Calculation:
 CALCULATIONS: dict[str, Callable[[], Calculation]] = {
     "peak of a card": peak_of_a_card,
     "parameters of VGG-19": parameters_of_vgg_19,
-    "most of the peak": most_of_the_peak,
+    "peak of CNTK's LSTM": partial(
+        most_of_the_peak, "LSTM", "CNTK", "a mini-batch is 128 sequences of 32 words"
+    ),
+    "peak of Caffe's AlexNet-S": partial(
+        most_of_the_peak, "AlexNet-S", "Caffe", "the network is the one that it is named after"
+    ),
     "CUDA in the default wheel": cuda_in_the_default_wheel,
 }

@@ -1,7 +1,7 @@
 """From ratios to a verdict: the few functions that judge every claim about times.
 
 A rule is text, as in `data/claims.csv`: `FASTER(10)`, `all rows FASTER(1/0.55)`, `EXISTS slower`,
-`not FASTER(2)`. What this module cannot read, it does not judge.
+`not FASTER(2)`, `REACHES(1.9)`. What this module cannot read, it does not judge.
 """
 
 import re
@@ -13,17 +13,20 @@ from analysis.stats.inference import holm
 
 RULE = re.compile(
     r"(?:(?P<quantifier>all rows|EXISTS|not) )?"
-    r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|(?P<slower>slower))"
+    r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|REACHES\((?P<reach>[\d.]+)\)|"
+    r"(?P<slower>slower))"
 )
 LEVEL = 0.05  # of all tests of a study together
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`limit`: the ratio that a faster side has to stay below; None asks for slower."""
+    """`limit`: the ratio that a faster side has to stay below; None asks for slower. `reach`: the
+    ratio that the interval has to include or lie above."""
 
     quantifier: str
     limit: float | None
+    reach: float | None = None
 
 
 def rule(text: str) -> Rule | None:
@@ -31,6 +34,8 @@ def rule(text: str) -> Rule | None:
     found = RULE.fullmatch(text)
     if not found:
         return None
+    if found["reach"]:
+        return Rule(found["quantifier"] or "all rows", None, float(found["reach"]))
     limit = None if found["slower"] else float(found["by"] or 1) / float(found["times"])
     return Rule(found["quantifier"] or "all rows", limit)
 
@@ -50,6 +55,9 @@ class Answer:
         row, limit = self.row, self.rule.limit
         if not row.usable:
             return None
+        if self.rule.reach:
+            assert row.high
+            return row.high >= self.rule.reach
         if limit in (None, 1.0) and row.verdict == "equivalent":
             return False
         if self.adjusted > LEVEL:

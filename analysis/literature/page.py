@@ -1,7 +1,7 @@
 """The ledger as a page: verdict by verdict, with what decides each claim."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
@@ -9,7 +9,7 @@ from analysis.literature.claims import Judgement, Verdict
 from analysis.literature.studies import Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure
-from analysis.report.prose import DECLARED
+from analysis.report.prose import DECLARED, workload
 from frameworks.device import GPU
 
 DECIDES = {
@@ -18,7 +18,10 @@ DECIDES = {
 }
 
 
-def page(judgements: Sequence[Judgement], studies: Sequence[Study], figure: Figure) -> str:
+def page(
+    judgements: Sequence[Judgement], studies: Sequence[Study], figures: Mapping[str, Figure]
+) -> str:
+    """`figures` by the name of the file that has all their numbers."""
     verdicts: tuple[Verdict, ...] = get_args(Verdict)
     own = {name: [one for one in judgements if one.verdict == name] for name in verdicts}
     parts = ["# Claims of the literature, judged", f"**{headline(judgements)}**"]
@@ -27,10 +30,11 @@ def page(judgements: Sequence[Judgement], studies: Sequence[Study], figure: Figu
         f"{measured(studies)} A rule judges each claim; no verdict is written by hand. A ratio "
         "counts only if both sides have a certificate. Its interval is at 95 %, and its test is "
         "corrected for all tests of the study (Holm). "
-        "[What was claimed and what was measured](../../docs/literature.md) is a page of its own.",
-        drawing(figure),
-        f"**{figure.finding}** {figure.caption} [All numbers](then.csv).",
+        "[What was claimed and what was measured](../../docs/literature.md) is a page of its own."
     ]
+    for file, figure in figures.items():
+        caption = f"**{figure.finding}** {figure.caption} [All numbers]({file})."
+        parts += [drawing(figure), caption]
     for name in filter(own.__getitem__, verdicts):
         parts += [f"## {name[0].upper()}{name[1:]}", *remarks(name, own[name], studies)]
         columns = ["", "claim", "judged as", DECIDES.get(name, "what decides"), "published"]
@@ -49,8 +53,9 @@ def headline(judgements: Sequence[Judgement]) -> str:
     found = Counter(one.verdict for one in judgements)
     hold, fall, open_ = (found[name] for name in get_args(Verdict)[:3])
     return (
-        f"{hold + fall + open_} of {count(len(judgements), 'claim')} are judged: {hold} hold here, "
-        f"{fall} do not, {open_} cannot be told."
+        f"{hold + fall + open_} of {count(len(judgements), 'claim')} are judged: {hold} "
+        f"{'holds' if hold == 1 else 'hold'} here, {fall} {'does' if fall == 1 else 'do'} not, "
+        f"{open_} cannot be told."
     )
 
 
@@ -59,7 +64,8 @@ def measured(studies: Sequence[Study]) -> str:
         return "No study was given, so calculations alone decide."
     named = listing(f"[{one.name}](../{one.name}/report.md)" for one in studies)
     machines = dict.fromkeys(row.machine for one in studies for row in one.ratios)
-    return f"Measured ratios come from the study {named}, on {listing(machines)}."
+    which = "studies" if len(studies) > 1 else "study"
+    return f"Measured ratios come from the {which} {named}, on {listing(machines)}."
 
 
 def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[Study]) -> list[str]:
@@ -89,9 +95,11 @@ def said(row: Ratio) -> str:
     """`MNIST CNN, default, 1 thread: PyTorch over TensorFlow 2.13 (2.05 to 2.23)`"""
     middle, low, high = alike(row.value, row.low, row.high)
     mark = f" {DECLARED}" * ("declared" in row.certificate)
-    where = f"{row.workload}, {row.variant}, {count(row.threads, 'thread')}"
-    sides = f"{title(row.pair.one)} over {title(row.pair.over)}"
-    return f"{where}: {sides} {middle} ({low} to {high}){mark}"
+    one, over, about = title(row.pair.one), title(row.pair.over), workload(row.workload)
+    if row.pair.axis == "workload":
+        one, over, about = workload(row.pair.one), workload(row.pair.over), title(row.framework)
+    where = f"{about}, {row.variant}, {count(row.threads, 'thread')}"
+    return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"
 
 
 def sources() -> list[str]:

@@ -9,6 +9,7 @@ from analysis.report.sections.comparing import (
     steps,
     variants,
     why,
+    workloads,
 )
 from analysis.report.sections.measuring import (
     again,
@@ -40,6 +41,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     differences.OWN,
     pairs.SECTION,
     variants.SECTION,
+    workloads.SECTION,
     scaling.THREADS,
     scaling.DEVICES,
     movement.SECTION,

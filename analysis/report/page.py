@@ -26,6 +26,7 @@ from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
+BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "missing")]
 
 
 class Shown(NamedTuple):
@@ -44,7 +45,7 @@ def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[C
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have.
 
-    `brief`: only report.md, and what it shows or links.
+    `brief`: only report.md, what it shows or links, and the tables that judge claims.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
@@ -83,7 +84,11 @@ def render(
     files |= pages(chapters, screens, sections, data, brief)
     if brief:
         page = files["report.md"]
-        files = {name: text for name, text in files.items() if f"]({name})" in page}
+        files = {
+            name: text
+            for name, text in files.items()
+            if f"]({name})" in page or name in BRIEF_TABLES
+        }
         files["report.md"] = page
     return chapters, files
 

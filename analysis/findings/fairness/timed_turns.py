@@ -22,10 +22,8 @@ from workflows.records.schema import Rehearsal
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
 # After the last turn: the typical error of weights, in moves of the tensor, and the share of
-# numbers that are far off; then what TF32 allows, and networks whose gradients may be off by more
-# than `FEW`, because float32 decides the ReLU of a few samples differently.
+# numbers that are far off; then what TF32 allows.
 ASTRAY, ASTRAY_TF32 = (2e-2, 0.25), (0.3, 0.75)
-FEW, ASTRAY_FEW = 2e-4, (0.1, 0.75)
 VANISHED = 1e-2  # of a turn's first loss; rounding does not vanish with a loss
 UNDECIDED = 1e-2  # of gradients in float32: networks that allow more lead their weights elsewhere
 TURN = [*COLUMNS, "replicate", "round"]
@@ -123,9 +121,7 @@ def wrong_weights(
     machine: Machine, batches: pd.DataFrame, turns: Turns, allowed: tuple[float, float]
 ) -> Iterator[tuple[BenchmarkId, str]]:
     """Weights that the last turn has left elsewhere than float64 would, in words."""
-    usual = allowed
     for one, expected, tensors in weights_astray(machine, batches, turns):
-        allowed = max(usual, ASTRAY_FEW) if expected.rounding > FEW else usual
         for name, (typical, off) in tensors.items():
             if not (typical <= allowed[0] and off <= allowed[1]):
                 yield (

@@ -48,12 +48,17 @@ def holds(text: str, *found: Ratio) -> list[bool | None]:
         ("all rows FASTER(10)", Rule("all rows", 0.1)),
         ("not FASTER(1/0.97)", Rule("not", 0.97)),
         ("EXISTS slower", Rule("EXISTS", None)),
+        ("not REACHES(1.9)", Rule("not", None, 1.9)),
         ("FASTER(1/0.65) of the median", None),
         ("EXACT", None),
     ],
 )
 def test_a_rule_is_read_whole_or_not_at_all(text: str, expected: Rule | None) -> None:
     assert rule(text) == expected
+
+
+def test_a_ratio_reaches_what_its_interval_includes() -> None:
+    assert holds("REACHES(1.9)", row(1.895), row(2.5), row(1.5)) == [True, True, False]
 
 
 def test_faster_by_a_factor_needs_the_whole_interval_beyond_it() -> None:

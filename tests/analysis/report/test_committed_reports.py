@@ -14,10 +14,10 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("ablation",)
+BRIEF = ("aa", "ablation", "networks", "definitions")
 
 
-@pytest.mark.parametrize("name", ["reference", "aa", "traps", *BRIEF])
+@pytest.mark.parametrize("name", ["reference", "traps", *BRIEF])
 def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Path) -> None:
     committed = ROOT / "reports" / name
     folders = sorted((committed / "machines").iterdir())
@@ -52,6 +52,8 @@ CONFIGURATIONS = {
     "traps": ["traps.yaml", "mnist-test.yaml"],
     "aa": ["aa.yaml", "mnist-test.yaml"],
     "ablation": ["ablation.yaml", "mnist-test.yaml"],
+    "networks": ["networks.yaml"],
+    "definitions": ["definitions.yaml"],
 }
 
 

@@ -1,0 +1,212 @@
+"""Today's ratios beside those of 2016: tools on the same networks, and definitions of a network."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from statistics import median
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+from analysis.format import count, listing
+from analysis.literature import peaks
+from analysis.literature.averages import ITSELF
+from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.table7 import CPUS, networks, tool_over
+from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas, render
+from analysis.report.prose import two
+from frameworks.device import HOST
+
+NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
+HEIGHT = 0.42  # inches for each row
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+TOOLS = Pair("framework", "tensorflow", "pytorch")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A row of then-and-now.csv: TensorFlow over PyTorch today, and over Torch in 2016 on a
+    processor with as many threads. `low` and `high`: the 95 % interval; `then_low` and `then_high`:
+    what rounding leaves open, and `ITSELF` beyond it."""
+
+    network: str
+    threads: int
+    ratio: float
+    low: float
+    high: float
+    verdict: str
+    device: str
+    then: float
+    then_low: float
+    then_high: float
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A row of definitions.csv: what a tool trained under a network's name, over that network.
+
+    `operations` of the definition, `ratio` of its time today with its 95 % interval, and the
+    `published` time of the tool over Torch's, with the least and the most of its cells.
+    """
+
+    network: str
+    tool: str
+    operations: float
+    ratio: float
+    low: float
+    high: float
+    published: float
+    least: float
+    most: float
+
+
+def beside(studies: Sequence[Study]) -> list[Beside]:
+    found = []
+    for row in certified(studies, TOOLS):
+        for over in tool_over("TensorFlow", "Torch"):
+            one = over.one
+            here = one.device in CPUS and one.threads == row.threads
+            if here and one.network.lower() == row.workload and row.device == HOST.name:
+                found.append(
+                    Beside(one.network, row.threads, row.value or 0.0, row.low or 0.0,
+                           row.high or 0.0, row.verdict or "", one.device, over.value,
+                           over.low / ITSELF, over.high * ITSELF)
+                )  # fmt: skip
+    return sorted(found, key=lambda row: networks().index(row.network))
+
+
+def defined(studies: Sequence[Study]) -> list[Defined]:
+    found = []
+    for (network, tool), own in peaks.definitions().items():
+        named = network.lower()
+        pair = Pair("workload", f"{named}-{tool.lower()}", named)
+        cells = tool_over(tool, "Torch")
+        published = [over.value for over in cells if over.one.network == network]
+        batch = next(over.one.batch for over in cells if over.one.network == network)
+        work = peaks.networks()
+        operations = work[own["layers"]].flops(int(own["samples"])) / work[network].flops(batch)
+        for row in certified(studies, pair):
+            found.append(
+                Defined(network, tool, operations, row.value or 0.0, row.low or 0.0,
+                        row.high or 0.0, median(published), min(published), max(published))
+            )  # fmt: skip
+    return found
+
+
+def certified(studies: Iterable[Study], pair: Pair) -> list[Ratio]:
+    """Rows of the tutorials' variant that may decide something."""
+    rows = [row for study in studies for row in study.of(pair)]
+    return [row for row in rows if row.usable and row.variant == "default"]
+
+
+def table(rows: Sequence[Beside] | Sequence[Defined]) -> list[Sequence[object]]:
+    head = tuple(field.name for field in fields(rows[0]))
+    return [head, *(tuple(map(rounded, astuple(row))) for row in rows)]
+
+
+def rounded(value: object) -> object:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def then_and_now(rows: Sequence[Beside]) -> Figure:
+    names = list(dict.fromkeys(row.network for row in rows))
+    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for row in rows:
+            place = names.index(row.network)
+            axes.plot([row.low, row.high], [place - 0.15] * 2, color=NOW, linewidth=1.6)
+            axes.plot([row.ratio], [place - 0.15], "o", color=NOW, markersize=5)
+            lower = place + (0.1 if row.device == CPUS[0] else 0.28)
+            axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
+            axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
+        finish(axes, names, "TensorFlow's time over (Py)Torch's")
+        legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
+        threads = count(rows[0].threads, "thread")
+        return render(
+            drawn,
+            "then-and-now",
+            "TensorFlow over (Py)Torch, 2016 and today",
+            f"TensorFlow's time over PyTorch's today, as in the tutorials, with {threads} and its "
+            "95 % interval, and over Torch's in Table 7 of Shi et al. (2016) with as many threads "
+            "of two processors (desktop above server). Lines of 2016: what rounding leaves open "
+            f"and {ITSELF:g} times either way, because a framework measured in single processes "
+            "differs from itself by that. Today's batch sizes are smaller for some networks. "
+            "Logarithmic axis.",
+            "Dot plot of ratios by network, 2016 and today.",
+            finding_beside(rows),
+            inlined=False,
+        )
+
+
+def finding_beside(rows: Sequence[Beside]) -> str:
+    turned = [
+        name
+        for name in dict.fromkeys(row.network for row in rows)
+        if all(
+            (row.then_low > 1 and row.high < 1) or (row.then_high < 1 and row.low > 1)
+            for row in rows
+            if row.network == name
+        )
+    ]
+    networks_here = count(len({row.network for row in rows}), "network")
+    if not turned:
+        return f"On none of {networks_here} the order of 2016 has turned round on both processors."
+    return f"On {listing(turned)}, of {networks_here}, the order of 2016 has turned round."
+
+
+def definitions(rows: Sequence[Defined]) -> Figure:
+    names = [f"{row.network} of {row.tool}" for row in rows]
+    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for place, row in enumerate(rows):
+            axes.plot([row.operations], [place - 0.22], "D", color=WORK, markersize=4.5)
+            axes.plot([row.low, row.high], [place] * 2, color=NOW, linewidth=1.6)
+            axes.plot([row.ratio], [place], "o", color=NOW, markersize=5)
+            axes.plot([row.least, row.most], [place + 0.22] * 2, color=THEN, linewidth=0.9)
+            axes.plot([row.published], [place + 0.22], "o", color=THEN, markerfacecolor=PAPER,
+                      markersize=4.5)  # fmt: skip
+        finish(axes, names, "over the network that it is named after")
+        legend(drawn, [("operations", WORK, WORK), ("time today", NOW, NOW),
+                       ("time in 2016, over Torch's", THEN, PAPER)])  # fmt: skip
+        return render(
+            drawn,
+            "definitions",
+            "What was trained under a network's name",
+            "Each row is a definition in the authors' repository, over the network that it is "
+            "named after: its operations, its time today in PyTorch with its 95 % interval, and "
+            "the published times of that tool over Torch's, the median and all cells. The tool "
+            "explains no more than what is between the last two. Logarithmic axis.",
+            "Dot plot of operations, time today and published time of definitions.",
+            finding_defined(rows),
+            inlined=False,
+        )
+
+
+def finding_defined(rows: Sequence[Defined]) -> str:
+    parts = [
+        f"{two(row.ratio)} times as long as {row.network} itself for {row.tool}'s" for row in rows
+    ]
+    return f"In one framework of today the definitions take {listing(parts)}."
+
+
+def finish(axes: Axes, names: Sequence[str], label: str) -> None:
+    axes.axvline(1, color=INK, linewidth=1.2)
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low <= tick <= high]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(label)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    bare(axes, "x")
+
+
+def legend(drawn: object, kinds: Sequence[tuple[str, str, str]]) -> None:
+    marks = [
+        Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside, markersize=5,
+               label=label)
+        for label, edge, inside in kinds
+    ]  # fmt: skip
+    drawn.legend(handles=marks, loc="outside upper left", ncols=3, labelcolor=INK)  # type: ignore[attr-defined]

@@ -1,0 +1,39 @@
+"""Workloads beside each other, in a study that has one contender."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from analysis.report.page import write
+from analysis.report.sections.comparing.workloads import between, workload_table
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write as write_records
+
+ALONE = Recipe(
+    frameworks=("pytorch",),
+    variants=("default",),
+    threads=(1,),
+    process_sd=0.005,
+    together=True,
+    ms={("mlp", "pytorch", "default"): 50.0, ("mnist-cnn", "pytorch", "default"): 25.0},
+)
+
+
+def test_one_contender_has_its_workloads_compared(tmp_path: Path) -> None:
+    found = Findings(load([write_records(tmp_path / "one", ALONE)])[0])
+    (row,) = between(found)
+    assert row.estimate.ratio == pytest.approx(0.5, rel=0.03)
+    (cells,) = workload_table(found).rows
+    assert cells[:3] == ["MNIST CNN", "MLP", "PyTorch, 1 thread"] and cells[-1] == "faster"
+    work = {one.name: one.flops_per_step for one in found.machine.records.workloads}
+    assert float(cells[3]) == pytest.approx(work["mnist-cnn"] / work["mlp"], rel=0.06)
+    write([found.machine], tmp_path / "report")
+    assert "Workloads beside each other" in (tmp_path / "report/report.md").read_text()
+
+
+def test_contenders_are_compared_rather_than_workloads(tmp_path: Path) -> None:
+    two = replace(ALONE, frameworks=("pytorch", "jax"), ms={})
+    assert between(Findings(load([write_records(tmp_path / "two", two)])[0])) == []

@@ -1,0 +1,85 @@
+"""Today beside 2016: only certified rows, with the numbers of Table 7 and of the layers."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.literature.studies import Pair, Study
+from analysis.literature.today import (
+    beside,
+    certified,
+    defined,
+    definitions,
+    finding_beside,
+    table,
+    then_and_now,
+)
+from analysis.report.prose import two
+from tests.analysis.literature.test_judging import row
+from tests.conftest import ROOT
+
+MXNET = Pair("workload", "alexnet-s-mxnet", "alexnet-s")
+
+
+def planted(*found: object) -> list[Study]:
+    return [Study("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
+
+
+def test_rows_stand_beside_cells_of_as_many_threads() -> None:
+    studies = planted(row(2.0, workload="fcn-s", threads=2), row(2.0, workload="lstm", threads=3))
+    rows = beside(studies)
+    assert {(one.network, one.threads) for one in rows} == {("FCN-S", 2)}
+    assert {one.device for one in rows} == {"desktop-cpu", "server-cpu"}
+    for one in rows:
+        assert one.ratio == pytest.approx(0.5, rel=0.02) and one.low < one.ratio < one.high
+        assert one.then_low < one.then / 1.2 and one.then_high > one.then * 1.2
+    assert "On FCN-S, of 1 network, the order of 2016 has turned round." in finding_beside(rows)
+    assert then_and_now(rows).svg.count("FCN-S") and len(table(rows)) == 3
+
+
+def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
+    found = row(0.5, pair=MXNET, workload="alexnet-s-mxnet", framework="pytorch")
+    (own,) = defined(planted(found))
+    assert (own.network, own.tool) == ("AlexNet-S", "MXNet")
+    assert own.operations == pytest.approx(0.49, abs=0.01)
+    assert own.ratio == pytest.approx(0.5, rel=0.02)
+    assert own.least <= own.published <= own.most
+    assert "0.5 times as long as AlexNet-S itself for MXNet's" in definitions([own]).finding
+
+
+def test_what_is_not_certified_stands_nowhere() -> None:
+    refused = row(2.0, workload="fcn-s", threads=2, certificate="")
+    tuned = row(2.0, workload="fcn-s", threads=2, variant="tuned")
+    assert certified(planted(refused, tuned), refused.pair) == []
+    assert beside(planted(refused, tuned)) == [] and defined(planted(refused)) == []
+
+
+def test_the_pages_table_has_the_committed_numbers() -> None:
+    with (ROOT / "reports/literature/definitions.csv").open() as file:
+        rows = [
+            [
+                f"{row['tool']}'s {row['network']}",
+                two(float(row["operations"])),
+                f"{middle} ({low} to {high})",
+                f"{two(float(row['least']))} to {two(float(row['most']))}",
+            ]
+            for row in csv.DictReader(file)
+            for digits in [2 if float(row["ratio"]) > 0.1 else 3]
+            for middle, low, high in [
+                [f"{float(row[key]):.{digits}f}" for key in ("ratio", "low", "high")]
+            ]
+        ]
+    page = (ROOT / "docs/literature.md").read_text()
+    (table,) = re.findall(r"^\| definition \| operations .*?\n.*?\n(.*?)\n\n", page, re.S | re.M)
+    assert [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()] == rows
+
+
+@pytest.mark.parametrize("name", ["then-and-now", "definitions"])
+def test_the_committed_numbers_are_of_every_network_that_was_certified(name: str) -> None:
+    with (ROOT / "reports/literature" / f"{name}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    there = Path(ROOT / "reports" / {"then-and-now": "networks"}.get(name, name))
+    assert rows and (there / "report.md").exists()
+    assert all(float(one["low"]) <= float(one["ratio"]) <= float(one["high"]) for one in rows)
