@@ -14,7 +14,7 @@ from analysis.literature.averages import ITSELF
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import CPUS, networks, tool_over
 from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas, render
-from analysis.report.prose import two
+from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
@@ -27,10 +27,12 @@ TOOLS = Pair("framework", "tensorflow", "pytorch")
 class Beside:
     """A row of then-and-now.csv: TensorFlow over PyTorch today, and over Torch in 2016 on a
     processor with as many threads. `low` and `high`: the 95 % interval; `then_low` and `then_high`:
-    what rounding leaves open, and `ITSELF` beyond it."""
+    what rounding leaves open, and `ITSELF` beyond it. `declared`: today's two differ in a declared
+    way."""
 
     network: str
     threads: int
+    declared: str
     ratio: float
     low: float
     high: float
@@ -68,9 +70,9 @@ def beside(studies: Sequence[Study]) -> list[Beside]:
             here = one.device in CPUS and one.threads == row.threads
             if here and one.network.lower() == row.workload and row.device == HOST.name:
                 found.append(
-                    Beside(one.network, row.threads, row.value or 0.0, row.low or 0.0,
-                           row.high or 0.0, row.verdict or "", one.device, over.value,
-                           over.low / ITSELF, over.high * ITSELF)
+                    Beside(one.network, row.threads, "yes" * ("declared" in row.certificate),
+                           row.value or 0.0, row.low or 0.0, row.high or 0.0, row.verdict or "",
+                           one.device, over.value, over.low / ITSELF, over.high * ITSELF)
                 )  # fmt: skip
     return sorted(found, key=lambda row: networks().index(row.network))
 
@@ -115,11 +117,14 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         for row in rows:
             place = names.index(row.network)
             axes.plot([row.low, row.high], [place - 0.15] * 2, color=NOW, linewidth=1.6)
-            axes.plot([row.ratio], [place - 0.15], "o", color=NOW, markersize=5)
+            axes.plot([row.ratio], [place - 0.15], "o", color=NOW, markersize=5,
+                      markerfacecolor=PAPER if row.declared else NOW)  # fmt: skip
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
-        finish(axes, names, "TensorFlow's time over (Py)Torch's")
+        marked = {row.network for row in rows if row.declared}
+        labels = [name + f" {DECLARED}" * (name in marked) for name in names]
+        finish(axes, labels, "TensorFlow's time over (Py)Torch's")
         legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
         threads = count(rows[0].threads, "thread")
         return render(
@@ -131,7 +136,7 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             "of two processors (desktop above server). Lines of 2016: what rounding leaves open "
             f"and {ITSELF:g} times either way, because a framework measured in single processes "
             "differs from itself by that. Today's batch sizes are smaller for some networks. "
-            "Logarithmic axis.",
+            f"{DECLARED} and hollow: today's two differ in a declared way. Logarithmic axis.",
             "Dot plot of ratios by network, 2016 and today.",
             finding_beside(rows),
             inlined=False,
