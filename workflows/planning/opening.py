@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from frameworks.device import DEVICES
 from frameworks.registry import framework, is_pitfall
-from frameworks.workloads import narrowed
+from frameworks.workloads import Workload, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
 from workflows.planning import names, needs
@@ -28,7 +28,10 @@ from workflows.records.storage import RecordError, read_json
 START_S = 3.0  # of a contender in a contest: import, build, first steps
 CERTIFICATE_S, CERTIFICATE_STEP_S = 2.5, 0.012  # of a contender on a workload
 IMPORTS_S = 2.0  # of a command that certifies
-HOST_FLOPS, DEVICE_FLOPS = 15e9, 2e12  # a second, of a thread and of a GPU
+HOST_FLOPS, DEVICE_FLOPS = 60e9, 2e12  # a second, of a thread and of a GPU
+HOST_BYTES = 6e9  # of weights' traffic a second
+FLOAT64_FLOPS = 20e9  # a second, of certificates
+GRADIENTS = 2  # at full size, in float64 and float32
 
 
 class NotReady(Exception):
@@ -149,8 +152,9 @@ def contest_s(study: Configuration) -> float:
     own = list(running(study))
     total = 0.0
     for names_of_group in study.groups.values():
-        flops = [study.workload(name).flops_per_step for name in names_of_group]
-        total += START_S * len(own) + steps * sum(sum(flops) / speed(one) for one in own)
+        work = [study.workload(name) for name in names_of_group]
+        total += START_S * len(own)
+        total += steps * sum(step_s(one, each) for one in own for each in work)
     return total * (1 + copies(study, len(own)))
 
 
@@ -170,9 +174,11 @@ def certificates_s(study: Configuration) -> float:
     total = 0.0
     for name in study.workloads:
         workload = study.workload(name)
-        steps = study.certificate.allowed(workload).steps
-        step_s = CERTIFICATE_STEP_S + narrowed(workload).flops_per_step / HOST_FLOPS
-        total += work * (CERTIFICATE_S + steps * step_s) + commands * IMPORTS_S
+        limits = study.certificate.allowed(workload)
+        each_s = CERTIFICATE_STEP_S + narrowed(workload).flops_per_step / FLOAT64_FLOPS
+        total += work * (CERTIFICATE_S + limits.steps * each_s) + commands * IMPORTS_S
+        whole = limits.full_steps + GRADIENTS
+        total += (work + 1) * whole * workload.flops_per_step / FLOAT64_FLOPS
     return total
 
 
@@ -183,5 +189,8 @@ def running(study: Configuration) -> Iterator[PlannedContender]:
     yield from hosts or own
 
 
-def speed(one: PlannedContender) -> float:
-    return HOST_FLOPS * math.sqrt(one.threads) if DEVICES[one.device].is_host else DEVICE_FLOPS
+def step_s(one: PlannedContender, workload: Workload) -> float:
+    if not DEVICES[one.device].is_host:
+        return workload.flops_per_step / DEVICE_FLOPS
+    flops = HOST_FLOPS * math.sqrt(one.threads)
+    return workload.flops_per_step / flops + workload.bytes_per_step() / HOST_BYTES
