@@ -56,7 +56,7 @@ gallery: environment
 	for study in aa ablation networks definitions; do python -m analysis reports/$$study/machines/* --out reports/$$study --brief || exit 1; done
 	python -m analysis.literature reports/reference reports/networks reports/definitions --out reports/literature
 	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]
-	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/earlier reports/repeats --out docs/calibration.md
+	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/ablation reports/networks reports/definitions reports/earlier reports/repeats --out docs/calibration.md
 	python -m benchmarks.simulation || [ $$? = 1 ]
 
 environment: $(BIN)/.complete
