@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,14 @@ import pytest
 from filelock import FileLock
 
 pytest_plugins = ("pytester",)
+
+# A shell ignores these in what it runs in the background, and so would every process of a test.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "tests" / "packages"

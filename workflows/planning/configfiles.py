@@ -1,6 +1,7 @@
 """Reads and checks configuration files, and describes their errors."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from workflows.records.limits import bounded
 
 LARGEST = 10**6  # bytes of a configuration file
 DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
+LONG_WORD, LONGEST_LINE = re.compile(r"(\S{80})\S{80,}(\S{40})"), 1000
 
 
 class ConfigurationError(Exception):
@@ -61,7 +63,8 @@ def describe(item: Any, values: Mapping[str, Any]) -> str:
         message = "this key is missing"
     elif not isinstance(item["input"], dict) and item["type"] != "value_error":
         message += f", got {item['input']!r:.80}"
-    return f"{where}: {message}" if where else message
+    line = f"{where}: {message}" if where else message
+    return LONG_WORD.sub(r"\1...\2", line)[:LONGEST_LINE]  # a name may be anything
 
 
 def known_keys(path: list[Any]) -> Iterable[str]:

@@ -149,6 +149,14 @@ def test_bad_configurations_are_refused_by_key(case):
     assert all(len(line) < 400 for line in message.splitlines())
 
 
+def test_a_long_name_is_cut_in_the_refusal():
+    values = {**default(), "contenders": [{"framework": "pytorch"}]}
+    values["contenders"][0]["variants"] = ["v" * 9000]
+    with pytest.raises(ConfigurationError) as caught:
+        parse(values)
+    assert "has no variant 'vvv" in str(caught.value) and len(str(caught.value)) < 1200
+
+
 @pytest.mark.parametrize("key", ["study", "reference", "contenders", "workloads"])
 def test_missing_keys_are_named(key):
     values = default()
