@@ -52,7 +52,7 @@ EARLIER = $(wildcard $(patsubst reports/reference/%,reports/repeats/*/*/%,$(wild
 
 gallery: environment
 	python -m analysis reports/reference/machines/* --earlier $(EARLIER) --out reports/reference
-	for study in traps; do python -m analysis reports/$$study/machines/* --out reports/$$study || exit 1; done
+	python -m analysis reports/traps/machines/* --out reports/traps
 	for study in aa ablation networks definitions; do python -m analysis reports/$$study/machines/* --out reports/$$study --brief || exit 1; done
 	python -m analysis.literature reports/reference reports/networks reports/definitions --out reports/literature
 	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]

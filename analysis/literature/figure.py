@@ -5,11 +5,11 @@ from operator import attrgetter
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.format import count
 from analysis.literature.peaks import Share, processors, shares
 from analysis.literature.table7 import CPUS, networks
+from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 
 TOOLS = ("Caffe", "CNTK", "TensorFlow", "MXNet", "Torch")
@@ -29,9 +29,7 @@ def impossible() -> Figure:
             draw(axes, one, theme.colour(one.cell.tool.lower()), most)
         axes.axvline(1, color=INK, linewidth=1.4)
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(10))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        logarithmic(axes, "x")
         axes.set_xlabel("share of the processor's peak in float32 (1: all of it)")
         axes.set_yticks([top(name) + (len(TOOLS) - 1) / 2 for name in networks()], networks())
         axes.set_ylim(top(networks()[-1]) + len(TOOLS) - 0.3, -0.7)

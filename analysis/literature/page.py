@@ -55,7 +55,7 @@ def headline(judgements: Sequence[Judgement]) -> str:
     return (
         f"{hold + fall + open_} of {count(len(judgements), 'claim')} are judged: {hold} "
         f"{'holds' if hold == 1 else 'hold'} here, {fall} {'does' if fall == 1 else 'do'} not, "
-        f"{open_} cannot be told."
+        f"{open_} {'is' if open_ == 1 else 'are'} undecided."
     )
 
 

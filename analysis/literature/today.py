@@ -6,20 +6,19 @@ from statistics import median
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from analysis.format import count, listing
 from analysis.literature import peaks
 from analysis.literature.averages import ITSELF
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import CPUS, networks, tool_over
+from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas, render
 from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
 HEIGHT = 0.42  # inches for each row
-TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 TOOLS = Pair("framework", "tensorflow", "pytorch")
 
 
@@ -197,11 +196,7 @@ def finding_defined(rows: Sequence[Defined]) -> str:
 def finish(axes: Axes, names: Sequence[str], label: str) -> None:
     axes.axvline(1, color=INK, linewidth=1.2)
     axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low <= tick <= high]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    logarithmic(axes, "x")
     axes.set_xlabel(label)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)

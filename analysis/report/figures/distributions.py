@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.report.figures.panels import Panels, apart, fitting, milliseconds, where, who
+from analysis.report.figures.panels import Panels, apart, fitting, logarithmic, where, who
 from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 from analysis.stats.rounds import Floats
@@ -41,7 +41,7 @@ def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn_axes.append(axes)
         panels.align(drawn_axes, "x")
         for axes in drawn_axes:
-            milliseconds(axes, "x")
+            logarithmic(axes, "x")
         return render(
             drawn,
             name,

@@ -122,7 +122,7 @@ def than(ratio: float) -> str:
     return f"{as_long(ratio)} {'than' if ratio < NEAR else 'as'}"
 
 
-def milliseconds(axes: Axes, which: str) -> None:
+def logarithmic(axes: Axes, which: str) -> None:
     """A logarithmic axis with plain numbers, several of them even if the axis is short."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()

@@ -11,7 +11,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.series.use import USE
 from analysis.format import count, listing, percent
-from analysis.report.figures.panels import fitting, milliseconds, who
+from analysis.report.figures.panels import fitting, logarithmic, who
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
 from analysis.report.prose import workload
 
@@ -45,7 +45,7 @@ def roofline(findings: Findings, theme: Theme, name: str) -> Figure | None:
             axes.set_xlabel("FLOP per byte")
         grid[0].set_ylim(min(mark.speed for mark in marks) / 2.5,
                          1.5 * max(mark.product for mark in marks))  # fmt: skip
-        milliseconds(grid[0], "y")
+        logarithmic(grid[0], "y")
         grid[0].set_ylabel("GFLOP/s")
         drawn.legend(handles=entries(marks, theme), loc="outside upper center", ncols=2,
                      labelcolor=INK)  # fmt: skip
@@ -89,7 +89,7 @@ def panel(axes: Axes, marks: Sequence[Mark], theme: Theme, span: np.ndarray) -> 
             fitting(workload(name), 14), (own[0].intensity, min(mark.speed for mark in own)),
             xytext=(0, -7), textcoords="offset points", ha="center", va="top", fontsize=8,
         )  # fmt: skip
-    milliseconds(axes, "x")
+    logarithmic(axes, "x")
     bare(axes, "y")
 
 

@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.report.figures.panels import Panels, legend, milliseconds, than, where, who
+from analysis.report.figures.panels import Panels, legend, logarithmic, than, where, who
 from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
 
 POINTS = 400  # of a line: more cannot be seen
@@ -54,7 +54,7 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn_axes.append(axes)
         panels.align(drawn_axes, "y")
         for axes in drawn_axes:
-            milliseconds(axes, "y")
+            logarithmic(axes, "y")
         legend(drawn, panels.contenders, theme)
         return render(
             drawn,

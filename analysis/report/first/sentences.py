@@ -81,11 +81,11 @@ def stepped(findings: Findings) -> str:
 def opted(findings: Findings) -> str:
     """What opt-in variants gain or cost against their own framework's default, for those that
     differ most from it."""
-    told = {(row.id.framework, row.id.variant) for row in findings.steps}
+    steps = {(row.id.framework, row.id.variant) for row in findings.steps}
     found: dict[tuple[str, str], list[PairLine]] = {}
     for row in findings.pairs:
         own = row.axis == "variant" and row.base.variant == DEFAULT and row.id.variant not in USUAL
-        own = own and (row.id.framework, row.id.variant) not in told
+        own = own and (row.id.framework, row.id.variant) not in steps
         if own and row.estimate.ratio is not None:
             found.setdefault((row.id.framework, row.id.variant), []).append(row)
     if not found:
