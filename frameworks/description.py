@@ -81,10 +81,17 @@ class Framework:
     # Without float64, `Adapter.__init__` raises Unavailable for it, and certificates hold in
     # float32 only and say so.
     precisions: tuple[str, ...] = ("float32", "float64")
+    # One of several versions in a study (`jax-0.10.1`): its number. "": whatever is installed.
+    version: str = ""
     # For `isolate: true`: a requirements file beside the adapter's module, with a .lock of the
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
+
+    @property
+    def unversioned(self) -> str:
+        """Its name without the version: `jax` for `jax-0.10.1`."""
+        return self.name.removesuffix(f"-{self.version}")
 
     def has_float64(self, device: str) -> bool:
         """Whether it computes in float64 on this kind of device."""

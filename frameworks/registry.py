@@ -5,12 +5,14 @@ import importlib.metadata
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from frameworks.contract import Adapter, Framework
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
+VERSION = re.compile(r"(?P<base>.+)-(?P<version>\d[0-9a-z.]*)")  # `jax-0.10.1`
 
 
 class UnknownFramework(KeyError):
@@ -27,13 +29,15 @@ def names() -> list[str]:
 
 def framework(name: str) -> Framework:
     """A framework's description, by its name. A folder takes precedence over an entry point. Only
-    the module of the description is imported.
+    the module of the description is imported. `jax-0.10.1` is `jax` in that version.
 
     Raises:
         UnknownFramework: no framework has this name (the message lists all names), or its
             package cannot be loaded.
     """
     try:
+        if own := one_version(name):
+            return own
         if name in folders():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
         elif name in (packages := entry_points()):  # last, because this reads all packages
@@ -52,6 +56,15 @@ def framework(name: str) -> Framework:
     if not isinstance(offered, Framework):
         raise UnknownFramework(f"framework {name!r}: its FRAMEWORK is no Framework: {offered!r}")
     return offered
+
+
+def one_version(name: str) -> Framework | None:
+    """The description of one version of a framework; None if the name has no version."""
+    found = VERSION.fullmatch(name)
+    if not found or name in names() or found["base"] not in names():
+        return None
+    base, version = framework(found["base"]), found["version"]
+    return replace(base, name=name, title=f"{base.title} {version}", version=version)
 
 
 def is_pitfall(contender: Any) -> bool:

@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.literature.figure import impossible
     from analysis.literature.page import page
     from analysis.literature.studies import read
+    from analysis.literature.threads import gains, threads
     from analysis.literature.today import beside, defined, definitions, table, then_and_now
 
     try:
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if others := defined(studies):
             figures["definitions.csv"] = definitions(others)
             tables["definitions.csv"] = table(others)
+        if more := gains(studies):
+            figures["threads.csv"] = threads(more)
+            tables["threads.csv"] = table(more)
         files = {"claims.md": page(judge(studies), studies, figures)}
         for name, numbers in tables.items():
             text = io.StringIO()

@@ -13,7 +13,8 @@ from typing import Literal
 
 from analysis.format import device
 from analysis.literature.arithmetic import CALCULATIONS
-from analysis.literature.judging import Answer, Rule, answers, rule, together
+from analysis.literature.fixed_cost import MEASURED
+from analysis.literature.judging import Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST
@@ -34,7 +35,7 @@ class Claim:
     source or of Table 7.
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
-    calculation that decides it instead. `pair` and the last four: the rows of pairs.csv that the
+    calculation that decides it instead, some from the times of studies. `pair` and the last four: the rows of pairs.csv that the
     rule is about; an empty tuple means any.
     """
 
@@ -123,17 +124,25 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
         for (name, _, _), answer in zip(asked, said, strict=True):
             found[name].append(answer)
     here = frozenset({HOST.name}).union(*(study.hardware for study in studies))
-    return [judgement(one, found[one.id], here) for one in claims()]
+    return [judgement(one, found[one.id], here, studies) for one in claims()]
 
 
-def judgement(one: Claim, found: Sequence[Answer], here: Collection[str]) -> Judgement:
-    if one.calculation:
+def judgement(
+    one: Claim, found: Sequence[Answer], here: Collection[str], studies: Sequence[Study]
+) -> Judgement:
+    if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
         return Judgement(one, DECIDED[holds], says)
+    if one.calculation and (said := MEASURED[one.calculation](studies)):
+        return Judgement(one, DECIDED[said.holds], said.says)
     own = rule(one.rule)
     if own and found:
         complete = one.complete([answer.row for answer in found])
-        answer = together(own.quantifier, [row.holds for row in found], complete)
+        said = [row.holds for row in found]
+        if own.median:
+            by_framework = frameworks(found)
+            said = [most([row.holds for row in rows]) for rows in by_framework.values()]
+        answer = together(own.quantifier, said, complete)
         if answer is not None:
             return Judgement(one, DECIDED[answer], "", deciding(own, found, answer))
         if complete:
@@ -144,9 +153,22 @@ def judgement(one: Claim, found: Sequence[Answer], here: Collection[str]) -> Jud
     return Judgement(one, "needs a study that has not been run", one.study)
 
 
+def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
+    by_framework: dict[str, list[Answer]] = {}
+    for answer in found:
+        by_framework.setdefault(answer.row.framework, []).append(answer)
+    return by_framework
+
+
 def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
     """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
-    if all have to hold and do."""
+    if all have to hold and do. For a median, each framework's row in the middle."""
+    if own.median:
+        measured = [
+            sorted((row.row for row in rows if row.row.value), key=lambda row: row.value or 0.0)
+            for rows in frameworks(found).values()
+        ]
+        return tuple(rows[len(rows) // 2] for rows in measured if rows)
     turned = holds is not None and own.quantifier == "not"
     wanted = not holds if turned else holds
     nearest = wanted is True and own.quantifier != "EXISTS"

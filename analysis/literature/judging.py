@@ -14,7 +14,7 @@ from analysis.stats.inference import holm
 RULE = re.compile(
     r"(?:(?P<quantifier>all rows|EXISTS|not) )?"
     r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|REACHES\((?P<reach>[\d.]+)\)|"
-    r"(?P<slower>slower))"
+    r"(?P<slower>slower))(?P<median> of the median)?"
 )
 LEVEL = 0.05  # of all tests of a study together
 
@@ -22,11 +22,13 @@ LEVEL = 0.05  # of all tests of a study together
 @dataclass(frozen=True)
 class Rule:
     """`limit`: the ratio that a faster side has to stay below; None asks for slower. `reach`: the
-    ratio that the interval has to include or lie above."""
+    ratio that the interval has to include or lie above. `median`: the median over networks has to,
+    in each framework."""
 
     quantifier: str
     limit: float | None
     reach: float | None = None
+    median: bool = False
 
 
 def rule(text: str) -> Rule | None:
@@ -37,7 +39,7 @@ def rule(text: str) -> Rule | None:
     if found["reach"]:
         return Rule(found["quantifier"] or "all rows", None, float(found["reach"]))
     limit = None if found["slower"] else float(found["by"] or 1) / float(found["times"])
-    return Rule(found["quantifier"] or "all rows", limit)
+    return Rule(found["quantifier"] or "all rows", limit, median=bool(found["median"]))
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ def answers(asked: Sequence[tuple[Rule, Ratio]]) -> list[Answer]:
         Answer(one, row, next(adjusted) if use else 1.0)
         for (one, row), use in zip(asked, usable, strict=True)
     ]
+
+
+def most(said: Sequence[bool | None]) -> bool | None:
+    """What holds for the median of the rows: what more than half of them say."""
+    return next((one for one in (True, False) if 2 * said.count(one) > len(said)), None)
 
 
 def together(quantifier: str, said: Sequence[bool | None], complete: bool) -> bool | None:

@@ -98,6 +98,9 @@ def said(row: Ratio) -> str:
     one, over, about = title(row.pair.one), title(row.pair.over), workload(row.workload)
     if row.pair.axis == "workload":
         one, over, about = workload(row.pair.one), workload(row.pair.over), title(row.framework)
+    if row.pair.axis == "threads":
+        where = f"{title(row.framework)} on {about}, {row.variant}"
+        return f"{where}: {one} threads over {over} {middle} ({low} to {high})"
     where = f"{about}, {row.variant}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"
 

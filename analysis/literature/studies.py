@@ -18,6 +18,19 @@ VERDICTS: dict[str, Verdict] = {
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 
 
+class Time(NamedTuple):
+    """Milliseconds of a mini-batch of one contender, with the ends of the interval."""
+
+    workload: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    median: float
+    low: float
+    high: float
+
+
 class Pair(NamedTuple):
     """Of two contenders that differ in `axis` only: `one` has this value there, `over` that."""
 
@@ -83,6 +96,7 @@ class Study:
     ratios: tuple[Ratio, ...]
     hardware: frozenset[str]
     missing: dict[str, str]
+    times: tuple[Time, ...] = ()
 
     def of(self, pair: Pair) -> list[Ratio]:
         """The rows of a pair, in its direction."""
@@ -107,6 +121,7 @@ def read(folder: Path) -> Study:
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
+        times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -116,6 +131,7 @@ def read(folder: Path) -> Study:
         ratios,
         frozenset({HOST.name, *measured}),
         {name: reason for name, reason in missing.items() if name not in measured},
+        times,
     )
 
 
@@ -159,6 +175,11 @@ def ratio(study: str, row: dict[str, str]) -> Ratio:
         certificate=row["certificate"],
         reason=row["reason"],
     )
+
+
+def time(row: dict[str, str]) -> Time:
+    who = (row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"]))
+    return Time(*who, float(row["median_ms"]), float(row["low_ms"]), float(row["high_ms"]))
 
 
 def number(text: str) -> float | None:

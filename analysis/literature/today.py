@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from statistics import median
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -62,8 +63,12 @@ class Defined:
 
 
 def beside(studies: Sequence[Study]) -> list[Beside]:
+    """By network and threads; of those in several studies, from the first."""
     found = []
+    first: dict[tuple[str, int], str] = {}
     for row in certified(studies, TOOLS):
+        if first.setdefault((row.workload, row.threads), row.study) != row.study:
+            continue
         for over in tool_over("TensorFlow", "Torch"):
             one = over.one
             here = one.device in CPUS and one.threads == row.threads
@@ -73,7 +78,7 @@ def beside(studies: Sequence[Study]) -> list[Beside]:
                            row.value or 0.0, row.low or 0.0, row.high or 0.0, row.verdict or "",
                            one.device, over.value, over.low / ITSELF, over.high * ITSELF)
                 )  # fmt: skip
-    return sorted(found, key=lambda row: networks().index(row.network))
+    return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
 
 
 def defined(studies: Sequence[Study]) -> list[Defined]:
@@ -100,7 +105,8 @@ def certified(studies: Iterable[Study], pair: Pair) -> list[Ratio]:
     return [row for row in rows if row.usable and row.variant == "default"]
 
 
-def table(rows: Sequence[Beside] | Sequence[Defined]) -> list[Sequence[object]]:
+def table(rows: Sequence[Any]) -> list[Sequence[object]]:
+    """The fields of the rows of one class, under their names."""
     head = tuple(field.name for field in fields(rows[0]))
     return [head, *(tuple(map(rounded, astuple(row))) for row in rows)]
 
@@ -110,27 +116,26 @@ def rounded(value: object) -> object:
 
 
 def then_and_now(rows: Sequence[Beside]) -> Figure:
-    names = list(dict.fromkeys(row.network for row in rows))
+    names = list(dict.fromkeys(map(place_of, rows)))
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
         for row in rows:
-            place = names.index(row.network)
+            place = names.index(place_of(row))
             axes.plot([row.low, row.high], [place - 0.15] * 2, color=NOW, linewidth=1.6)
             axes.plot([row.ratio], [place - 0.15], "o", color=NOW, markersize=5,
                       markerfacecolor=PAPER if row.declared else NOW)  # fmt: skip
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
-        marked = {row.network for row in rows if row.declared}
+        marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         finish(axes, labels, "TensorFlow's time over (Py)Torch's")
         legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
-        threads = count(rows[0].threads, "thread")
         return render(
             drawn,
             "then-and-now",
             "TensorFlow over (Py)Torch, 2016 and today",
-            f"TensorFlow's time over PyTorch's today, as in the tutorials, with {threads} and its "
+            "TensorFlow's time over PyTorch's today, as in the tutorials, with its "
             "95 % interval, and over Torch's in Table 7 of Shi et al. (2016) with as many threads "
             "of two processors (desktop above server). Lines of 2016: what rounding leaves open "
             f"and {ITSELF:g} times either way, because a framework measured in single processes "
@@ -142,20 +147,24 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         )
 
 
+def place_of(row: Beside) -> str:
+    return f"{row.network} ({count(row.threads, 'thread')})"
+
+
 def finding_beside(rows: Sequence[Beside]) -> str:
     turned = [
         name
-        for name in dict.fromkeys(row.network for row in rows)
+        for name in dict.fromkeys(map(place_of, rows))
         if all(
             (row.then_low > 1 and row.high < 1) or (row.then_high < 1 and row.low > 1)
             for row in rows
-            if row.network == name
+            if place_of(row) == name
         )
     ]
-    networks_here = count(len({row.network for row in rows}), "network")
+    cases = count(len(set(map(place_of, rows))), "case")
     if not turned:
-        return f"On none of {networks_here} the order of 2016 has turned round on both processors."
-    return f"On {listing(turned)}, of {networks_here}, the order of 2016 has turned round."
+        return f"In none of {cases} the order of 2016 has turned round on both processors."
+    return f"In {len(turned)} of {cases} the order of 2016 has turned round: {listing(turned)}."
 
 
 def definitions(rows: Sequence[Defined]) -> Figure:

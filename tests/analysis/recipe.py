@@ -74,6 +74,8 @@ class Recipe:
     process_sd: float = 0.02
     batch_sd: float = 0.03
     ms: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    second_thread: Mapping[str, float] = field(default_factory=lambda: SECOND_THREAD)
+    sweeps: Mapping[str, Any] = field(default_factory=dict)  # as configured; `workloads` has all
     absent: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
     refused: tuple[str, ...] = ()  # contender names
     opted: Sequence[tuple[str, str]] = ()  # framework and variant, beside all those above
@@ -133,4 +135,4 @@ class Recipe:
         label, times, _ = self.trap(contender)
         key = (workload, contender.framework, "default" if label else contender.variant)
         ms = {**MS, **self.ms}.get(key, 30.0) * times * slower
-        return ms / (SECOND_THREAD[workload] if contender.threads > 1 else 1.0)
+        return ms / (self.second_thread[workload] if contender.threads > 1 else 1.0)

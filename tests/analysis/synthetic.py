@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from frameworks.workloads import from_dict, load, narrowed, to_dict
+from frameworks.workloads import Workload, from_dict, narrowed, to_dict
+from frameworks.workloads import load as from_catalogue
+from frameworks.workloads.sweeps import members
 from tests.analysis.recipe import NO_GPU, VERSIONS, Recipe
 from workflows.records import schema as r
 from workflows.records import storage
@@ -32,6 +34,12 @@ def write(folder: Path, recipe: Recipe | None = None) -> Path:
     )
     storage.write_json(folder / "records.json", make_records(recipe, contests))
     return folder
+
+
+def load(recipe: Recipe, name: str) -> Workload:
+    swept = {own: one.entry for sweep, entry in recipe.sweeps.items()
+             for own, one in members(sweep, entry).items()}  # fmt: skip
+    return from_catalogue(name, swept.get(name))
 
 
 def make_contest(
@@ -219,13 +227,13 @@ def make_behaviour(contender: r.Contender) -> dict[str, r.Setting]:
 
 
 def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRecords:
-    workloads = [load(name, None) for name in recipe.workloads]
+    workloads = [load(recipe, name) for name in recipe.workloads]
     datasets = {
         "normal": "standard-normal numbers drawn with seed 1",
         "mnist": "MNIST, from the local cache",
         "stand-in": "a stand-in for MNIST: scikit-learn's 1,797 digits at 28x28, jittered",
     }
-    kinds = {"mlp": "normal", "mnist-cnn": recipe.mnist}
+    kinds = {w.name: recipe.mnist if w.dataset.kind == "mnist" else "normal" for w in workloads}
     return r.MachineRecords(
         machine=recipe.machine,
         study=r.StudyRecord(
@@ -233,6 +241,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             title="The same training step in PyTorch and TensorFlow",
             smoke=recipe.smoke,
             reference=recipe.reference,
+            titles={name: name for name in recipe.frameworks if "-" in name},
             fastest=recipe.fastest,
             replicates=recipe.replicates,
             margin=0.03,
@@ -243,6 +252,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
                 "study": recipe.study,
                 "replicates": recipe.replicates,
                 "controls": {"alone": recipe.alone},
+                "sweeps": dict(recipe.sweeps),
             },
         ),
         workloads=[
@@ -287,7 +297,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
 
 
 def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.CertificateRecord:
-    whole = from_dict(to_dict(load(workload, None)))
+    whole = from_dict(to_dict(load(recipe, workload)))
     narrow = narrowed(whole)
     contenders = [c for c in recipe.contenders if c.framework == framework]
     rows = [make_certificate_row(recipe, workload, c) for c in contenders]

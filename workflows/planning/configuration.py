@@ -1,6 +1,7 @@
 """The study's configuration: what may be written in `config/*.yaml`."""
 
 import os
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
@@ -12,6 +13,7 @@ from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload, load, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.sweeps import members
 from frameworks.workloads.workload import LOOSEST
 from workflows.planning.possible import (
     CONTENDERS,
@@ -83,7 +85,9 @@ class Section(BaseModel):
 class ContenderEntry(Section):
     """Contenders of one framework: its variants times devices times thread counts.
 
-    Without `devices` or `threads`, the study's values apply. If a contender that is `required`
+    `version` names versions of the framework, which become frameworks of their own: `framework:
+    jax` with `version: [0.10.1, 0.10.2]` is `jax-0.10.1` and `jax-0.10.2`, each in an environment
+    of its own. Without `devices` or `threads`, the study's values apply. If a contender that is `required`
     cannot run, the study stops with an error; otherwise the report has a row with the reason.
     """
 
@@ -94,6 +98,22 @@ class ContenderEntry(Section):
     devices: list[Device] | None = Field(default=None, min_length=1, max_length=LISTED)
     threads: list[Threads] | None = Field(default=None, min_length=1, max_length=LISTED)
     required: bool = False
+
+    @staticmethod
+    def by_version(entry: Any) -> list[Any]:
+        """The entry, once for each of its versions."""
+        if not isinstance(entry, dict) or "version" not in entry:
+            return [entry]
+        versions = entry["version"]
+        listed = versions if isinstance(versions, list) else [versions]
+        fixed = {key: value for key, value in entry.items() if key != "version"}
+        for version in listed:
+            if not isinstance(version, str) or not re.fullmatch(r"\d[0-9a-z.]*", version):
+                raise ValueError(
+                    f"version: text like 0.10.2 is wanted (two numbers in quotes: '0.10'), got "
+                    f"{version!r:.80}"
+                )
+        return [{**fixed, "framework": f"{entry.get('framework')}-{own}"} for own in listed]
 
     @model_validator(mode="after")
     def known(self) -> Self:
@@ -138,7 +158,8 @@ class ContestEntry(Section):
     workload a contest, or lists of their names (a workload in no list has its own contest).
     Sharing saves starting the frameworks once for each workload. It takes more memory, because
     each process holds the networks and mini-batches of all its workloads; if that is too much,
-    lists make smaller contests. A workload that joins a contest has the others measured again.
+    lists make smaller contests. The name of a sweep stands for all its workloads. A workload that
+    joins a contest has the others measured again.
     """
 
     together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
@@ -262,6 +283,12 @@ class Configuration(Section):
     ] = Field(
         min_length=1  # `false` leaves one out
     )
+    sweeps: Annotated[dict[str, dict[str, Any]], Scope.RESOLVED] = Field(
+        default={},
+        description="Workloads in several sizes, by the name of the sweep: like the entry of a "
+        "workload, with `sizes`, lists of values by parameter. The workloads are named after the "
+        "sweep and the first parameter's values.",
+    )
     mnist: Annotated[MnistEntry, Scope.RESOLVED] = MnistEntry()
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
@@ -280,6 +307,32 @@ class Configuration(Section):
         description="Build a virtual environment for each framework that has no interpreter in "
         "`interpreters`, from its requirements and lock, and run it there.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def swept(cls, values: Any) -> Any:
+        """The workloads of sweeps join the others."""
+        sweeps, workloads = values.get("sweeps"), values.get("workloads")
+        if not isinstance(sweeps, dict) or not isinstance(workloads, dict):
+            return values
+        sweeps = {str(name): entry for name, entry in sweeps.items() if entry is not False}
+        added: dict[str, Any] = {}
+        for name, entry in sweeps.items():
+            try:
+                added |= {own: member.entry for own, member in members(name, entry).items()}
+            except ValueError as error:
+                raise ValueError(f"sweeps.{name:.80}: {error}") from None
+        for name in added:
+            if workloads.get(name, added[name]) != added[name]:
+                raise ValueError(f"sweeps: {name!r:.80} is also among the workloads")
+        return {**values, "sweeps": sweeps, "workloads": {**workloads, **added}}
+
+    @field_validator("contenders", mode="before")
+    @classmethod
+    def versioned(cls, entries: Any) -> Any:
+        if not isinstance(entries, list):
+            return entries
+        return [own for entry in entries for own in ContenderEntry.by_version(entry)]
 
     @field_validator("controls", mode="before")
     @classmethod
@@ -362,6 +415,8 @@ class Configuration(Section):
         listed = self.contest.together
         if isinstance(listed, bool):
             listed = [list(self.workloads)] if listed else []
+        swept = {name: list(members(name, entry)) for name, entry in self.sweeps.items()}
+        listed = [[own for name in names for own in swept.get(name, [name])] for names in listed]
         alone = [name for name in self.workloads if not any(name in names for names in listed)]
         return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
 

@@ -1,4 +1,5 @@
-"""The virtual environment that a framework's workers run in under `isolate: true`.
+"""The virtual environment that a framework's workers run in: under `isolate: true`, and if the
+study compares versions of it.
 
 This module defines the content of an environment, its folder, and its key before it is
 built. `workflows/environments/stage.py` builds it. Environments lie in the user's cache, because
@@ -10,6 +11,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -57,8 +59,9 @@ def environments_folder() -> Path:
 
 
 def isolated(study: Configuration, name: str) -> bool:
-    """Whether the study builds an environment for this framework."""
-    return study.isolate and name not in study.interpreters
+    """Whether the study builds an environment for this framework: a version always has one."""
+    wanted = study.isolate or framework(name).version
+    return bool(wanted) and name not in study.interpreters
 
 
 def interpreter(study: Configuration, name: str) -> str:
@@ -77,19 +80,33 @@ def environment(name: str) -> Environment:
     if description.requirements:
         file = beside / description.requirements
         (wanted, refusal), text = (("-r", str(file)), ""), read(file)
-        pins = statements(read(file.with_suffix(".lock")))
+        lock = file.with_suffix(".lock")
+        if description.version:
+            wanted = of_version(description, statements(text))
+            lock = file.with_name(f"{file.stem}-{description.version}.lock")
+        pins = statements(read(lock))
         # All workers use the study's own NumPy, whatever a lock says.
         pins = [pin for pin in pins if not re.match(r"(?i)numpy\b", pin)]
     numpy = f"numpy=={version('numpy')}"
     # A package's adapter is copied into the environment, so an edit needs another environment.
-    copied = "" if name in folders() else files_hash(code)
+    copied = "" if description.unversioned in folders() else files_hash(code)
+    pinned = statements(text) if text and not description.version else list(wanted)
     return Environment(
         framework=name,
         wanted=(*wanted, numpy),
         constraints="".join(f"{pin}\n" for pin in pins),
         beside=beside,
-        key=content_hash([statements(text) or list(wanted), pins, numpy, python_version(), copied]),
+        key=content_hash([pinned, pins, numpy, python_version(), copied]),
         refusal=refusal,
+    )
+
+
+def of_version(description: Framework, required: Sequence[str]) -> tuple[str, ...]:
+    """The requirements with another version of the framework. Only packages that the framework
+    does not pin itself keep theirs."""
+    pattern = "|".join(map(re.escape, description.distributions))
+    return tuple(
+        re.sub(rf"^({pattern})==[^;\s]+", rf"\g<1>=={description.version}", one) for one in required
     )
 
 
@@ -100,10 +117,11 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
     framework with it. A package that is only on a path is refused because an index may hold
     another author's package with the same name.
     """
-    entry = entry_points().get(description.name)
+    entry = entry_points().get(description.unversioned)
     own = entry.dist if entry else None
-    named = description.distributions[:1]
-    if description.name in folders() or own is None:
+    exactly = f"=={description.version}" * bool(description.version)
+    named = tuple(f"{name}{exactly}" for name in description.distributions[:1])
+    if description.unversioned in folders() or own is None:
         return named, ""
     url = json.loads(own.read_text("direct_url.json") or "{}").get("url", "")  # PEP 610
     if not url and (own.read_text("INSTALLER") or "").strip() not in ("pip", "uv"):
@@ -112,6 +130,8 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
             "or give its Framework a file of `requirements`"
         )
     itself = f"{own.name} @ {url}" if url else f"{own.name}=={own.version}"
+    if own.name in description.distributions and exactly:
+        return named, ""
     return (itself, *(name for name in named if name != own.name)), ""
 
 

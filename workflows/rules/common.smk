@@ -93,7 +93,9 @@ def probed(names):
 def reference_candidates():
     """Whose probes say which contender is the reference: where environments are built first, any
     of them may turn out not to be there."""
-    return FRAMEWORKS if STUDY.isolate else [keys.reference_framework(STUDY)]
+    if any(isolated(STUDY, name) for name in FRAMEWORKS):
+        return FRAMEWORKS
+    return [keys.reference_framework(STUDY)]
 
 
 def replicates():

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from frameworks.contract import Unavailable
+from frameworks.contract import Framework, Unavailable
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework
 from workflows.environments.stage import without_environment
@@ -79,12 +79,21 @@ def open_once(contender: PlannedContender, timeout_s: float = TIMEOUT_S) -> Dete
             with WorkerProcess(contender.interpreter, contender, timeout_s=timeout_s) as worker:
                 worker.send_open(precision="float32", tf32=False)
                 answer = worker.receive()
-                return Detected(missing=answer["missing"], versions=answer["versions"])
+                missing = answer["missing"] or other_version(description, answer["versions"])
+                return Detected(missing=missing, versions=answer["versions"])
         except (WorkerDied, Unavailable) as failure:
             # A process may end for reasons of the machine, and no later run looks again.
             if last or not (isinstance(failure, WorkerDied) and failure.ended):
                 return Detected(missing=str(failure))
     raise AssertionError("the last attempt has an outcome")
+
+
+def other_version(description: Framework, versions: Mapping[str, str]) -> str:
+    """Why an interpreter does not have the version of the description; "" if it has it."""
+    there = [versions[name] for name in description.distributions if name in versions]
+    if not description.version or description.version in [one.split("+")[0] for one in there]:
+        return ""
+    return f"its interpreter has version {names.listing(there)}"
 
 
 def found(own: Sequence[PlannedContender], devices: Mapping[str, Detected]) -> Iterator[str]:

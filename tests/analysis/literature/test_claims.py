@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from analysis.literature.__main__ import main
-from analysis.literature.arithmetic import vgg_19
+from analysis.literature.arithmetic import CALCULATIONS, vgg_19
 from analysis.literature.claims import Judgement, claims, judge
 from analysis.literature.peaks import definitions, networks
-from analysis.literature.studies import Pair, Study, read
+from analysis.literature.studies import Pair, Study, Time, read
 from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
@@ -45,7 +45,7 @@ def test_the_ledger_has_every_claim_with_a_short_quotation() -> None:
 def test_without_a_study_calculations_alone_decide() -> None:
     found = judged()
     decided = {name for name, one in found.items() if not one.verdict.startswith("needs")}
-    assert decided == {one.id for one in claims() if one.calculation}
+    assert decided == {one.id for one in claims() if one.calculation in CALCULATIONS}
     assert all(found[name].why and not found[name].deciding for name in decided)
 
 
@@ -69,6 +69,40 @@ def test_rows_decide_a_claim_in_its_direction() -> None:
     assert [one.workload for one in against.deciding] == ["mnist-cnn"]
     turned = judged(planted(row(1.5, workload="mlp").inverse))["C39"]
     assert turned.deciding[0].value == pytest.approx(1.5, rel=0.01)
+
+
+def test_a_median_is_judged_in_each_framework() -> None:
+    def rows_of(framework: str, *ratios: float) -> list[object]:
+        return [
+            row(ratio, pair=Pair("threads", "2", "1"), threads=2, workload=name,
+                framework=framework)
+            for name, ratio in zip(NETWORKS, ratios, strict=True)
+        ]  # fmt: skip
+
+    good, bad = [0.55] * 4 + [0.9] * 3, [0.55] * 3 + [0.9] * 4
+    holds = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *good)))["C30"]
+    assert holds.verdict == "holds here" and len(holds.deciding) == 2
+    assert {one.value for one in holds.deciding} == {pytest.approx(0.55, rel=0.02)}
+    falls = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *bad)))["C30"]
+    assert falls.verdict == "does not hold here"
+
+
+def test_the_fixed_cost_of_a_step_is_bounded_by_the_smallest_step() -> None:
+    def times(small: float) -> Study:
+        own = [("mlp-width-16", small), ("cnn-filters-1", small / 2), *((n, 90.0) for n in NETWORKS)]
+        found = tuple(
+            Time(name, framework, "default", "cpu", 2, ms, ms * 0.9, ms * 1.1)
+            for name, ms in own for framework in ("pytorch", "jax")
+        )  # fmt: skip
+        pair = Pair("framework", "jax", "pytorch")
+        proven = [row(0.7, workload=name, pair=pair, threads=2) for name, _ in own]
+        return replace(planted(*proven), times=found)
+
+    assert judged(times(1.0))["C56"].verdict == "holds here"
+    assert judged(times(9.0))["C56"].verdict == "does not hold here"
+    assert judged(planted())["C56"].verdict == "needs a study that has not been run"
+    uncertified = replace(times(1.0), ratios=())
+    assert judged(uncertified)["C56"].verdict == "needs a study that has not been run"
 
 
 def test_a_refused_contender_makes_it_cannot_tell() -> None:

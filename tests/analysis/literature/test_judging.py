@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.literature.judging import Answer, Rule, answers, rule, together
+from analysis.literature.judging import Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import Pair, Ratio
 from analysis.stats.inference import estimate
 
@@ -48,6 +48,7 @@ def holds(text: str, *found: Ratio) -> list[bool | None]:
         ("all rows FASTER(10)", Rule("all rows", 0.1)),
         ("not FASTER(1/0.97)", Rule("not", 0.97)),
         ("EXISTS slower", Rule("EXISTS", None)),
+        ("FASTER(1/0.65) of the median", Rule("all rows", 0.65, median=True)),
         ("not REACHES(1.9)", Rule("not", None, 1.9)),
         ("FASTER(1/0.65) of the median", None),
         ("EXACT", None),
@@ -92,6 +93,13 @@ def test_p_is_that_of_the_replicates() -> None:
     logs = [math.log(0.8) + shift for shift in SPREAD]
     for limit in (1.0, 0.81):
         assert one.p(limit) == pytest.approx(stats.ttest_1samp(logs, math.log(limit)).pvalue)
+
+
+def test_a_median_needs_more_than_half_of_the_rows() -> None:
+    assert most([True, True, False]) is True
+    assert most([False, None, False]) is False
+    assert most([True, None, False]) is None
+    assert most([True, False]) is None
 
 
 def test_what_rows_say_together() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis.literature.studies import Pair, Study
+from analysis.literature.threads import PAIR as THREADS
+from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     beside,
     certified,
@@ -35,8 +37,32 @@ def test_rows_stand_beside_cells_of_as_many_threads() -> None:
     for one in rows:
         assert one.ratio == pytest.approx(0.5, rel=0.02) and one.low < one.ratio < one.high
         assert one.then_low < one.then / 1.2 and one.then_high > one.then * 1.2
-    assert "On FCN-S, of 1 network, the order of 2016 has turned round." in finding_beside(rows)
+    assert finding_beside(rows) == (
+        "In 1 of 1 case the order of 2016 has turned round: FCN-S (2 threads)."
+    )
     assert then_and_now(rows).svg.count("FCN-S") and len(table(rows)) == 3
+
+
+def test_of_a_network_in_two_studies_the_first_counts() -> None:
+    first, second = (
+        Study(name, (row(ratio, workload="fcn-s", threads=2, study=name),), frozenset({"cpu"}), {})
+        for name, ratio in (("networks", 2.0), ("threads", 3.0))
+    )
+    assert {one.ratio for one in beside([first, second])} == {pytest.approx(0.5, rel=0.02)}
+
+
+def test_a_second_thread_stands_beside_that_of_2016() -> None:
+    found = row(0.6, pair=THREADS, workload="fcn-s", framework="jax", threads=2)
+    (own,) = gains(planted(found))
+    assert (own.network, own.framework) == ("FCN-S", "jax")
+    assert own.speedup == pytest.approx(1 / 0.6, rel=0.02) and own.low < own.speedup < own.high
+    assert own.efficiency == pytest.approx(own.speedup / 2)
+    assert own.serial_share == pytest.approx(0.2, abs=0.03)  # Amdahl: 0.2 + 0.8 / 2 = 0.6
+    assert own.then_least <= own.then_median <= own.then_most
+    drawn = threads([own])
+    assert "1.7 (JAX on FCN-S)" in drawn.finding and "1.5 in 2016" in drawn.finding
+    assert "FCN-S" in drawn.svg
+    assert gains(planted(row(0.6, pair=THREADS, workload="fcn-s", certificate=""))) == []
 
 
 def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:

@@ -1,0 +1,128 @@
+"""From which size on one contender is faster than another, in the sweeps of a study."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from analysis.data.processes import paired
+from analysis.data.results import BenchmarkId, Machine
+from analysis.findings.comparisons import PairLine
+from analysis.findings.findings import Findings, Table, added
+from analysis.stats.crossing import Crossing, crossing
+from frameworks.workloads.sweeps import members, parameter
+
+AXES = ("threads", "device", "framework")  # in which the sides of a pair differ
+WORDS = {-1: "faster", 0: "cannot tell", 1: "slower"}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`sizes` and `workloads` from small to large."""
+
+    name: str
+    parameter: str
+    sizes: tuple[int, ...]
+    workloads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CrossoverLine:
+    """A row of crossovers.csv: how the time of `one` over that of `base` depends on the size. It is
+    `below` (faster, slower) at the small sizes and `above` at the large ones, and changes once `at`
+    a size between `low` and `high`, where a mini-batch takes `at_flops` operations. `points` are the pairs
+    of all sizes, of which `missing` have no ratio."""
+
+    COLUMNS: ClassVar = (
+        "machine sweep parameter axis device threads variant framework against smallest largest "
+        "points_counted missing changes below above low at high at_flops"
+    )
+
+    sweep: Sweep
+    id: BenchmarkId
+    base: BenchmarkId
+    axis: str
+    points: tuple[PairLine, ...]
+    crossing: Crossing
+    at_flops: float | None
+
+    @property
+    def parameter(self) -> str:
+        return self.sweep.parameter
+
+    @property
+    def against(self) -> str | int:
+        return self.points[0].against
+
+    @property
+    def smallest(self) -> int:
+        return self.sweep.sizes[0]
+
+    @property
+    def largest(self) -> int:
+        return self.sweep.sizes[-1]
+
+    @property
+    def points_counted(self) -> int:
+        return len(self.points)
+
+    @property
+    def missing(self) -> int:
+        return len(self.sweep.sizes) - len(self.points)
+
+    @property
+    def below(self) -> str:
+        return WORDS[self.crossing.below]
+
+    @property
+    def above(self) -> str:
+        return WORDS[self.crossing.above]
+
+    def size(self, point: PairLine) -> int:
+        return self.sweep.sizes[self.sweep.workloads.index(point.id.workload)]
+
+
+def sweeps(machine: Machine) -> list[Sweep]:
+    found = []
+    for name, entry in (machine.study.configuration.get("sweeps") or {}).items():
+        own = members(name, entry)
+        sizes = tuple(member.size for member in own.values())
+        found.append(Sweep(name, parameter(entry), sizes, tuple(own)))
+    return found
+
+
+def crossover_lines(findings: Findings) -> list[CrossoverLine]:
+    """By sweep, axis and pair, for pairs that have an interval at two sizes at least."""
+    return [line for sweep in sweeps(findings.machine) for line in lines(findings, sweep)]
+
+
+def lines(findings: Findings, sweep: Sweep) -> Iterator[CrossoverLine]:
+    groups: dict[tuple[object, ...], list[PairLine]] = {}
+    for row in findings.pairs:
+        if row.axis in AXES and row.id.workload in sweep.workloads and row.estimate.ratio_low:
+            sides = (row.id._replace(workload=""), row.base._replace(workload=""))
+            groups.setdefault((AXES.index(row.axis), *sides), []).append(row)
+    work = {own.name: own.flops_per_step for own in findings.machine.records.workloads}
+    for key in sorted(groups, key=lambda key: key[0]):  # type: ignore[arg-type, return-value]
+        points = sorted(groups[key], key=lambda row: sweep.workloads.index(row.id.workload))
+        logs = [paired(findings.measured[row.id], findings.measured[row.base]) for row in points]
+        shared = sorted(set.intersection(*(set(own.index) for own in logs)))
+        if len(points) < 2 or len(shared) < 2:
+            continue
+        sizes = [sweep.sizes[sweep.workloads.index(row.id.workload)] for row in points]
+        by_replicate = [[float(own[replicate]) for own in logs] for replicate in shared]
+        found = crossing(sizes, by_replicate, findings.machine.study.confidence)
+        flops = [float(work[row.id.workload]) for row in points]
+        yield CrossoverLine(
+            sweep, points[0].id, points[0].base, points[0].axis, tuple(points), found,
+            found.at and between(found.at, sizes, flops),
+        )  # fmt: skip
+
+
+def between(size: float, sizes: list[int], flops: list[float]) -> float:
+    """The operations at a size, interpolated in logarithms."""
+    return float(np.exp(np.interp(np.log(size), np.log(sizes), np.log(flops))))
+
+
+CROSSOVERS = added("crossovers", Table(CrossoverLine, crossover_lines, optional=True))

@@ -1,0 +1,118 @@
+"""What a second thread brings on the networks of 2016, then and today."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from matplotlib.lines import Line2D
+
+from analysis.format import count, title
+from analysis.literature.studies import Pair, Study
+from analysis.literature.table7 import networks, threads_over
+from analysis.literature.today import HEIGHT, THEN, certified
+from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas, render
+from analysis.report.prose import two
+from frameworks.device import HOST
+
+PAIR = Pair("threads", "2", "1")
+EACH = 0.2  # of a row, from one framework's mark to the next
+FRAMEWORKS = tuple(PALETTE)  # in the order of the marks
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A row of threads.csv: how many times as fast two threads are as one, with the 95 % interval.
+    `efficiency` is that over two. `serial_share` is the share of the step that would have to run
+    on one thread to explain it (Amdahl); below 0, something else gains, like a second cache. The
+    last three: the least, the median and the most of the tools of 2016 on both processors."""
+
+    network: str
+    framework: str
+    speedup: float
+    low: float
+    high: float
+    efficiency: float
+    serial_share: float
+    then_least: float
+    then_median: float
+    then_most: float
+
+
+def gains(studies: Sequence[Study]) -> list[Gain]:
+    """By network; of a network in several studies, from the first."""
+    found: dict[tuple[str, str], Gain] = {}
+    then: dict[str, list[float]] = {}
+    for over in threads_over(2, 1):
+        then.setdefault(over.one.network, []).append(1 / over.value)
+    names = {name.lower(): name for name in networks()}
+    for row in certified(studies, PAIR):
+        name = names.get(row.workload)
+        if not name or row.device != HOST.name or not (row.value and row.low and row.high):
+            continue
+        own = then.get(name, [])
+        ends = (min(own), median(own), max(own)) if own else (float("nan"),) * 3
+        gain = Gain(name, row.framework, 1 / row.value, 1 / row.high, 1 / row.low,
+                    1 / row.value / 2, 2 * row.value - 1, *ends)  # fmt: skip
+        found.setdefault((name, row.framework), gain)
+    return sorted(found.values(), key=lambda gain: networks().index(gain.network))
+
+
+def threads(rows: Sequence[Gain]) -> Figure:
+    names = list(dict.fromkeys(row.network for row in rows))
+    frameworks = [name for name in FRAMEWORKS if name in {row.framework for row in rows}]
+    then = {
+        name: [1 / over.value for over in threads_over(2, 1) if over.one.network == name]
+        for name in names
+    }
+    with canvas(1.2 + 1.5 * HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for place in (1, 2):
+            axes.axvline(place, color=INK, linewidth=1.1, linestyle="-" if place == 1 else "--")
+        for row in rows:
+            height = names.index(row.network) + EACH * (frameworks.index(row.framework) - 1.5)
+            colour = PALETTE[row.framework]
+            axes.plot([row.low, row.high], [height] * 2, color=colour, linewidth=1.6)
+            axes.plot([row.speedup], [height], "o", color=colour, markersize=5)
+        for place, name in enumerate(names):
+            height = place + EACH * (len(frameworks) - 1.5)
+            axes.plot(then[name], [height] * len(then[name]), "o", color=THEN, markersize=3.5,
+                      markerfacecolor=PAPER)  # fmt: skip
+        axes.set_xlabel("times as fast with two threads as with one")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        bare(axes, "x")
+        marks = [(title(name), PALETTE[name], PALETTE[name]) for name in frameworks]
+        drawn.legend(
+            handles=[
+                Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside,
+                       markersize=5, label=label)
+                for label, edge, inside in [*marks, ("tools of 2016", THEN, PAPER)]
+            ],
+            loc="outside upper left", ncols=2, labelcolor=INK,
+        )  # fmt: skip
+        return render(
+            drawn,
+            "threads",
+            "What a second thread brings, 2016 and today",
+            "How many times as fast a step is with two threads as with one: today's frameworks as "
+            "in their tutorials, with 95 % intervals, on two cores, and every tool of Table 7 of "
+            "Shi et al. (2016) with readable cells for both, on two processors with more cores. "
+            "Today's batch sizes are smaller. Solid line: no gain; dashed: twice as fast.",
+            "Dot plot of the speed-up by a second thread, by network.",
+            finding(rows),
+            inlined=False,
+        )
+
+
+def finding(rows: Sequence[Gain]) -> str:
+    least, most = (choose(rows, key=lambda row: row.speedup) for choose in (min, max))
+    return (
+        f"A second thread makes a step {two(least.speedup)} ({title(least.framework)} on "
+        f"{least.network}) to {two(most.speedup)} times as fast ({title(most.framework)} on "
+        f"{most.network}); the median of {count(len(rows), 'pair')} is "
+        f"{two(median(row.speedup for row in rows))}, and was {two(then_median())} in 2016."
+    )
+
+
+def then_median() -> float:
+    return median(1 / over.value for over in threads_over(2, 1))

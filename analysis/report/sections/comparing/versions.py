@@ -1,0 +1,92 @@
+"""Versions of one framework compared with each other, if a study has several."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from analysis.findings.comparisons import PairLine
+from analysis.findings.findings import Findings
+from analysis.format import count, listing, percent, sentence, title
+from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.prose import place, variant
+from analysis.report.sections.comparing.comparisons import same
+from analysis.report.tables import Table, intervals
+
+VERSION = re.compile(r"(.+)-\d[0-9a-z.]*")  # as contenders are named: `jax-0.10.1`
+VERDICTS = ("slower", "faster", "equivalent", "cannot tell", "refused")
+
+
+def base(framework: str) -> str:
+    found = VERSION.fullmatch(framework)
+    return found[1] if found else ""
+
+
+def later(findings: Findings) -> list[PairLine]:
+    """Pairs of two versions of one framework, each with the version that is named first in the
+    study."""
+    first: dict[str, str] = {}
+    for own in findings.machine.study.titles:
+        if base(own):
+            first.setdefault(base(own), own)
+    rows = []
+    for row in findings.pairs:
+        kind = base(row.id.framework)
+        if row.axis != "framework" or not kind or kind != base(row.base.framework):
+            continue
+        if row.id.framework == first[kind]:
+            row = replace(row, id=row.base, base=row.id, estimate=row.estimate.inverse)
+        if row.base.framework == first[kind]:
+            rows.append(row)
+    return rows
+
+
+def summary(rows: list[PairLine]) -> str:
+    """`Of 8 comparisons of a version with the one before it, 2 are slower, 6 are equivalent.`"""
+    found = Counter(row.estimate.verdict for row in rows)
+    said = [f"{found[name]} {name}" for name in VERDICTS if found[name]]
+    same_work = sum(bool(row.certificate) for row in rows)
+    return (
+        f"{count(len(rows), 'comparison')} of a version with an earlier one: {listing(said)}. "
+        f"{same_work} of them {'is' if same_work == 1 else 'are'} certified to compute the same."
+    )
+
+
+def version_table(findings: Findings, rows: list[PairLine]) -> Table:
+    cells = intervals(row.estimate.ends for row in rows)
+    return Table(
+        "A version's time over that of the earlier one",
+        [
+            ("version", False), ("compared with", False), ("on", False), ("variant", False),
+            ("ratio", True), (f"{percent(findings.machine.study.confidence)} interval", True),
+            ("verdict", False), ("same?", False),
+        ],
+        [
+            [
+                title(row.id.framework), title(row.base.framework), place(row.id),
+                variant(row.id.variant), *ratio, row.estimate.verdict, same(row.certificate),
+            ]
+            for row, ratio in zip(rows, cells, strict=True)
+        ],
+        [
+            (f"{title(row.id.framework)}, {place(row.id)}", sentence(row.reason))
+            for row in rows
+            if row.estimate.ratio is None and row.reason
+        ],
+        "pairs.csv",
+    )  # fmt: skip
+
+
+def versions(chapter: Chapter) -> Parts:
+    rows = later(chapter.findings)
+    if not rows:
+        return []
+    return [Paragraph(summary(rows)), version_table(chapter.findings, rows)]
+
+
+SECTION = Section(
+    "Versions beside each other",
+    versions,
+    about="Each version has an environment of its own, and all took turns in the same contests. "
+    "Below 1 the later version is faster.",
+    in_markdown=True,
+)
