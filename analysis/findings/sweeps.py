@@ -29,10 +29,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class CrossoverLine:
-    """A row of crossovers.csv: how the time of `one` over that of `base` depends on the size. It is
+    """A row of crossovers.csv: how the time of `id` over that of `base` depends on the size. It is
     `below` (faster, slower) at the small sizes and `above` at the large ones, and changes once `at`
-    a size between `low` and `high`, where a mini-batch takes `at_flops` operations. `points` are the pairs
-    of all sizes, of which `missing` have no ratio."""
+    a size between `low` and `high`, where a mini-batch takes `at_flops` operations. `points` are
+    the pairs of all sizes, of which `missing` have no ratio."""
 
     COLUMNS: ClassVar = (
         "machine sweep parameter axis device threads variant framework against smallest largest "

@@ -35,8 +35,8 @@ class Claim:
     source or of Table 7.
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
-    calculation that decides it instead, some from the times of studies. `pair` and the last four: the rows of pairs.csv that the
-    rule is about; an empty tuple means any.
+    calculation that decides it instead, some from the times of studies. `pair` and the last four:
+    the rows of pairs.csv that the rule is about; an empty tuple means any.
     """
 
     id: str
@@ -133,8 +133,8 @@ def judgement(
     if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
         return Judgement(one, DECIDED[holds], says)
-    if one.calculation and (said := MEASURED[one.calculation](studies)):
-        return Judgement(one, DECIDED[said.holds], said.says)
+    if one.calculation and (decided := MEASURED[one.calculation](studies)):
+        return Judgement(one, DECIDED[decided.holds], decided.says)
     own = rule(one.rule)
     if own and found:
         complete = one.complete([answer.row for answer in found])

@@ -27,6 +27,8 @@ from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
 BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "missing")]
+# What a brief report says instead of a link to a large table.
+LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `settings.csv`")
 
 
 class Shown(NamedTuple):
@@ -45,7 +47,8 @@ def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[C
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have.
 
-    `brief`: only report.md, what it shows or links, and the tables that judge claims.
+    `brief`: only report.md, what it shows or links, and the tables that judge claims, without the
+    table of settings, which is larger than all others together.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
@@ -83,7 +86,7 @@ def render(
         files |= {f"figures/{name}": content for name, content in figure.files.items()}
     files |= pages(chapters, screens, sections, data, brief)
     if brief:
-        page = files["report.md"]
+        page = files["report.md"].replace(*LARGE)
         files = {
             name: text
             for name, text in files.items()

@@ -29,7 +29,9 @@ class Crossing:
     high: float | None = None
 
 
-def crossing(sizes: Sequence[float], logs: Sequence[Sequence[float]], confidence: float) -> Crossing:
+def crossing(
+    sizes: Sequence[float], logs: Sequence[Sequence[float]], confidence: float
+) -> Crossing:
     """Where the mean over replicates of `logs` (replicates, sizes), interpolated linearly in the
     logarithm of the size, is 0.
 

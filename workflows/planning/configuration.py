@@ -87,8 +87,9 @@ class ContenderEntry(Section):
 
     `version` names versions of the framework, which become frameworks of their own: `framework:
     jax` with `version: [0.10.1, 0.10.2]` is `jax-0.10.1` and `jax-0.10.2`, each in an environment
-    of its own. Without `devices` or `threads`, the study's values apply. If a contender that is `required`
-    cannot run, the study stops with an error; otherwise the report has a row with the reason.
+    of its own. Without `devices` or `threads`, the study's values apply. If a contender that is
+    `required` cannot run, the study stops with an error; otherwise the report has a row with the
+    reason.
     """
 
     framework: str

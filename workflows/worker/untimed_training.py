@@ -9,7 +9,7 @@ from frameworks.contract import Trainer
 from frameworks.workloads import Weights
 from workflows.worker.border import as_loss, as_weights
 
-SAMPLED = 64  # numbers of a tensor, at most
+SAMPLED, LEAST, IN_ALL = 64, 8, 2048  # numbers of a tensor at most and at least, and of all
 
 Batch = tuple[np.ndarray, np.ndarray]
 Batches = Callable[[int], Batch]
@@ -91,12 +91,13 @@ def gradient(before: Weights, after: Weights, rate: float) -> Weights:
 
 
 def sample(weights: Weights) -> dict[str, list[float]]:
-    """A few numbers of every tensor, the same ones of whatever holds it."""
-    found = {}
+    """A few numbers of every tensor, the same ones of whatever holds it: fewer if there are many
+    tensors, because a deep network's would be most of the study's records."""
+    found, most = {}, max(LEAST, min(SAMPLED, IN_ALL // max(len(weights), 1)))
     for name, array in weights.items():
         places = np.arange(array.size)
-        if array.size > SAMPLED:
-            places = np.random.default_rng(array.size).integers(0, array.size, SAMPLED)
+        if array.size > most:
+            places = np.random.default_rng(array.size).integers(0, array.size, most)
         found[name] = array.flat[places].astype(float).tolist()
     return found
 

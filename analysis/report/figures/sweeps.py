@@ -44,7 +44,9 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
-        frameworks = list(dict.fromkeys(line.id.framework for own in shown.values() for line in own))
+        frameworks = list(
+            dict.fromkeys(line.id.framework for own in shown.values() for line in own)
+        )
         drawn.legend(
             handles=[
                 Line2D([], [], color=theme.colour(one), label=title(one)) for one in frameworks
@@ -111,6 +113,6 @@ def finding(rows: Sequence[CrossoverLine]) -> str:
     high = max(own, key=lambda row: row.at_flops or 0.0)
     places = dict.fromkeys(f"{two((row.at_flops or 0.0) / 1e6)}" for row in (low, high))
     return (
-        f"More threads pay from {' to '.join(places)} million operations a mini-batch on, depending "
-        "on framework and network."
+        f"More threads pay from {' to '.join(places)} million operations a mini-batch on, "
+        "depending on framework and network."
     )

@@ -8,6 +8,7 @@ from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.findings.start import StartLine
+from analysis.findings.sweeps import CROSSOVERS
 from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, title
 from analysis.report.first.comparing import (
@@ -30,7 +31,8 @@ def sentences(findings: Findings) -> list[str]:
     if findings.machine.alone:
         return []
     found = (
-        *compared(findings), tuning(findings), stepped(findings), opted(findings), start(findings),
+        *compared(findings), sized(findings), tuning(findings), stepped(findings),
+        opted(findings), start(findings),
     )  # fmt: skip
     return [text for text in found if text]
 
@@ -44,6 +46,23 @@ def compared(findings: Findings) -> Iterator[str]:
         if own:
             words = variant(name)
             yield f"{words[:1].upper()}{words[1:]}: {' '.join(own)}"
+
+
+def sized(findings: Findings) -> str:
+    """From which size on more threads, or another device, pay; the sweep that is named first."""
+    rows = [row for row in CROSSOVERS.of(findings) if row.axis in ("threads", "device")]
+    own = [row for row in rows if row.sweep == rows[0].sweep and row.crossing.at]
+    if not own:
+        return ""
+    where = "more threads" if own[0].axis == "threads" else "another device"
+    parts = [
+        f"{two(row.crossing.at)} ({spread(row.crossing.low, row.crossing.high)}) in "
+        f"{title(row.id.framework)}"
+        for row in own[:CUTS]
+        if row.crossing.at and row.crossing.low and row.crossing.high
+    ]
+    sweep = own[0].sweep
+    return f"Sizes: on {sweep.name}, {where} pay from {sweep.parameter} {listing(parts)} on."
 
 
 def tuning(findings: Findings) -> str:

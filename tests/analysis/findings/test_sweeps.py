@@ -24,7 +24,7 @@ RECIPE = Recipe(
     process_sd=0.01,
     # Two threads take the same time at 64: slower below, faster above.
     second_thread={name: (size / 64) ** 0.5 for name, size in zip(NAMES, SIZES, strict=True)},
-    sweeps={"mlp": {"samples": 400, "sizes": {"features": SIZES}}},
+    sweeps={"mlp": {"sizes": {"features": SIZES}}},
     # TensorFlow is twice as fast at every size.
     ms={(name, "tensorflow", "default"): 15.0 for name in NAMES},
 )

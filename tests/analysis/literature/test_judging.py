@@ -50,7 +50,6 @@ def holds(text: str, *found: Ratio) -> list[bool | None]:
         ("EXISTS slower", Rule("EXISTS", None)),
         ("FASTER(1/0.65) of the median", Rule("all rows", 0.65, median=True)),
         ("not REACHES(1.9)", Rule("not", None, 1.9)),
-        ("FASTER(1/0.65) of the median", None),
         ("EXACT", None),
     ],
 )

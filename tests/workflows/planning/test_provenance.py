@@ -56,7 +56,8 @@ OTHER = {
     "contest.discard": 2, "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
     "machine_speed": True,
-    "sweeps": {"mlp": {"sizes": {"batch": [8, 16]}}}, "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
+    "sweeps": {"mlp-batch": {"from": "mlp", "sizes": {"batch": [8, 16]}}},
+    "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
     "minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
 }  # fmt: skip
 

@@ -64,5 +64,5 @@ def test_a_version_is_a_number(version):
 
 
 def test_a_version_of_nothing_is_unknown():
-    with pytest.raises(UnknownFramework, match="unknown framework 'nothing-1.0'"):
+    with pytest.raises(UnknownFramework, match=r"unknown framework 'nothing-1\.0'"):
         framework("nothing-1.0")

@@ -11,9 +11,10 @@ from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import place, variant
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
+from analysis.stats.inference import Verdict
 
 VERSION = re.compile(r"(.+)-\d[0-9a-z.]*")  # as contenders are named: `jax-0.10.1`
-VERDICTS = ("slower", "faster", "equivalent", "cannot tell", "refused")
+VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "equivalent", "cannot tell", "refused")
 
 
 def base(framework: str) -> str:
