@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from analysis.format import count, title
 from analysis.literature.studies import Pair, Study
 from analysis.literature.table7 import networks, threads_over
-from analysis.literature.today import HEIGHT, THEN, certified
+from analysis.literature.today import HEIGHT, certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas, render
 from analysis.report.prose import two
 from frameworks.device import HOST
@@ -75,7 +75,7 @@ def threads(rows: Sequence[Gain]) -> Figure:
             axes.plot([row.speedup], [height], "o", color=colour, markersize=5)
         for place, name in enumerate(names):
             height = place + EACH * (len(frameworks) - 1.5)
-            axes.plot(then[name], [height] * len(then[name]), "o", color=THEN, markersize=3.5,
+            axes.plot(then[name], [height] * len(then[name]), "o", color=INK, markersize=3.5, alpha=0.6,
                       markerfacecolor=PAPER)  # fmt: skip
         axes.set_xlabel("times as fast with two threads as with one")
         axes.set_yticks(range(len(names)), names)
@@ -86,7 +86,7 @@ def threads(rows: Sequence[Gain]) -> Figure:
             handles=[
                 Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside,
                        markersize=5, label=label)
-                for label, edge, inside in [*marks, ("tools of 2016", THEN, PAPER)]
+                for label, edge, inside in [*marks, ("tools of 2016", INK, PAPER)]
             ],
             loc="outside upper left", ncols=2, labelcolor=INK,
         )  # fmt: skip

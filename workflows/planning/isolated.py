@@ -83,7 +83,8 @@ def environment(name: str) -> Environment:
         lock = file.with_suffix(".lock")
         if description.version:
             wanted = of_version(description, statements(text))
-            lock = file.with_name(f"{file.stem}-{description.version}.lock")
+            if list(wanted) != statements(text):
+                lock = file.with_name(f"{file.stem}-{description.version}.lock")
         pins = statements(read(lock))
         # All workers use the study's own NumPy, whatever a lock says.
         pins = [pin for pin in pins if not re.match(r"(?i)numpy\b", pin)]

@@ -37,6 +37,7 @@ def test_a_version_has_its_own_environment_and_key():
     old, new = environment("jax-0.9.2"), environment("jax-0.10.2")
     assert "jax==0.9.2" in old.wanted and "jax==0.10.2" in new.wanted
     assert any(one.startswith("optax==") for one in old.wanted)
+    assert "jaxlib==0.9.2\n" in old.constraints and "jaxlib==0.10.2\n" in new.constraints
     assert old.folder != new.folder
     assert framework_key(found, "jax-0.9.2") != framework_key(found, "jax-0.10.2")
     given = study(JAX, {"framework": "pytorch"}, interpreters={"jax-0.9.2": "/usr/bin/python3"})
