@@ -75,8 +75,8 @@ def threads(rows: Sequence[Gain]) -> Figure:
             axes.plot([row.speedup], [height], "o", color=colour, markersize=5)
         for place, name in enumerate(names):
             height = place + EACH * (len(frameworks) - 1.5)
-            axes.plot(then[name], [height] * len(then[name]), "o", color=INK, markersize=3.5, alpha=0.6,
-                      markerfacecolor=PAPER)  # fmt: skip
+            axes.plot(then[name], [height] * len(then[name]), "o", color=INK, markersize=3.5,
+                      markerfacecolor=PAPER, alpha=0.6)  # fmt: skip
         axes.set_xlabel("times as fast with two threads as with one")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
