@@ -57,7 +57,7 @@ def test_the_list_has_everybody_and_why_some_cannot_be_used(tmp_path, monkeypatc
     assert rows["abacus"]["origin"] == "package abacus 0.1 (abacus:FRAMEWORK)"
     assert rows["abacus"]["versions"] == {"abacus": "0.1"} and rows["abacus"]["problem"] == ""
     assert rows["abacus"]["variants"]["default"] == "plain NumPy"
-    assert set(rows["abacus"]["pitfalls"]) == {"trap-epsilon", "trap-pooling"}
+    assert set(rows["abacus"]["pitfalls"]) == {"trap-epsilon", "trap-lazy", "trap-pooling"}
     assert not set(rows["abacus"]["pitfalls"]) & set(rows["abacus"]["variants"])
     assert "No module named 'no_such_module'" in rows["broken"]["problem"]
     assert rows["absent"]["problem"] == "not installed: pip install it"
@@ -68,7 +68,7 @@ def test_the_table_says_the_same_for_people(tmp_path, monkeypatch, capsys, abacu
     offer(tmp_path, monkeypatch, "unusable", "raise OSError('[red]no library[/]')")
     assert main(["list", "abacus", "unusable"]) == 0
     table = capsys.readouterr().out
-    for words in ("abacus 0.1", "default: plain NumPy", "cpu", "and 2 pitfalls",
+    for words in ("abacus 0.1", "default: plain NumPy", "cpu", "and 3 pitfalls",
                   "OSError: [red]no library[/]", "package unusable 1"):  # fmt: skip
         assert words in table, table
     assert "\x1b" not in table and "pytorch" not in table

@@ -60,6 +60,8 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
     for place, own in enumerate(grid(kept, ["process"])):
         logs[place] = own
     table = everything[keys].first().loc[sums.index]
+    warmup = rows["weight"].where(rows["warmup"], 0).groupby(rows["process"]).sum()
+    # loc: without any steady mini-batch, the table would take over a longer index.
     return table.assign(
         median=steady["ms"].median(),
         q25=steady["ms"].quantile(0.25),
@@ -67,8 +69,8 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
         mean=sums["total"] / sums["weight"],
         batches=sums["weight"],
         **{part: steady[part].median() for part in parts},
-        warmup=rows["weight"].where(rows["warmup"], 0).groupby(rows["process"]).sum(),
-        first=everything["ms"].first(),
+        warmup=warmup.loc[sums.index],
+        first=everything["ms"].first().loc[sums.index],
         logs=logs,
     ).reset_index(drop=True)
 

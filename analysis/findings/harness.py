@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
+from analysis.findings.fairness.certificates import Certificates
 from workflows.records.schema import NOOP
 
 
@@ -13,7 +14,7 @@ from workflows.records.schema import NOOP
 class HarnessLine:
     """A row of harness.csv: the time of a mini-batch without any computation, as in
     contenders.csv, and its share of the time of the fastest contender of the workload (None
-    if no contender has a median)."""
+    if no contender has a median). One that does not wait for its work is not fast."""
 
     workload: str
     replicates: int
@@ -32,13 +33,15 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
     if idle.empty:
         return []
     found = {one.workload: rows for one, rows in by_benchmark(processes(idle)).items()}
+    certificates = Certificates(machine)
+    waiting = [c for c in contenders if certificates.waits(c.id)]
     lines = []
     for workload in machine.workloads:
         if workload not in found:
             continue
         rows = found[workload]
         times = steady(rows, machine.study.confidence)
-        own = [(c.median_ms, c.id) for c in contenders if c.id.workload == workload and c.median_ms]
+        own = [(c.median_ms, c.id) for c in waiting if c.id.workload == workload and c.median_ms]
         least, fastest = min(own, key=lambda pair: pair[0], default=(None, None))
         lines.append(
             HarnessLine(

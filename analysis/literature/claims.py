@@ -2,7 +2,7 @@
 
 `data/claims.csv` says what was claimed and by which rule it is judged, `data/rules.csv` which rows
 of a study's tables the rule is about. No verdict is written by hand, and no row counts whose
-contenders are without a certificate.
+contenders are without a certificate; studies.py says what counts for a pitfall.
 """
 
 import math
@@ -35,8 +35,8 @@ class Claim:
     source or of Table 7.
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
-    calculation that decides it instead, some from the times of studies. `pair` and the last four:
-    the rows of pairs.csv that the rule is about; an empty tuple means any.
+    calculation that decides it instead, some from the times of studies. `pair` and the last five:
+    the rows of pairs.csv, or of traps.csv, that the rule is about; an empty tuple means any.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Claim:
     variants: tuple[str, ...]
     devices: tuple[str, ...]
     threads: tuple[str, ...]
+    frameworks: tuple[str, ...]
 
     def about(self, row: Ratio) -> bool:
         named = (
@@ -60,14 +61,17 @@ class Claim:
             (self.variants, row.variant),
             (self.devices, row.device),
             (self.threads, str(row.threads)),
+            (self.frameworks, row.framework),
         )
         return all(not asked or value in asked for asked, value in named)
 
     def complete(self, found: Sequence[Ratio]) -> bool:
-        """Whether there is a row for each workload and variant that the claim names."""
+        """Whether there is a row for each workload and variant that the claim names, and one for
+        each framework."""
         there = {(row.workload, row.variant) for row in found}
         variants = self.variants or tuple({row.variant for row in found})
-        return bool(found) and all((w, v) in there for w in self.workloads for v in variants)
+        every = all((w, v) in there for w in self.workloads for v in variants)
+        return bool(found) and every and {*self.frameworks} <= {row.framework for row in found}
 
 
 @cache
@@ -78,8 +82,9 @@ def claims() -> tuple[Claim, ...]:
 
 def claim(row: dict[str, str], selection: dict[str, str]) -> Claim:
     axis, one, over = (selection[key] for key in Pair._fields)
-    workloads, variants, devices, threads = (
-        tuple(selection[key].split()) for key in ("workloads", "variants", "devices", "threads")
+    workloads, variants, devices, threads, frameworks = (
+        tuple(selection[key].split())
+        for key in ("workloads", "variants", "devices", "threads", "frameworks")
     )
     return Claim(
         row["id"],
@@ -96,12 +101,14 @@ def claim(row: dict[str, str], selection: dict[str, str]) -> Claim:
         variants,
         devices,
         threads,
+        frameworks,
     )
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and the rows that decide it, one for each variant."""
+    """A verdict, why, and the rows that decide it: one for each variant, or, of pairs of variants,
+    for each framework."""
 
     claim: Claim
     verdict: Verdict
@@ -162,7 +169,8 @@ def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
 
 def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
     """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
-    if all have to hold and do. For a median, each framework's row in the middle."""
+    if all have to hold and do. For a median, each framework's row in the middle. Of pairs of
+    variants, a row of each framework, also of one that says something else than the verdict."""
     if own.median:
         measured = [
             sorted((row.row for row in rows if row.row.value), key=lambda row: row.value or 0.0)
@@ -172,13 +180,23 @@ def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ra
     turned = holds is not None and own.quantifier == "not"
     wanted = not holds if turned else holds
     nearest = wanted is True and own.quantifier != "EXISTS"
-    by_variant: dict[str, list[Ratio]] = {}
+    groups: dict[str, list[Answer]] = {}
     for answer in found:
-        if answer.holds is wanted and answer.row.value:
-            by_variant.setdefault(answer.row.variant, []).append(answer.row)
+        if answer.row.value:
+            name = answer.row.framework if of_variants(answer) else answer.row.variant
+            groups.setdefault(name, []).append(answer)
 
     def distance(row: Ratio) -> float:
         return abs(math.log((row.value or 1.0) / (own.limit or 1.0)))
 
     chosen = min if nearest else max
-    return tuple(chosen(own_rows, key=distance) for own_rows in by_variant.values())
+    rows = (
+        [one.row for one in group if one.holds is wanted]
+        or [one.row for one in group if of_variants(one)]
+        for group in groups.values()
+    )
+    return tuple(chosen(own_rows, key=distance) for own_rows in rows if own_rows)
+
+
+def of_variants(answer: Answer) -> bool:
+    return answer.row.pair.axis == "variant"

@@ -1,9 +1,11 @@
 """From ratios to a verdict: the few functions that judge every claim about times.
 
 A rule is text, as in `data/claims.csv`: `FASTER(10)`, `all rows FASTER(1/0.55)`, `EXISTS slower`,
-`not FASTER(2)`, `REACHES(1.9)`. What this module cannot read, it does not judge.
+`not FASTER(2)`, `REACHES(1.9)`, `EXISTS DIFFERS(3 %)`. What this module cannot read, it does not
+judge.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from analysis.stats.inference import holm
 RULE = re.compile(
     r"(?:(?P<quantifier>all rows|EXISTS|not) )?"
     r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|REACHES\((?P<reach>[\d.]+)\)|"
-    r"(?P<slower>slower))(?P<median> of the median)?"
+    r"DIFFERS\((?P<margin>[\d.]+) %\)|(?P<slower>slower))(?P<median> of the median)?"
 )
 LEVEL = 0.05  # of all tests of a study together
 
@@ -22,13 +24,21 @@ LEVEL = 0.05  # of all tests of a study together
 @dataclass(frozen=True)
 class Rule:
     """`limit`: the ratio that a faster side has to stay below; None asks for slower. `reach`: the
-    ratio that the interval has to include or lie above. `median`: the median over networks has to,
-    in each framework."""
+    ratio that the interval has to include or lie above. `margin`: how far from 1 the whole interval
+    has to lie, on either side. `median`: the median over networks has to, in each framework."""
 
     quantifier: str
     limit: float | None
     reach: float | None = None
     median: bool = False
+    margin: float | None = None
+
+    def nearest(self, ratio: float) -> float:
+        """The ratio that a test has to exclude: of a margin, the end nearer to this one."""
+        if self.margin:
+            ends = (1 - self.margin, 1 + self.margin)
+            return min(ends, key=lambda end: abs(math.log(ratio / end)))
+        return self.limit or 1.0
 
 
 def rule(text: str) -> Rule | None:
@@ -38,6 +48,9 @@ def rule(text: str) -> Rule | None:
         return None
     if found["reach"]:
         return Rule(found["quantifier"] or "all rows", None, float(found["reach"]))
+    if found["margin"]:
+        margin = float(found["margin"]) / 100
+        return Rule(found["quantifier"] or "all rows", None, margin=margin)
     limit = None if found["slower"] else float(found["by"] or 1) / float(found["times"])
     return Rule(found["quantifier"] or "all rows", limit, median=bool(found["median"]))
 
@@ -60,6 +73,8 @@ class Answer:
         if self.rule.reach:
             assert row.high
             return row.high >= self.rule.reach
+        if self.rule.margin:
+            return None if self.adjusted > LEVEL else self.outside(self.rule.margin)
         if limit in (None, 1.0) and row.verdict == "equivalent":
             return False
         if self.adjusted > LEVEL:
@@ -71,12 +86,19 @@ class Answer:
         assert row.low and row.high
         return True if row.high < limit else False if row.low > limit else None
 
+    def outside(self, margin: float) -> bool | None:
+        """Whether the whole interval is further than this from 1, or nearer."""
+        low, high = self.row.low, self.row.high
+        assert low and high
+        if high < 1 - margin or low > 1 + margin:
+            return True
+        return False if low > 1 - margin and high < 1 + margin else None
+
 
 def answers(asked: Sequence[tuple[Rule, Ratio]]) -> list[Answer]:
     """All tests of one study, corrected together."""
-    limits = [one.limit or 1.0 for one, _ in asked]
     usable = [row.usable for _, row in asked]
-    p = [row.p(limit) for (_, row), limit, use in zip(asked, limits, usable, strict=True) if use]
+    p = [row.p(one.nearest(row.value or 1.0)) for one, row in asked if row.usable]
     adjusted = iter(holm(p)) if p else iter(())
     return [
         Answer(one, row, next(adjusted) if use else 1.0)

@@ -12,6 +12,10 @@ from analysis.report.figures.style import Figure
 from analysis.report.prose import DECLARED, workload
 from frameworks.device import GPU
 
+PITFALLS = (
+    "A pitfall has no certificate that allows a comparison. Its ratio counts if it has the losses "
+    "of the variant without it, and another time counts only if work was left after synchronise()."
+)
 DECIDES = {
     "needs a study that has not been run": "study",
     "needs hardware that is not here": "hardware",
@@ -32,6 +36,8 @@ def page(
         "corrected for all tests of the study (Holm). "
         "[What was claimed and what was measured](../../docs/literature.md) is a page of its own."
     ]
+    if any(row.pair.axis == "variant" for one in judgements for row in one.deciding):
+        parts += [PITFALLS]
     for file, figure in figures.items():
         caption = f"**{figure.finding}** {figure.caption} [All numbers]({file})."
         parts += [drawing(figure), caption]
@@ -101,7 +107,10 @@ def said(row: Ratio) -> str:
     if row.pair.axis == "threads":
         where = f"{title(row.framework)} on {about}, {row.variant}"
         return f"{where}: {one} threads over {over} {middle} ({low} to {high})"
-    where = f"{about}, {row.variant}, {count(row.threads, 'thread')}"
+    own = row.variant
+    if row.pair.axis == "variant":
+        one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
+    where = f"{about}, {own}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis.findings.variants.pitfalls import SAME
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
 from analysis.stats.tails import t_above, t_exceeded
 from frameworks.device import HOST
@@ -41,9 +42,9 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Ratio:
-    """A row of a study's pairs.csv, read in the direction of a claim. `verdict` is the study's,
-    "" if the pair was not compared, and then `reason` says why. `certificate` sums up what was
-    proven about both sides; it is empty if they may not be compared."""
+    """A row of a study's pairs.csv or traps.csv, read in the direction of a claim. `verdict` is the
+    study's, None if the pair was not compared, and then `reason` says why. `certificate` sums up
+    what was proven about both sides; it is empty if they may not be compared."""
 
     study: str
     machine: str
@@ -64,7 +65,7 @@ class Ratio:
     @property
     def usable(self) -> bool:
         """Whether it may decide a claim: certified, with an interval."""
-        return bool(self.certificate and self.verdict and self.low and self.high)
+        return bool(self.certificate and self.low and self.high)
 
     @property
     def inverse(self) -> "Ratio":
@@ -118,6 +119,9 @@ def read(folder: Path) -> Study:
     try:
         ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
         check(folder, ratios, tables["pairs"])
+        traps = folder / "tables" / "traps.csv"
+        if traps.is_file():
+            ratios += tuple(pitfall(folder.name, row) for row in table(traps))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
@@ -180,6 +184,31 @@ def ratio(study: str, row: dict[str, str]) -> Ratio:
 def time(row: dict[str, str]) -> Time:
     who = (row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"]))
     return Time(*who, float(row["median_ms"]), float(row["low_ms"]), float(row["high_ms"]))
+
+
+def pitfall(study: str, row: dict[str, str]) -> Ratio:
+    """A row of traps.csv: the time of a pitfall's variant over that of the variant beside it."""
+    proven, reason = evidence(row)
+    values = {"axis": "variant", "against": row["beside"], "certificate": proven}
+    return ratio(study, {**row, **values, "reason": row["reason"] or reason})
+
+
+def evidence(row: dict[str, str]) -> tuple[str, str]:
+    """What a ratio of a pitfall rests on, because no certificate allows it; and why it does not.
+
+    Its losses have to be those of the variant beside it, because both have then done the same work,
+    and another time counts only if the probe of its fence found work that was still to be done.
+    """
+    losses = [number(row[f"loss_{step}"]) for step in ("1", "10", "100", "last")]
+    known = [loss for loss in losses if loss is not None]
+    who = f"{row['framework']}/{row['variant']}"
+    if not known or max(known) > SAME:
+        return "", f"{who} was not shown to have the losses of {row['beside']}"
+    if row["verdict"] == "refused":
+        return "the same losses; work was left after synchronise()", ""
+    if row["verdict"] in ("faster", "slower"):
+        return "", f"{who} is {row['verdict']}, but no work was left after its synchronise()"
+    return "the same losses", ""
 
 
 def number(text: str) -> float | None:

@@ -31,6 +31,14 @@ FRAMEWORK = Framework(
             compared_with="pages",
             environment=memory.KEPT,
         ),
+        "trap-unsynchronised": Variant(
+            "default, never waited for", rebuilds=False, pitfall="no synchronise"
+        ),
+        "trap-loss-only": Variant(
+            "default, waited for until the loss is there",
+            rebuilds=False,
+            pitfall="synchronise for the loss alone",
+        ),
     },
     environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
 )

@@ -10,7 +10,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import network, optimisers, settings, tuned
+from frameworks.jax import network, optimisers, pitfalls, settings, tuned
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import first_trained
 
@@ -25,6 +25,7 @@ VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "pages": (network.function, ()),
     "pooling": (tuned.function, ()),
     "tuned": (tuned.function, (0, 1, 2)),  # parameters and state
+    **dict.fromkeys(pitfalls.PITFALLS, (network.function, ())),
 }
 
 
@@ -61,6 +62,7 @@ class JaxTrainer(Trainer):
         self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
     ) -> None:
         function, donated = VARIANTS[variant]
+        self._awaited = pitfalls.PITFALLS.get(variant, pitfalls.everything)
         self._workload, self._device = workload, device
         self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(precision)
         if workload.dataset.words:
@@ -95,7 +97,7 @@ class JaxTrainer(Trainer):
     def synchronise(self) -> None:
         # JAX waits for arrays and not for a device. These are all that may be unfinished.
         own = (self._parameters, self._state, self._running)
-        jax.block_until_ready((self._batch, own, self._loss))
+        jax.block_until_ready(self._awaited(self._batch, own, self._loss))
 
     def loss(self) -> float:
         assert self._loss is not None, "no step taken yet"

@@ -131,7 +131,7 @@ class Autotuned(Pitfall):
 
 
 class Unsynchronised(Pitfall):
-    gpu_only = "returning before the work is done"
+    """On a processor it changes nothing, because each call returns when its work is done."""
 
     def synchronise(self) -> None:
         pass

@@ -30,18 +30,16 @@ SAME = [
     ("pytorch", "trap-input-gradients"),
     ("pytorch", "trap-pooled-first"),
     ("pytorch", "trap-denormals"),
+    ("pytorch", "trap-unsynchronised"),
     ("tensorflow", "trap-pooled-first"),
     ("tensorflow", "trap-input-gradients"),
     ("tensorflow", "trap-eager"),
     ("tensorflow", "trap-xla"),
-]
-GPU_ONLY = [
-    ("pytorch", "trap-tf32"),
-    ("pytorch", "trap-autotune"),
-    ("pytorch", "trap-unsynchronised"),
-    ("tensorflow", "trap-tf32"),
     ("tensorflow", "trap-unsynchronised"),
+    ("jax", "trap-unsynchronised"),
+    ("jax", "trap-loss-only"),
 ]
+GPU_ONLY = [("pytorch", "trap-tf32"), ("pytorch", "trap-autotune"), ("tensorflow", "trap-tf32")]
 COMPILED = ("pytorch", "trap-compiled")  # takes long: tried on the smallest network alone
 BIASES = ("pytorch", "trap-two-biases")
 
@@ -60,7 +58,7 @@ def differences(name: str, variant: str, workload: Workload, precision: str) -> 
 def test_none_is_forgotten() -> None:
     known = {
         (name, variant)
-        for name in ("pytorch", "tensorflow")
+        for name in ("pytorch", "tensorflow", "jax")
         for variant, one in framework(name).variants.items()
         if one.pitfall
     }
@@ -78,6 +76,25 @@ def test_trains_something_else(name: str, variant: str) -> None:
 @pytest.mark.parametrize(("name", "variant"), SAME)
 def test_costs_nothing_but_time(name: str, variant: str) -> None:
     assert differences(name, variant, CNN, "float64").max() <= AGREE
+
+
+@pytest.mark.parametrize("variant", ["trap-unsynchronised", "trap-loss-only"])
+def test_without_waiting_jax_trains_the_same_to_the_last_bit(variant: str) -> None:
+    assert (differences("jax", variant, CNN, "float32") == 0).all()
+
+
+def test_what_jax_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    jax, seen = pytest.importorskip("jax"), {}
+    for variant in ("default", "trap-unsynchronised", "trap-loss-only"):
+        trainer, waited = Contender("jax", variant).trainer(REGRESSION), []
+        monkeypatch.setattr(jax, "block_until_ready", waited.append)
+        trainer.step(trainer.put(*next(batches(REGRESSION, 1))))
+        trainer.synchronise()
+        monkeypatch.undo()
+        seen[variant] = jax.tree.leaves(waited)
+        assert variant != "trap-loss-only" or seen[variant] == [trainer.loss()]
+    assert seen["trap-unsynchronised"] == []
+    assert len(seen["default"]) > 2 * len(REGRESSION.parameter_shapes)  # weights and Adam's state
 
 
 def test_compiled() -> None:

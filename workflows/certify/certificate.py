@@ -53,7 +53,8 @@ class Examination:
     ) -> None:
         self.runner, self.contender, self.reference, self.say = runner, contender, reference, say
         self.limits = runner.limits
-        self.pitfall = is_pitfall(contender)  # its certificate only says how far it deviates
+        # Its certificate only says how far it deviates, and whether it waits for its work.
+        self.pitfall = is_pitfall(contender)
         self.deviations = declared(contender, runner.workload.optimiser.kind)
         self.state = declared_state(contender, runner.workload)
         self.result = CertificateRow(
@@ -111,7 +112,9 @@ class Examination:
         file = scratch / "result.npz"
         with self.runner.process(self.contender) as worker:
             own = self.train_workload(worker, file)
-            if not self.pitfall:
+            if self.pitfall:
+                self.result.unfenced = self.runner.unfenced(worker, self.contender)
+            else:
                 self.compare_gradients(worker, file)
                 if (self.deviations or self.state) and self.fewest_threads:
                     self.say("turns")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from frameworks.registry import framework, is_pitfall
+from workflows.certify.judge import wrong_fence
 from workflows.planning import names
 from workflows.records.schema import CertificateRow
 
@@ -20,8 +21,11 @@ def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iter
         yield text if len(said) == 1 else f"{who(group, said.values())}: {text}"
     pitfalls = [row for row in rows if is_pitfall(row) and row.status not in ("missing", "failed")]
     if pitfalls:
-        differ = sum(row.status != "agrees" for row in pitfalls)
-        yield f"{differ} of {names.counted(len(pitfalls), 'pitfall')} compute something else"
+        waiting = [row for row in pitfalls if not wrong_fence(row)]
+        differ = sum(row.status != "agrees" for row in waiting)
+        text = f"{differ} of {names.counted(len(pitfalls), 'pitfall')} compute something else"
+        early = len(pitfalls) - len(waiting)
+        yield text + f", {early} time only a part of the work" * bool(early)
     for row in rows:
         if is_pitfall(row) and row.status == "failed":
             yield f"{row.variant} {verdict(row)}"

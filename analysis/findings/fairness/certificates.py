@@ -58,6 +58,7 @@ class Permission(NamedTuple):
 
 FLOAT64 = "float64"
 SINGLE = "in float32 only"  # status of a certificate that claims less, worded as in judge_single
+LEFT = 0.2  # share of a step, after its fence; certificates refuse more
 
 
 class Certificates:
@@ -94,6 +95,11 @@ class Certificates:
         if deviations:
             return Permission(True, "; ".join(dict.fromkeys(deviations)))
         return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
+
+    def waits(self, benchmark: BenchmarkId) -> bool:
+        """Whether its time is that of all its work, as far as a probe of its fence was recorded."""
+        _, row = self.found.get(benchmark, (None, None))
+        return row is None or (row.unfenced or 0.0) <= LEFT
 
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""

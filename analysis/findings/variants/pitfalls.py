@@ -1,13 +1,13 @@
 """What each pitfall costs: its variant compared with the same framework without it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pandas as pd
 
 from analysis.data.processes import COLUMNS, Measurements, identity
 from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import compare
+from analysis.findings.comparisons import Comparison, compare
 from analysis.findings.fairness.certificates import Certificates
 from analysis.format import percent, scientific
 from analysis.stats.inference import Estimate
@@ -15,6 +15,7 @@ from frameworks.workloads.distance import relative
 
 STEPS = (1, 10, 100)  # steps at which the loss is reported
 SAME = 1e-12  # relative; certificates demand this of every variant without a pitfall
+EARLY = "its time leaves work out: synchronise() returned before the work was done"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class PitfallLine:
     `loss_1` to `loss_last` are relative differences of the float64 losses at those steps of
     the certificate's long run, of `steps`. `end_loss` and `beside_end_loss` are the losses of
     the last mini-batch of a turn in the timed float32 runs, means over all turns.
+
+    If its certificate found that it does not wait for its work, the ratio is that of the reported
+    time over the true one. It says nothing about speed, so the verdict is `refused`.
     """
 
     COLUMNS: ClassVar = (
@@ -45,6 +49,11 @@ class PitfallLine:
     end_loss: float | None
     beside_end_loss: float | None
     reason: str
+
+    @property
+    def early(self) -> bool:
+        """Whether its time was taken before the work was done."""
+        return self.estimate.verdict == "refused"
 
     @property
     def losses(self) -> list[tuple[int, float]]:
@@ -71,13 +80,14 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
             row.id,
             trap=pitfalls[row.id].pitfall,
             beside=row.base.variant,
-            estimate=row.estimate,
+            estimate=estimate,
             **loss_differences(certificates, row.id, row.base),
             end_loss=ends.get(row.id),
             beside_end_loss=ends.get(row.base),
-            reason=row.reason,
+            reason=reason,
         )
         for row in compare(beside, found)
+        for estimate, reason in [judged(row, certificates)]
     ]
     reference = machine.study.reference
     return sorted(
@@ -88,6 +98,13 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
             -(line.estimate.ratio or 0), line.trap,
         ),
     )  # fmt: skip
+
+
+def judged(row: Comparison, certificates: Certificates) -> tuple[Estimate, str]:
+    """The estimate and its reason. A time that leaves work out is never called fast."""
+    if row.estimate.ratio is None or certificates.waits(row.id):
+        return row.estimate, row.reason
+    return replace(row.estimate, verdict="refused"), "; ".join(filter(None, [EARLY, row.reason]))
 
 
 def loss_differences(

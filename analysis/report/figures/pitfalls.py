@@ -58,7 +58,8 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
             "What each pitfall costs",
             "Left: time over that of the same framework without the pitfall, with its "
             f"{percent(study.confidence)} interval. Right: relative difference of the float64 "
-            f"losses; {short(FLOOR)} stands for none. {narrow(findings)}Logarithmic axes.",
+            f"losses; {short(FLOOR)} stands for none. {narrow(findings)}{hollow(rows)}"
+            "Logarithmic axes.",
             "Dot plots of the ratio of times, and of the difference in the loss at steps 1, 10 "
             f"and 100, for {count(len(rows), 'pitfall')}.",
             extremes(rows),
@@ -77,6 +78,10 @@ def extremes(rows: Sequence[PitfallLine]) -> str:
         worst = furthest.worst_loss
         size = f"{two(100 * worst)} %" if worst >= 1e-3 else share(worst)
         parts.append(f"“{furthest.trap}” changes the loss most, by {size} within 100 steps")
+    if early := [row for row in rows if row.early]:
+        least = min(early, key=lambda row: row.estimate.ratio or 1.0)
+        shown = f"{two(100 * (least.estimate.ratio or 1.0))} %"
+        parts.append(f"“{least.trap}” reports {shown} of {title(least.id.framework)}'s true time")
     if not parts:
         return "No pitfall costs time or changes the loss."
     return f"{listing(parts)}."
@@ -86,6 +91,11 @@ def narrow(findings: Findings) -> str:
     records = findings.machine.records.certificates
     names = sorted({workload(record.workload) for record in records if record.narrowed})
     return f"Losses of {listing(names)} are of a narrower copy. " if names else ""
+
+
+def hollow(rows: Sequence[PitfallLine]) -> str:
+    early = any(row.early for row in rows)
+    return "Hollow: the reported time over the true one, because work is left out. " * early
 
 
 def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
@@ -116,8 +126,11 @@ def draw_time(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:
     ratio, low, high = row.estimate.ends
     if low is not None and high is not None:
         draw_interval(axes, low, high, place, colour)
-    axes.plot([ratio or math.nan], [place], "o", color=colour, markersize=5.5)
-    beside(axes, place, f"{ratio:.2f}")
+    inside = PAPER if row.early else colour
+    axes.plot(
+        [ratio or math.nan], [place], "o", color=colour, markersize=5.5, markerfacecolor=inside
+    )
+    beside(axes, place, f"{ratio:.2f}" if (ratio or 0.0) >= 0.1 else two(ratio or 0.0))
 
 
 def draw_loss(axes: Axes, row: PitfallLine, place: int, colour: str) -> None:

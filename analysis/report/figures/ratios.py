@@ -19,8 +19,8 @@ from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canva
 from analysis.report.prose import DECLARED, variant, workload
 from frameworks.device import HOST
 
-TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
-TICKS += [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
+TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+TICKS += [1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
 WIDTH = 3.8  # inches at 96 pixels: a phone of 390 pixels shows it in full size
 ROW, AROUND = 0.295, 1.05  # inches for each row, and around them all
 ABOVE = 0.46  # of a row, by which its words stand above its interval
@@ -176,7 +176,7 @@ def limits(axes: Axes, rows: Sequence[Comparison | PairLine | PitfallLine], marg
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     shown = [tick for tick in TICKS if low <= tick <= high]
-    room = math.log(high / low) / 9
+    room = math.log(high / low) / (9 if low > 0.1 else 5)  # 0.05 is a longer label than 0.5
     kept = [1.0]
     for tick in sorted(shown, key=lambda tick: abs(math.log(tick))):
         if all(abs(math.log(tick / other)) >= room for other in kept):

@@ -262,6 +262,12 @@ def test_the_reference_without_any_turn_left(plain: Findings) -> None:
     assert {row.estimate.ratio for row in findings.unflagged} == {None}
 
 
+def test_no_turn_left_but_the_warm_up(plain: Findings) -> None:
+    findings = with_turns(plain, lambda name, _, number: BUSY if number else {})
+    assert {row.estimate.ratio for row in findings.unflagged} == {None}
+    assert "nothing is left to compare in " in said(findings)
+
+
 def test_a_replicate_less(plain: Findings) -> None:
     findings = with_turns(plain, lambda name, replicate, _: BUSY if replicate == 3 else {})
     assert {row.estimate.replicates for row in with_ratio(findings)} == {7}

@@ -1,6 +1,7 @@
 """What a pitfall costs, from made-up records whose pitfalls cost what is known."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -11,17 +12,21 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
 from analysis.data.loading import load
+from analysis.data.results import Uncompared
 from analysis.findings.findings import Findings
-from analysis.findings.variants.pitfalls import PitfallLine
+from analysis.findings.harness import harness_lines
+from analysis.findings.variants.pitfalls import EARLY, PitfallLine
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.figures.style import Theme
+from analysis.report.first.headline import headline
 from analysis.report.layout import Severity
 from analysis.report.page import write
 from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
 from analysis.report.sections.sameness.pitfalls import losses, pitfall_summary, pitfall_table
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write as write_records
+from workflows.records.schema import NOOP
 
 WHY = "does not apply to mlp: no ReLU before a max-pooling"
 TRAPS = {
@@ -70,6 +75,55 @@ def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -
             assert loss == pytest.approx(off, rel=1e-9)
         assert row.end_loss and row.beside_end_loss
         assert row.end_loss / row.beside_end_loss == pytest.approx(1 + off, rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """PyTorch does not wait for its work, and reports a fiftieth of its time."""
+    traps = {
+        ("pytorch", "trap-unsynchronised"): ("no synchronise", 0.02, 0.0),
+        ("tensorflow", "trap-unsynchronised"): ("no synchronise", 1.0, 0.0),
+    }
+    recipe = Recipe(variants=("default",), threads=(1,), traps=traps, process_sd=0.005)
+    folder = write_records(tmp_path_factory.mktemp("hasty") / "machine", recipe)
+    findings = Findings(load([folder])[0])
+    for certificate in findings.machine.records.certificates:
+        for row in certificate.rows:
+            if (row.framework, row.variant) == ("pytorch", "trap-unsynchronised"):
+                row.status, row.unfenced = "refused", 0.97
+    return findings
+
+
+def test_a_time_that_leaves_work_out_is_never_called_fast(hasty: Findings) -> None:
+    row = line(hasty, "pytorch", "trap-unsynchronised", "mlp")
+    ratio, low, high = row.estimate.ends
+    assert ratio == pytest.approx(0.02, rel=0.03) and low and high and low < ratio < high
+    assert (row.estimate.verdict, row.reason) == ("refused", EARLY)
+    control = line(hasty, "tensorflow", "trap-unsynchronised", "mlp")
+    assert (control.estimate.verdict, control.reason) == ("equivalent", "")
+    assert {row.id.variant for row in [*hasty.matrix, *hasty.pairs]} == {"default"}
+    idle = hasty.machine.batches[hasty.machine.batches["variant"] == "default"]
+    idle = idle[idle["framework"] == "pytorch"].assign(framework=NOOP)
+    machine = replace(hasty.machine, uncompared=Uncompared(idle))
+    fastest = [row.fastest.split()[0] for row in harness_lines(machine, hasty.contenders)]
+    assert fastest == ["TensorFlow"] * 2
+
+
+def test_a_time_that_leaves_work_out_is_shown_as_what_it_is(hasty: Findings) -> None:
+    said = (
+        "Of 4 pitfalls measured, none cost time and none saved some; 2 timed only a part of the "
+        "work."
+    )
+    assert headline(hasty) == said
+    summary = pitfall_summary(hasty.pitfalls)
+    assert summary.startswith(f"{said} The shortest: no synchronise, in PyTorch on the ")
+    assert summary.endswith(", reports 2.0 % of the true time.")
+    table = pitfall_table(hasty)
+    assert [row[5] for row in table.rows if row[0] == "PyTorch"] == ["refused", "refused"]
+    assert table.notes[0][1] == f"refused. {EARLY}."
+    drawn = pitfall_costs(hasty, Theme.of(hasty.matched), "traps")
+    assert drawn and "Hollow: the reported time over the true one" in drawn.caption
+    assert drawn.finding == "“no synchronise” reports 2.0 % of PyTorch's true time."
 
 
 def test_what_does_not_apply_is_a_row_with_its_reason(trapped: Findings) -> None:

@@ -6,14 +6,16 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.literature.__main__ import main
 from analysis.literature.arithmetic import CALCULATIONS, vgg_19
 from analysis.literature.claims import Judgement, claims, judge
+from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
-from analysis.literature.studies import Pair, Study, Time, read
+from analysis.literature.studies import Pair, Ratio, Study, Time, evidence, read
 from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
@@ -132,6 +134,62 @@ def test_both_variants_of_a_claim_are_said() -> None:
     found = judged(planted(*rows_of))["C38"]
     assert found.claim.pair == pair and found.verdict == "does not hold here"
     assert [(one.variant, one.threads) for one in found.deciding] == [("default", 1), ("tuned", 2)]
+
+
+UNFENCED = Pair("variant", "trap-unsynchronised", "default")
+
+
+def unfenced(ratio: float, framework: str, workload: str, **changed: Any) -> Ratio:
+    own = {"pair": UNFENCED, "variant": UNFENCED.one, "framework": framework, "workload": workload}
+    return row(ratio, spread=0.5, **{**own, **changed})
+
+
+def test_a_claim_about_frameworks_is_said_of_each() -> None:
+    """JAX returns before the work is done; the others are the control."""
+    found = [
+        unfenced(ratio, name, workload)
+        for name, ratio in (("pytorch", 1.0), ("tensorflow", 1.01), ("jax", 0.05))
+        for workload in ("mlp", "mnist-cnn")
+    ]
+    said = judged(planted(*found))
+    assert (said["C23"].verdict, len(said["C23"].deciding)) == ("holds here", 1)
+    assert said["C24"].verdict == "holds here"
+    assert [one.framework for one in said["C24"].deciding] == ["pytorch", "tensorflow", "jax"]
+    text = page([said["C24"]], [], {})
+    assert "JAX, 1 thread: unsynchronised over default 0.05" in text and PITFALLS in text
+    control = judged(planted(*found[:4], *(unfenced(1.0, "jax", w) for w in ("mlp", "mnist-cnn"))))
+    assert {control[name].verdict for name in ("C23", "C24")} == {"does not hold here"}
+    alone = judged(planted(*found[:4]))
+    assert alone["C24"].verdict == "needs a study that has not been run"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "off", "proven", "reason"),
+    [
+        ("refused", 0.0, "the same losses; work was left", ""),
+        ("equivalent", 0.0, "the same losses", ""),
+        ("refused", 1e-9, "", "not shown to have the losses of default"),
+        ("refused", None, "", "not shown to have the losses of default"),
+        ("faster", 0.0, "", "is faster, but no work was left"),
+    ],
+)
+def test_what_a_ratio_of_a_pitfall_rests_on(
+    verdict: str, off: float | None, proven: str, reason: str
+) -> None:
+    loss = "" if off is None else str(off)
+    own = dict.fromkeys(("loss_1", "loss_10", "loss_100", "loss_last"), loss)
+    names = {"framework": "jax", "variant": "trap-unsynchronised", "beside": "default"}
+    found = evidence({**own, **names, "verdict": verdict})
+    assert found[0].startswith(proven) and bool(found[0]) == bool(proven) and reason in found[1]
+
+
+def test_pitfalls_are_read_from_a_study_as_they_stand() -> None:
+    study = read(ROOT / "reports" / "traps")
+    flushed = study.of(Pair("variant", "trap-denormals", "default"))
+    assert [one.workload for one in flushed if one.usable] == ["mlp", "mnist-cnn"]
+    assert not any(one.usable for one in study.of(Pair("variant", "trap-weights", "default")))
+    missing = study.of(UNFENCED)
+    assert {one.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
 
 
 def test_the_committed_ledger_follows_from_the_committed_tables(

@@ -50,6 +50,7 @@ def holds(text: str, *found: Ratio) -> list[bool | None]:
         ("EXISTS slower", Rule("EXISTS", None)),
         ("FASTER(1/0.65) of the median", Rule("all rows", 0.65, median=True)),
         ("not REACHES(1.9)", Rule("not", None, 1.9)),
+        ("EXISTS DIFFERS(3 %)", Rule("EXISTS", None, margin=0.03)),
         ("EXACT", None),
     ],
 )
@@ -59,6 +60,13 @@ def test_a_rule_is_read_whole_or_not_at_all(text: str, expected: Rule | None) ->
 
 def test_a_ratio_reaches_what_its_interval_includes() -> None:
     assert holds("REACHES(1.9)", row(1.895), row(2.5), row(1.5)) == [True, True, False]
+
+
+def test_a_ratio_differs_if_its_whole_interval_is_outside_the_margin() -> None:
+    sides = [row(0.5), row(1.06), row(1.0, spread=0.5), row(1.025), row(1.1, spread=20)]
+    assert holds("DIFFERS(3 %)", *sides) == [True, True, False, None, None]
+    assert holds("DIFFERS(3 %)", row(0.96, spread=0.5)) == [True]
+    assert holds("DIFFERS(3 %)", *[row(1.06, spread=2.0)] * 40) == [None] * 40
 
 
 def test_faster_by_a_factor_needs_the_whole_interval_beyond_it() -> None:

@@ -41,6 +41,7 @@ FRAMEWORK = Framework(
         "disguised": deviates("a wrong loss behind it", "beta1 is rounded to float32", 1.0),
         "unwatched": Variant("trains less in float32 while nobody reads its weights"),
         "trap-epsilon": Variant("another epsilon", pitfall="a larger epsilon"),
+        "trap-lazy": Variant("works when it is read", pitfall="work that is put off"),
         "trap-pooling": Variant("about images only", pitfall="pooling the wrong way"),
     },
 )
@@ -78,12 +79,21 @@ class AbacusTrainer(contract.Trainer):
         self.parameters = {n: w.astype(self.conditions.precision) for n, w in weights.items()}
         self.m = {name: np.zeros_like(value) for name, value in self.parameters.items()}
         self.v = {name: np.zeros_like(value) for name, value in self.parameters.items()}
-        self.steps = 0
+        self.steps, self.left = 0, []
 
     def put(self, inputs, targets):
         return inputs.astype(self.conditions.precision), targets.astype(self.conditions.precision)
 
     def step(self, batch):
+        self.left.append(batch)
+        if self.variant != "trap-lazy":
+            self.work()
+
+    def work(self):
+        while self.left:
+            self.train(self.left.pop(0))
+
+    def train(self, batch):
         self.steps += 1
         if self.steps == 3:
             self.misbehave()
@@ -147,10 +157,12 @@ class AbacusTrainer(contract.Trainer):
         pass
 
     def loss(self):
+        self.work()
         return float(self.last)
 
     def weights(self):
         self.watched = True
+        self.work()
         return {name: value.copy() for name, value in self.parameters.items()}
 
     def settings(self):

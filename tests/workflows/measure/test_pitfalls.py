@@ -4,6 +4,7 @@ to apply to a workload."""
 import pytest
 
 from frameworks.contract import Framework, Variant
+from workflows.certify.summary import summary
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.stages.collect import collect
 from workflows.stages.failures import failures
@@ -35,6 +36,21 @@ def test_its_certificate_is_missing_and_that_of_a_trap_says_how_far_it_leads(tra
     assert own[0] == other[0] and abs(own[-1] / other[-1] - 1) > 1e-12
     assert found["trap-epsilon"].long and found["trap-epsilon"].long.loss[-1] > 1e-12
     assert not list(failures(trapped.folders, trapped.plan.study))
+
+
+def test_one_that_does_not_wait_is_found_and_is_timed_all_the_same(study):
+    made = study(contenders=[{"framework": "abacus", "variants": ["default", "trap-lazy"]}])
+    certificate = made.certificate()
+    found = {row.variant: row for row in certificate.rows}
+    assert found["trap-lazy"].losses == found["default"].losses
+    assert found["trap-lazy"].unfenced > 0.5 and found["trap-lazy"].status == "refused"
+    assert "of the step still to be done" in found["trap-lazy"].reason
+    assert [*summary(certificate.rows)][-1] == (
+        "0 of 1 pitfall compute something else, 1 time only a part of the work"
+    )
+    _, rows = made.contest()
+    times = rows[~rows.warmup].groupby("variant").step_ns.median()
+    assert times["trap-lazy"] < 0.5 * times["default"]
 
 
 def test_the_reference_is_never_one_with_a_trap(trapped):

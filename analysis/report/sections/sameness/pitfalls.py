@@ -7,7 +7,7 @@ from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, percent, sentence, title
 from analysis.report.figures.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
-from analysis.report.prose import as_long, place, workload
+from analysis.report.prose import as_long, place, two, workload
 from analysis.report.sections.measuring.missing import unused
 from analysis.report.tables import Table, intervals
 
@@ -21,13 +21,20 @@ def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
     faster = [row for row in timed if row.estimate.verdict == "faster"]
     off = [row for row in timed if row.worst_loss > SAME]
     hidden = [row for row in off if row.estimate.verdict not in ("slower", "faster")]
+    early = [row for row in timed if row.early]
     found = [
         f"Of {count(len(timed), 'pitfall')} measured, {len(slower) or 'none'} cost time and "
-        f"{len(faster) or 'none'} saved some."
+        f"{len(faster) or 'none'} saved some"
+        + f"; {len(early)} timed only a part of the work" * bool(early)
+        + "."
     ]
     if slower:
         worst = max(slower, key=lambda row: row.estimate.ratio or 0)
         found.append(f"The costliest: {one(worst)} {as_long(worst.estimate.ratio or 1)}.")
+    if early:
+        least = min(early, key=lambda row: row.estimate.ratio or 1)
+        shown = two(100 * (least.estimate.ratio or 1))
+        found.append(f"The shortest: {one(least)} reports {shown} % of the true time.")
     if off:
         found.append(
             f"{len(off)} trained something else; the time does not show {len(hidden)} of these."
@@ -58,7 +65,7 @@ def pitfall_table(findings: Findings) -> Table:
     cells = intervals(row.estimate.ends for row in rows)
     reasons: dict[tuple[str, str], list[PitfallLine]] = {}
     for row in findings.pitfalls:
-        if row.estimate.ratio is None and row.reason:
+        if (row.estimate.ratio is None or row.early) and row.reason:
             reasons.setdefault((row.estimate.verdict, row.reason), []).append(row)
     return Table(
         "Pitfalls: time over that of the same framework without, and the loss",
