@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -227,16 +226,6 @@ def test_a_study_without_controls_says_so_first(found: Make, tmp_path: Path) -> 
     write_report([findings.machine], tmp_path)
     assert "This study has no self-test" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "tables/controls.csv").exists()
-
-
-def test_pages_and_table(right: Findings, tmp_path: Path) -> None:
-    write_report([right.machine], tmp_path)
-    for name in ("report.md", "report.html"):
-        page = (tmp_path / name).read_text().replace("\u00a0", " ")
-        assert "4 of 4 intervals contain the known ratio" in page
-    table = pd.read_csv(tmp_path / "tables/controls.csv")
-    assert list(table.columns) == ControlLine.COLUMNS.split()
-    assert set(table.contains_truth) == {"yes"}
 
 
 def test_the_section_says_what_they_cost(right: Findings) -> None:

@@ -279,9 +279,3 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
         assert [row["verdict"] for row in csv.DictReader(file)] == [
             row.estimate.verdict for row in findings.unflagged
         ]
-
-
-def test_turns_survive_being_written_and_read(plain: Findings) -> None:
-    records = with_turns(plain, now_and_then).machine.records
-    again = type(records).model_validate_json(records.model_dump_json())
-    assert again == records
