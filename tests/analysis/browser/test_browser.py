@@ -270,4 +270,3 @@ def test_print(opened: Open, kind: str, request: pytest.FixtureRequest) -> None:
 def test_size(report: Path, crowded: Path) -> None:
     for one in (report, crowded):
         assert (one / "report.html").stat().st_size <= 400_000
-        assert len((one / "report.md").read_text().splitlines()) <= 250
