@@ -15,19 +15,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from benchmarks.kills.study import copy_code
 from tests.conftest import PACKAGES, ROOT, SMALL, built_once
 from workflows.stages.captions import caption
-
-COPIED = (
-    "Snakefile",
-    "pyproject.toml",
-    "config",
-    "profiles",
-    "frameworks",
-    "workflows",
-    "analysis",
-    "samestep",
-)
 
 
 class Clone:
@@ -42,13 +32,7 @@ class Clone:
             shutil.copytree(of, folder)  # keeps the times of files, which Snakemake compares
         else:
             folder.mkdir()
-            for name in COPIED:
-                source = ROOT / name
-                if source.is_dir():
-                    ignored = shutil.ignore_patterns("__pycache__")
-                    shutil.copytree(source, folder / name, ignore=ignored)
-                else:
-                    shutil.copy(source, folder / name)
+            copy_code(folder)
             self.configure(configuration)
         self.environment = {
             **os.environ,
