@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses
 from analysis.findings.findings import Findings
@@ -22,7 +21,6 @@ from analysis.report.prose import share
 from analysis.report.sections.sameness.alone import alone_summary
 from analysis.report.sections.sameness.controls import control_summary, control_table, cost, inside
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 
 RIGHT = [(0.0, 1.0), (0.1, 1.1)]
 RECIPE = Recipe(
@@ -34,8 +32,8 @@ Make = Callable[[Recipe], Findings]
 
 
 @pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("controls") / "machine", RECIPE)])[0])
+def right(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def contained(findings: Findings, workload: str = "mlp") -> dict[str, bool | None]:

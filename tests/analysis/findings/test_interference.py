@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
@@ -20,7 +19,6 @@ from analysis.report.page import write as write_report
 from analysis.report.sections.measuring.interference import Pair, effect, interference_summary
 from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 from workflows.records.schema import TurnRecord
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,))
@@ -109,8 +107,8 @@ def with_turns(findings: Findings, hit: Hit) -> Findings:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("weather") / "in", RECIPE)])[0])
+def plain(found: Callable[[Recipe], Findings]) -> Findings:
+    return found(RECIPE)
 
 
 def with_ratio(findings: Findings) -> list[Comparison]:

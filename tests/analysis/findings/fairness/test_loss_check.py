@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 
+Make = Callable[[Recipe], Findings]
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
 TUNED = "tensorflow/tuned/cpu/1"
 BASE = "pytorch/default/cpu/1"
@@ -20,8 +18,8 @@ DEFAULT = "tensorflow/default/cpu/1"
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("in"), RECIPE)])[0])
+def findings(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def changed(
@@ -117,10 +115,9 @@ def test_another_mini_batch_is_refused(findings: Findings) -> None:
 
 
 @pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+def rehearsed(found: Make) -> Findings:
     """With controls, and with the timed turns in float64."""
-    recipe = replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)])
-    return Findings(load([write(tmp_path_factory.mktemp("in"), recipe)])[0])
+    return found(replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)]))
 
 
 def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Findings) -> None:
@@ -187,10 +184,9 @@ def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_othe
     assert found.faults == {} and found.compared == 4 * 3 * (5 + 8 * 6)
 
 
-def test_one_contender_alone_is_held_against_nobody(tmp_path: Path) -> None:
-    recipe = replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))
-    found = Findings(load([write(tmp_path, recipe)])[0])
-    assert (found.loss_check.compared, str(found.loss_check)) == (0, "")
+def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
+    check = found(replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))).loss_check
+    assert (check.compared, str(check)) == (0, "")
 
 
 def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Findings) -> None:

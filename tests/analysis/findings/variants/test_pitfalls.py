@@ -10,7 +10,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.report.caveats.registry import caveats
@@ -21,7 +20,6 @@ from analysis.report.page import write
 from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
 from analysis.report.sections.sameness.pitfalls import losses, pitfall_summary, pitfall_table
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write as write_records
 
 WHY = "does not apply to mlp: no ReLU before a max-pooling"
 TRAPS = {
@@ -42,8 +40,8 @@ Make = Callable[[Recipe], Findings]
 
 
 @pytest.fixture(scope="module")
-def trapped(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write_records(tmp_path_factory.mktemp("traps") / "machine", RECIPE)])[0])
+def trapped(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def line(findings: Findings, framework: str, variant: str, workload: str) -> PitfallLine:
