@@ -9,6 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from tests.analysis.recipe import ENVIRONMENT, Recipe
+from tests.analysis.synthetic import copied
 from workflows.records.schema import ContestRecord, TurnRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
@@ -146,10 +147,10 @@ def test_pages_kept_by_cores(
     ],
 )
 def test_records(sound: Findings, change: Callable[[ContestRecord], None], expected: str) -> None:
-    records = sound.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    findings = copied(sound)
+    for contest in findings.machine.records.contests:
         change(contest)
-    found = said(Findings(replace(sound.machine, records=records)))
+    found = said(findings)
     assert any(text.startswith(expected) for text in found), found
 
 
@@ -169,10 +170,10 @@ def test_batches(sound: Findings, column: str, factor: float, add: int, expected
 
 
 def test_words_that_stand_in_for_a_text(sound: Findings) -> None:
-    records = sound.machine.records.model_copy(deep=True)
-    records.datasets[0].kind = "tokens"
-    records.datasets[0].source = "random words, a stand-in for a text"
-    (text,) = said(Findings(replace(sound.machine, records=records)))
+    findings = copied(sound)
+    findings.machine.records.datasets[0].kind = "tokens"
+    findings.machine.records.datasets[0].source = "random words, a stand-in for a text"
+    (text,) = said(findings)
     assert text.startswith("MLP trains on random words, a stand-in for a text. Times hardly ")
 
 
@@ -200,8 +201,8 @@ def test_work_while_nothing_is_timed(
     sound: Findings, outside_s: float | None, warned: bool
 ) -> None:
     """Six mini-batches of a turn take 0.3 s of processor time."""
-    records = sound.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    findings = copied(sound)
+    for contest in findings.machine.records.contests:
         contest.turns = [
             TurnRecord(
                 round=number, position=0, contender="pytorch/tuned/cpu/1", start_ns=0, cores=1,
@@ -209,7 +210,7 @@ def test_work_while_nothing_is_timed(
             )
             for number in range(9)
         ]  # fmt: skip
-    found = said(Findings(replace(sound.machine, records=records)))
+    found = said(findings)
     assert any(text.startswith("1 contender worked while nothing") for text in found) == warned
 
 

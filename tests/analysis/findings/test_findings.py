@@ -20,7 +20,7 @@ from analysis.report.sections.measuring.missing import gaps
 from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
 from analysis.report.sections.sameness.differences import declarations
 from tests.analysis.recipe import MS, NO_GPU, Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied, write
 
 Found = Callable[[Recipe], Findings]
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,))
@@ -112,42 +112,38 @@ def test_a_refused_reference_takes_its_pairs_with_it(found: Found) -> None:
     assert row(findings, "mnist-cnn", "default", 1).estimate.ratio is not None
 
 
-def test_no_certificate_at_all_is_a_refusal(folder: Path) -> None:
-    machine = load([folder])[0]
-    records = machine.records.model_copy(update={"certificates": []})
-    findings = Findings(replace(machine, records=records))
-    held = [pair for pair in findings.comparisons if pair.id.device == "cpu"]
+def test_no_certificate_at_all_is_a_refusal(findings: Findings) -> None:
+    without = copied(findings)
+    without.machine.records.certificates.clear()
+    held = [pair for pair in without.comparisons if pair.id.device == "cpu"]
     assert {pair.estimate.verdict for pair in held} == {"refused"}
     assert "has no certificate" in held[0].reason
 
 
 @pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
-def test_a_certificate_of_other_versions_does_not_count(folder: Path, framework: str) -> None:
-    machine = load([folder])[0]
-    records = machine.records.model_copy(deep=True)
-    for record in records.certificates:
+def test_a_certificate_of_other_versions_does_not_count(
+    findings: Findings, framework: str
+) -> None:
+    other = copied(findings)
+    for record in other.machine.records.certificates:
         for certificate in record.rows:
             if (certificate.name, record.workload) == (f"{framework}/tuned/cpu/1", "mlp"):
                 certificate.versions |= {"torch": "2.12.0", "keras": "3.14.0", "numpy": "1.26.4"}
-    findings = Findings(replace(machine, records=records))
     old = {"pytorch": "torch 2.12.0, measured with 2.13.0"}
     old["tensorflow"] = "keras 3.14.0, measured with 3.15.1"
-    pair = row(findings, "mlp", "tuned", 1)
+    pair = row(other, "mlp", "tuned", 1)
     assert (pair.estimate.verdict, pair.estimate.ratio) == ("refused", None)
     assert pair.reason == f"{framework}/tuned/cpu/1 was certified with {old[framework]}"
-    assert (
-        row(findings, "mlp", "tuned", 2).estimate.ratio
-        and row(findings, "mnist-cnn", "tuned", 1).estimate.ratio
-    )
+    assert row(other, "mlp", "tuned", 2).estimate.ratio
+    assert row(other, "mnist-cnn", "tuned", 1).estimate.ratio
 
 
-def test_another_numpy_is_no_other_framework(folder: Path) -> None:
-    machine = load([folder])[0]
-    records = machine.records.model_copy(deep=True)
-    for record in records.certificates:
+def test_another_numpy_is_no_other_framework(findings: Findings) -> None:
+    other = copied(findings)
+    for record in other.machine.records.certificates:
         for certificate in record.rows:
             certificate.versions |= {"numpy": "1.26.4", "python": "3.12.0"}
-    assert row(Findings(replace(machine, records=records)), "mlp", "tuned", 1).estimate.ratio
+    assert row(other, "mlp", "tuned", 1).estimate.ratio
 
 
 def test_plain_sgd_at_full_size_is_in_the_certificate_table(findings: Findings) -> None:
@@ -227,27 +223,22 @@ def test_a_failed_replicate_leaves_the_others(found: Found) -> None:
     assert contender.replicates == 5 and contender.reason.startswith("not in 2 of 7 replicates")
 
 
-def test_rows_of_a_failed_process_do_not_count(folder: Path) -> None:
-    machine = load([folder])[0]
-    records = machine.records.model_copy(deep=True)
-    for contest in records.contests:
+def test_rows_of_a_failed_process_do_not_count(findings: Findings) -> None:
+    failed = copied(findings)
+    for contest in failed.machine.records.contests:
         for contender in contest.contenders:
             if contender.name == "pytorch/default/cpu/1":
                 contender.status, contender.reason = "failed", "died in round 7"
-    findings = Findings(replace(machine, records=records))
-    dead = [
-        c for c in findings.contenders if (c.id.framework, c.id.variant) == ("pytorch", "default")
-    ]
+    dead = [c for c in failed.contenders if c.id[1:3] == ("pytorch", "default")]
     assert {c.median_ms for c in dead if c.id.threads == 1 and c.id.device == "cpu"} == {None}
-    assert row(findings, "mlp", "default", 1).reason == "died in round 7"
+    assert row(failed, "mlp", "default", 1).reason == "died in round 7"
 
 
-def test_contests_that_were_not_held_are_missing(found: Found, folder: Path) -> None:
-    machine = load([folder])[0]
-    contests = [c for c in machine.records.contests if (c.workload, c.replicate) != ("mlp", 7)]
-    records = machine.records.model_copy(update={"contests": contests})
-    findings = Findings(replace(machine, records=records))
-    lines = [line for line in findings.missing if line.replicates == "7"]
+def test_contests_that_were_not_held_are_missing(findings: Findings) -> None:
+    fewer = copied(findings)
+    contests = fewer.machine.records.contests
+    contests[:] = [c for c in contests if (c.workload, c.replicate) != ("mlp", 7)]
+    lines = [line for line in fewer.missing if line.replicates == "7"]
     assert len(lines) == 8
     assert {line.reason for line in lines} == {"there is no record of the contest"}
 

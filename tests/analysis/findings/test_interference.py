@@ -19,6 +19,7 @@ from analysis.report.page import write as write_report
 from analysis.report.sections.measuring.interference import Pair, effect, interference_summary
 from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import copied
 from workflows.records.schema import TurnRecord
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,))
@@ -91,8 +92,8 @@ def test_somebody_there_all_the_time_is_not_usual() -> None:
 
 def with_turns(findings: Findings, hit: Hit) -> Findings:
     """With a quiet turn for each in the batches, but for what `hit` says of it."""
-    records = findings.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    found = copied(findings)
+    for contest in found.machine.records.contests:
         rows = findings.machine.batches
         rows = rows[(rows.workload == contest.workload) & (rows.replicate == contest.replicate)]
         keys = rows[["contender", "round", "position"]].drop_duplicates()
@@ -103,7 +104,7 @@ def with_turns(findings: Findings, hit: Hit) -> Findings:
             )
             for name, number, position in keys.itertuples(index=False, name=None)
         ]  # fmt: skip
-    return Findings(replace(findings.machine, records=records))
+    return found
 
 
 @pytest.fixture(scope="module")

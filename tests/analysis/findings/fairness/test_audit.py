@@ -1,7 +1,6 @@
 """Statuses of settings, and the audit that the report makes of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +12,7 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import copied
 from workflows.records.schema import ContenderRecord
 
 Make = Callable[[Recipe], Findings]
@@ -24,12 +24,12 @@ def changed(findings: Findings) -> Callable[[Callable[[ContenderRecord], None]],
     """The default study with something done to every contender's record."""
 
     def make(change: Callable[[ContenderRecord], None]) -> Findings:
-        records = findings.machine.records.model_copy(deep=True)
-        for contest in records.contests:
+        found = copied(findings)
+        for contest in found.machine.records.contests:
             for contender in contest.contenders:
                 if contender.settings:
                     change(contender)
-        return Findings(replace(findings.machine, records=records))
+        return found
 
     return make
 

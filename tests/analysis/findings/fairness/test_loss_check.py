@@ -9,6 +9,7 @@ import pytest
 from analysis.findings.findings import Findings
 from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import copied
 
 Make = Callable[[Recipe], Findings]
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
@@ -161,13 +162,13 @@ def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> 
 def test_weights_elsewhere_after_the_last_turn_are_refused(
     rehearsed: Findings, move: float | None, words: str
 ) -> None:
-    records = rehearsed.machine.records.model_copy(deep=True)
+    wrong = copied(rehearsed)
+    records = wrong.machine.records
     (row,) = (c for c in records.contests[0].contenders if c.name == TUNED)
     start = records.certificates[0].turns.start["dense1.kernel"]
     row.weights = {"dense1.kernel": [w + 1e-3 * (move or 0.0) for w in start]}
     if move is None:
         row.weights["dense1.kernel"].pop()
-    wrong = Findings(replace(rehearsed.machine, records=records))
     verdict, reason = verdicts(wrong)["tuned"]
     assert (verdict == "refused") is bool(words)
     assert f"{TUNED}: after the last timed turn, {words}" in reason or not words
@@ -176,11 +177,11 @@ def test_weights_elsewhere_after_the_last_turn_are_refused(
 def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_others(
     rehearsed: Findings,
 ) -> None:
-    records = rehearsed.machine.records.model_copy(deep=True)
-    for record in records.certificates:
+    findings = copied(rehearsed)
+    for record in findings.machine.records.certificates:
         for row in record.rows:
             row.turns = None
-    found = Findings(replace(rehearsed.machine, records=records)).loss_check
+    found = findings.loss_check
     assert found.faults == {} and found.compared == 4 * 3 * (5 + 8 * 6)
 
 
@@ -191,15 +192,12 @@ def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
 
 def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Findings) -> None:
     assert findings.as_timed == []  # not recorded
-    records = rehearsed.machine.records.model_copy(deep=True)
-    for record in records.certificates:
+    measured = copied(rehearsed)
+    for record in measured.machine.records.certificates:
         for row in record.rows:
             row.float32, row.again = [1e-7, 2e-7], [0.0, 3e-8]
             row.astray = {2: {"w": (1e-6, 0.0)}, 10: {"w": (1e-5, 0.0), "b": (1e-6, 0.01)}}
-    rows = {
-        row.id.contender: row
-        for row in Findings(replace(rehearsed.machine, records=records)).as_timed
-    }
+    rows = {row.id.contender: row for row in measured.as_timed}
     row = rows[TUNED]
     assert (row.losses, row.restarted) == (2e-7, 3e-8)
     assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)
