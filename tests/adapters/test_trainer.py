@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from frameworks.workloads import initial_weights
