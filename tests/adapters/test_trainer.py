@@ -7,15 +7,7 @@ import pytest
 
 from frameworks.workloads import initial_weights
 from frameworks.workloads.optimisers import Optimiser
-from tests.adapters.training import (
-    LEFT_OUT,
-    NETWORKS,
-    OPTIMISERS,
-    Contender,
-    apart,
-    batches,
-    train,
-)
+from tests.adapters.training import LEFT_OUT, NETWORKS, OPTIMISERS, Contender, apart, batches, train
 
 CNN = NETWORKS["same-stride-2"]
 

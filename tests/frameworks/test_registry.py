@@ -1,6 +1,5 @@
 """Finding frameworks: folders, entry points, and packages that do not load."""
 
-
 import pytest
 
 from frameworks import registry

@@ -33,9 +33,7 @@ def test_no_folder(tmp_path: Path, refused: Refused) -> None:
 
 @pytest.mark.parametrize("name", ["records.json", "batches.parquet"])
 @pytest.mark.parametrize("content", [None, b"", b"{", b"PAR1 not really PAR1"])
-def test_damaged_files(
-    one: Path, name: str, content: bytes | None, refused: Refused
-) -> None:
+def test_damaged_files(one: Path, name: str, content: bytes | None, refused: Refused) -> None:
     (one / name).unlink()
     if content is not None:
         (one / name).write_bytes(content)

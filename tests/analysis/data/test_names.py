@@ -144,16 +144,12 @@ def test_a_file_that_is_too_large(
     assert "batches.parquet: 268,435,456 bytes, at most" in refused(one)
 
 
-def test_too_many_rows(
-    one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_rows(one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "ROWS", 10)
     assert "batches.parquet: " in (said := refused(one)) and "rows, at most 10" in said
 
 
-def test_a_long_text_in_every_row_takes_no_memory(
-    one: Path, refused: Refused
-) -> None:
+def test_a_long_text_in_every_row_takes_no_memory(one: Path, refused: Refused) -> None:
     table = pq.read_table(one / "batches.parquet")
     long = pa.DictionaryArray.from_arrays(pa.array([0] * table.num_rows), ["x" * 10**6])
     columns = [long if name == "machine" else table[name] for name in BATCHES.names]
@@ -167,9 +163,7 @@ def test_what_is_no_file(one: Path, refused: Refused) -> None:
     assert "records.json: not a file" in refused(one)
 
 
-def test_a_changed_byte_of_a_page_is_found(
-    one: Path, tmp_path: Path, refused: Refused
-) -> None:
+def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: Refused) -> None:
     """By its checksum: the table could be read, with other numbers."""
     folder = tmp_path / "compact"
     write_machine(folder, *read_machine(one))

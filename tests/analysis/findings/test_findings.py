@@ -121,9 +121,7 @@ def test_no_certificate_at_all_is_a_refusal(findings: Findings) -> None:
 
 
 @pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
-def test_a_certificate_of_other_versions_does_not_count(
-    findings: Findings, framework: str
-) -> None:
+def test_a_certificate_of_other_versions_does_not_count(findings: Findings, framework: str) -> None:
     other = copied(findings)
     for record in other.machine.records.certificates:
         for certificate in record.rows:
