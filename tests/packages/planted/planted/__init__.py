@@ -4,6 +4,7 @@ Every variant but `right` has one defect of a few lines, in the module of its su
 """
 
 from frameworks.contract import Framework, Variant
+from planted import in_tensorflow  # noqa: F401
 from planted.execution import as_timed, behaviour, precision  # noqa: F401
 from planted.forward import data, loss, network, weights  # noqa: F401
 from planted.registry import DEFECTS
