@@ -5,7 +5,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import venv
@@ -14,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.kills.study import copy_code
 from tests.conftest import ROOT
-from tests.test_study import COPIED
 
 PAGE = ROOT / "docs" / "extending.md"
 REWRITE = bool(os.environ.get("SAMESTEP_REWRITE"))  # before the tests' surroundings forget it
@@ -41,11 +40,8 @@ def compared(text: str) -> list[str]:
 def reader(tmp_path):
     """What somebody has who begins: a clone, and an activated environment to install into."""
     clone = tmp_path / "samestep"
-    for name in COPIED:
-        source = ROOT / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        clone.mkdir(exist_ok=True)
-        copy(source, clone / name)
+    clone.mkdir()
+    copy_code(clone)
     venv.create(tmp_path / "venv", with_pip=False)
     (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     outer = [path for path in sys.path if path.endswith("site-packages")]

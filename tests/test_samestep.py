@@ -23,7 +23,7 @@ from frameworks.workloads import from_dict, initial_weights, load, to_dict
 from samestep.__main__ import COMMANDS, main
 from samestep.commands import new, validate
 from tests.conftest import ROOT
-from tests.test_registry import offer
+from tests.frameworks.test_registry import offer
 
 ABSENT = """
 from frameworks.contract import Framework, Variant

@@ -80,9 +80,9 @@ def half_width(sd: float, n: int, alpha: float) -> float:
     return t_exceeded(alpha / 2, n - 1) * sd / math.sqrt(n)
 
 
-def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASSURANCE) -> float:
-    """The half-width that `later` replicates will not exceed with the probability of
-    `assurance`, when the first `n` of them had the standard deviation `sd`.
+def foreseen(sd: float, n: int, later: int, alpha: float) -> float:
+    """The half-width that `later` replicates will not exceed with the probability
+    `ASSURANCE`, when the first `n` of them had the standard deviation `sd`.
 
     The squares that `m` more add, over m and over sd squared, have the F distribution with m
     and n - 1 degrees of freedom: unlike a half-width from `sd` alone, this accounts
@@ -91,7 +91,7 @@ def foreseen(sd: float, n: int, later: int, alpha: float, assurance: float = ASS
     more = later - n
     if more <= 0:
         return half_width(sd, n, alpha)
-    growth = (n - 1 + more * f_below(assurance, more, n - 1)) / (later - 1)
+    growth = (n - 1 + more * f_below(ASSURANCE, more, n - 1)) / (later - 1)
     return half_width(sd * math.sqrt(growth), later, alpha)
 
 

@@ -52,13 +52,7 @@ class Study:
         self.temporary, self.lock = folder / "temporary", folder / "machine.lock"
         self.clone.mkdir(parents=True)
         self.temporary.mkdir()
-        for name in CODE:
-            source = ROOT / name
-            if source.is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(source, self.clone / name, ignore=ignored)
-            else:
-                shutil.copy(source, self.clone / name)
+        copy_code(self.clone)
         (self.clone / "config" / "study.yaml").write_text(yaml.safe_dump(CONFIGURATION))
         packages = [str(PACKAGES / name) for name in ("abacus", "faulty")]
         self.environment = {
@@ -82,14 +76,7 @@ class Study:
 
     def processes(self) -> list[psutil.Process]:
         """All processes of it that have not ended, wherever they hang in the tree."""
-        return [p for p in psutil.process_iter() if self.owns(p)]
-
-    def owns(self, process: psutil.Process) -> bool:
-        try:
-            own = process.environ().get(MARK) == str(self.folder)
-            return own and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
+        return marked(MARK, str(self.folder))
 
     def finished(self) -> dict[Path, int]:
         """Results that Snakemake has noted as complete, by when they were written."""
@@ -139,6 +126,30 @@ class Study:
     def end(self) -> None:
         for process in self.processes():
             process.kill()
+
+
+def copy_code(folder: Path) -> None:
+    """Copy what a study runs, and nothing that was made from it."""
+    for name in CODE:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy(source, folder / name)
+
+
+def marked(variable: str, value: str) -> list[psutil.Process]:
+    """Processes that have this in their environment and have not ended."""
+    return [process for process in psutil.process_iter() if has(process, variable, value)]
+
+
+def has(process: psutil.Process, variable: str, value: str) -> bool:
+    try:
+        own = process.environ().get(variable) == value
+        return own and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

@@ -3,36 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from frameworks.contract import SETTINGS
 from frameworks.workloads import initial_weights
 from frameworks.workloads.optimisers import Optimiser
-from tests.adapters.training import (
-    LEFT_OUT,
-    NETWORKS,
-    OPTIMISERS,
-    Contender,
-    apart,
-    batches,
-    started,
-    train,
-)
+from tests.adapters.training import LEFT_OUT, NETWORKS, OPTIMISERS, Contender, apart, batches, train
 
 CNN = NETWORKS["same-stride-2"]
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_weights_come_back_bit_for_bit(contender: Contender, network: str) -> None:
-    workload = NETWORKS[network]
-    given = initial_weights(workload, 3)
-    returned = contender.trainer(workload, "float32", given).weights()
-    assert list(returned) == list(given)
-    for name, weight in given.items():
-        assert returned[name].dtype == np.float32
-        assert returned[name].flags.c_contiguous
-        np.testing.assert_array_equal(returned[name], weight)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -54,8 +31,6 @@ def test_settings(contender: Contender, optimiser: Optimiser, precision: str) ->
     trainer = contender.trainer(replace(CNN, optimiser=optimiser), precision)
     train(trainer, CNN, steps=1)
     settings = trainer.settings()
-    assert set(SETTINGS) <= set(settings)
-    assert settings["precision"] == precision
     assert settings["intra_threads"] == 1
     assert settings["inter_threads"] == ("n/a" if "jax" in contender[:2] else 1)
     assert settings["tf32_matmul"] is settings["tf32_convolution"] is False
@@ -125,9 +100,3 @@ def test_vectors_have_no_layout(contender: Contender) -> None:
 @pytest.mark.parametrize("contender", LEFT_OUT)
 def test_left_out(contender: str) -> None:
     pytest.skip(LEFT_OUT[contender])
-
-
-def test_unknown_variant(contender: Contender) -> None:
-    adapter = started(contender.framework, contender.device, "float64")
-    with pytest.raises(KeyError):
-        adapter.trainer(CNN, initial_weights(CNN, 1), "typo")

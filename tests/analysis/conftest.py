@@ -22,14 +22,10 @@ def findings(folder: Path) -> Findings:
     return Findings(load([folder])[0])
 
 
-@pytest.fixture
-def found(tmp_path: Path) -> Callable[[Recipe], Findings]:
+@pytest.fixture(scope="session")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Recipe], Findings]:
     """The findings of a recipe."""
-
-    def make(recipe: Recipe) -> Findings:
-        return Findings(load([write(tmp_path / recipe.machine, recipe)])[0])
-
-    return make
+    return lambda recipe: Findings(load([write(tmp_path_factory.mktemp("found"), recipe)])[0])
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """The records of a recipe, as a study would leave them."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.findings.findings import Findings
 from frameworks.workloads import Workload, from_dict, narrowed, to_dict
 from frameworks.workloads import load as from_catalogue
 from frameworks.workloads.sweeps import members
@@ -367,6 +369,12 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         turns=rehearsal(recipe) if recipe.rehearsed and declared else None,
         losses=list(losses * (1 + drift)),
     )
+
+
+def copied(findings: Findings) -> Findings:
+    """The same study, whose records a test may change before it looks at what is found."""
+    records = findings.machine.records.model_copy(deep=True)
+    return Findings(replace(findings.machine, records=records))
 
 
 def began(took: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import yaml
 
-from analysis.stats.series import predictions
 from benchmarks.simulation import moving
 from benchmarks.simulation.__main__ import PAGE, RESULTS, main
 from benchmarks.simulation.judging import (
@@ -158,12 +157,6 @@ def test_recorded_intervals_are_held_against_other_studies() -> None:
     assert moving.captured(near, moving.HOUR) == (2, 2)
     assert moving.captured([*near, far], moving.HOUR) == (2, 6)
     assert moving.captured([*near, far], moving.HOST) == (0, 0)
-
-
-def test_the_prediction_interval_is_students() -> None:
-    low, high = predictions(np.array([0.0, 1.0, 2.0]), 0.95)
-    reach = 4.302653 * (4 / 3) ** 0.5  # quantile for 2 degrees of freedom; standard deviation 1
-    assert (low, high) == pytest.approx((1 - reach, 1 + reach), rel=1e-6)
 
 
 def test_counting_mini_batches_fails_where_processes_differ() -> None:

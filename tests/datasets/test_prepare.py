@@ -1,5 +1,4 @@
 import errno
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -106,13 +105,6 @@ def test_weights_and_workload_are_stored(tmp_path: Path) -> None:
         assert list(stored) == list(drawn)
         assert all((stored[name] == drawn[name]).all() for name in drawn)
     assert from_dict(json.loads((tmp_path / "cnn" / "workload.json").read_text())) == DIGITS
-
-
-def test_the_hash_is_that_of_the_two_files(tmp_path: Path) -> None:
-    record = prepare(SMALL, tmp_path / "mlp", 3, SETTINGS)
-    files = content(tmp_path / "mlp")
-    both = files["inputs.npy"] + files["targets.npy"]
-    assert record.sha256 == hashlib.sha256(both).hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.__main__ import main
+from tests.analysis.data.conftest import Refused
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records import limits, storage
@@ -56,17 +56,6 @@ def one(whole: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def refused(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
-    """The one line that is said; nothing is written, here or elsewhere."""
-    before = sorted(folder.parent.rglob("*"))
-    assert main([str(folder), "--out", str(folder.parent / "out")]) == 1
-    assert sorted(folder.parent.rglob("*")) == before
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.count("\n") == 1 and len(said.err) < 1000
-    assert str(folder) in said.err
-    return said.err
-
-
 def put(folder: Path, place: tuple[Any, ...], value: Any) -> None:
     values = json.loads((folder / "records.json").read_text())
     *way, last = place
@@ -78,21 +67,21 @@ def put(folder: Path, place: tuple[Any, ...], value: Any) -> None:
 
 
 @pytest.mark.parametrize("key", PLACES)
-def test_a_name_that_is_none(one: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_none(one: Path, key: str, refused: Refused) -> None:
     for name in STRANGE:
         put(one, PLACES[key], name)
-        assert f"records.json: {key}: " in refused(capsys, one)
+        assert f"records.json: {key}: " in refused(one)
 
 
 @pytest.mark.parametrize("column", ["study", "machine", "workload", "contender", "variant"])
-def test_a_name_in_a_table(one: Path, column: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_in_a_table(one: Path, column: str, refused: Refused) -> None:
     path = one / "batches.parquet"
     table = pq.read_table(path)
     for name in STRANGE:
         strange = pa.array([name] * table.num_rows)
         at = table.schema.get_field_index(column)
         pq.write_table(table.set_column(at, column, strange), path)
-        assert f"batches.parquet: column {column}: " in refused(capsys, one)
+        assert f"batches.parquet: column {column}: " in refused(one)
 
 
 @pytest.mark.parametrize(
@@ -117,21 +106,21 @@ def test_a_name_in_a_table(one: Path, column: str, capsys: pytest.CaptureFixture
     ],
 )
 def test_a_value_that_cannot_be(
-    one: Path, place: tuple[Any, ...], value: Any, said: str, capsys: pytest.CaptureFixture[str]
+    one: Path, place: tuple[Any, ...], value: Any, said: str, refused: Refused
 ) -> None:
     put(one, place, value)
-    assert f"records.json: {said}" in refused(capsys, one)
+    assert f"records.json: {said}" in refused(one)
 
 
-def test_what_is_too_deep(one: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_too_deep(one: Path, refused: Refused) -> None:
     put(one, ("study", "configuration", "x"), json.loads("[" * 50 + "]" * 50))
-    assert "study.configuration: more than 20 levels deep" in refused(capsys, one)
+    assert "study.configuration: more than 20 levels deep" in refused(one)
     (one / "records.json").write_text("[" * 10**5)
-    assert "records.json: file: Invalid JSON" in refused(capsys, one)
+    assert "records.json: file: Invalid JSON" in refused(one)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(
-    one: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    one: Path, tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a gigabyte of spaces takes 50 kB."""
     folder = tmp_path / "compact"
@@ -139,48 +128,42 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     bomb = pa.Codec("zstd").compress(b"[" + b" " * (limits.FILE + 1), asbytes=True)
     assert len(bomb) < limits.FILE / 1000
     (folder / "records.json.zst").write_bytes(bomb)
-    assert "records.json.zst: unpacks to more than" in refused(capsys, folder)
+    assert "records.json.zst: unpacks to more than" in refused(folder)
     (folder / "records.json.zst").write_bytes(bomb[:100])
-    assert "records.json.zst: " in refused(capsys, folder)
+    assert "records.json.zst: " in refused(folder)
 
 
 def test_a_file_that_is_too_large(
-    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "FILE", 1000)
-    assert "records.json: " in refused(capsys, one)
+    assert "records.json: " in refused(one)
     monkeypatch.setattr(storage, "FILE", (one / "records.json").stat().st_size)
     with (one / "batches.parquet").open("ab") as file:
         file.truncate(limits.FILE)  # without taking space
-    assert "batches.parquet: 268,435,456 bytes, at most" in refused(capsys, one)
+    assert "batches.parquet: 268,435,456 bytes, at most" in refused(one)
 
 
-def test_too_many_rows(
-    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_rows(one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "ROWS", 10)
-    assert "batches.parquet: " in (said := refused(capsys, one)) and "rows, at most 10" in said
+    assert "batches.parquet: " in (said := refused(one)) and "rows, at most 10" in said
 
 
-def test_a_long_text_in_every_row_takes_no_memory(
-    one: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_text_in_every_row_takes_no_memory(one: Path, refused: Refused) -> None:
     table = pq.read_table(one / "batches.parquet")
     long = pa.DictionaryArray.from_arrays(pa.array([0] * table.num_rows), ["x" * 10**6])
     columns = [long if name == "machine" else table[name] for name in BATCHES.names]
     pq.write_table(pa.table(columns, names=BATCHES.names), one / "batches.parquet")
-    assert "column machine: a text of 1,000,000 bytes" in refused(capsys, one)
+    assert "column machine: a text of 1,000,000 bytes" in refused(one)
 
 
-def test_what_is_no_file(one: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_file(one: Path, refused: Refused) -> None:
     (one / "records.json").unlink()
     (one / "records.json").mkdir()
-    assert "records.json: not a file" in refused(capsys, one)
+    assert "records.json: not a file" in refused(one)
 
 
-def test_a_changed_byte_of_a_page_is_found(
-    one: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: Refused) -> None:
     """By its checksum: the table could be read, with other numbers."""
     folder = tmp_path / "compact"
     write_machine(folder, *read_machine(one))
@@ -189,11 +172,11 @@ def test_a_changed_byte_of_a_page_is_found(
     content = bytearray(path.read_bytes())
     content[chunk.data_page_offset + chunk.total_compressed_size - 5] ^= 1
     path.write_bytes(content)
-    assert "batches.parquet: not a readable Parquet file" in refused(capsys, folder)
+    assert "batches.parquet: not a readable Parquet file" in refused(folder)
 
 
 def test_an_error_that_nobody_has_thought_of_is_one_line(
-    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("analysis.data.loading.part_of", lambda *_, **__: {}["x\ny"])
-    assert "these records cannot be used (KeyError: 'x\\ny')" in refused(capsys, one)
+    assert "these records cannot be used (KeyError: 'x\\ny')" in refused(one)

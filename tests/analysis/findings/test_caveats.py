@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from tests.analysis.recipe import ENVIRONMENT, Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied
 from workflows.records.schema import ContestRecord, TurnRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
 QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]
 SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), environment=QUIET)
+Make = Callable[[Recipe], Findings]
 
 
 def said(findings: Findings, machines: int = 2) -> list[str]:
@@ -24,8 +23,8 @@ def said(findings: Findings, machines: int = 2) -> list[str]:
 
 
 @pytest.fixture
-def sound(tmp_path: Path) -> Findings:
-    return Findings(load([write(tmp_path / "sound", SOUND)])[0])
+def sound(found: Make) -> Findings:
+    return found(SOUND)
 
 
 def test_nothing_to_say(sound: Findings) -> None:
@@ -108,7 +107,7 @@ def failed(contest: ContestRecord) -> None:
     ],
 )
 def test_pages_kept_by_cores(
-    tmp_path: Path, threads: int, fraction: str, hypervisor: bool, kernel: str, warned: bool
+    found: Make, threads: int, fraction: str, hypervisor: bool, kernel: str, warned: bool
 ) -> None:
     environment = {
         **QUIET,
@@ -117,8 +116,8 @@ def test_pages_kept_by_cores(
         "system": {"kernel": kernel},
     }
     recipe = replace(SOUND, threads=(threads,), environment=environment)
-    found = said(Findings(load([write(tmp_path / "study", recipe)])[0]))
-    assert any("percpu_pagelist_high_fraction" in text for text in found) == warned
+    texts = said(found(recipe))
+    assert any("percpu_pagelist_high_fraction" in text for text in texts) == warned
 
 
 @pytest.mark.parametrize(
@@ -148,10 +147,10 @@ def test_pages_kept_by_cores(
     ],
 )
 def test_records(sound: Findings, change: Callable[[ContestRecord], None], expected: str) -> None:
-    records = sound.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    findings = copied(sound)
+    for contest in findings.machine.records.contests:
         change(contest)
-    found = said(Findings(replace(sound.machine, records=records)))
+    found = said(findings)
     assert any(text.startswith(expected) for text in found), found
 
 
@@ -171,28 +170,27 @@ def test_batches(sound: Findings, column: str, factor: float, add: int, expected
 
 
 def test_words_that_stand_in_for_a_text(sound: Findings) -> None:
-    records = sound.machine.records.model_copy(deep=True)
-    records.datasets[0].kind = "tokens"
-    records.datasets[0].source = "random words, a stand-in for a text"
-    (text,) = said(Findings(replace(sound.machine, records=records)))
+    findings = copied(sound)
+    findings.machine.records.datasets[0].kind = "tokens"
+    findings.machine.records.datasets[0].source = "random words, a stand-in for a text"
+    (text,) = said(findings)
     assert text.startswith("MLP trains on random words, a stand-in for a text. Times hardly ")
 
 
-def test_reference_that_was_not_measured(tmp_path: Path) -> None:
-    recipe = replace(SOUND, reference="jax")
-    (text, *_) = said(Findings(load([write(tmp_path / "in", recipe)])[0]))
+def test_reference_that_was_not_measured(found: Make) -> None:
+    (text, *_) = said(found(replace(SOUND, reference="jax")))
     assert text.startswith("JAX was not measured; ratios refer to PyTorch. Set ")
 
 
-def test_every_caveat_says_what_to_do(tmp_path: Path) -> None:
+def test_every_caveat_says_what_to_do(found: Make) -> None:
     recipe = replace(
         Recipe(), smoke=True, mnist="stand-in", replicates=2,
         refused=("pytorch/tuned/cpu/1",), controls=[(0.0, 1.2)], controlled="default",
         absent={("mlp", 2, "tensorflow/tuned/cpu/2"): "out of memory"},
     )  # fmt: skip
-    found = caveats(Findings(load([write(tmp_path / "in", recipe)])[0]), 1)
-    assert len(found) > 7
-    for caveat in found:
+    said = caveats(found(recipe), 1)
+    assert len(said) > 7
+    for caveat in said:
         assert caveat.seen.endswith(".") and caveat.do.endswith(".")
         assert caveat.seen[0].isupper() or caveat.seen[0].isdigit(), caveat.seen
         assert len(caveat.do.split()) <= 20
@@ -203,8 +201,8 @@ def test_work_while_nothing_is_timed(
     sound: Findings, outside_s: float | None, warned: bool
 ) -> None:
     """Six mini-batches of a turn take 0.3 s of processor time."""
-    records = sound.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    findings = copied(sound)
+    for contest in findings.machine.records.contests:
         contest.turns = [
             TurnRecord(
                 round=number, position=0, contender="pytorch/tuned/cpu/1", start_ns=0, cores=1,
@@ -212,7 +210,7 @@ def test_work_while_nothing_is_timed(
             )
             for number in range(9)
         ]  # fmt: skip
-    found = said(Findings(replace(sound.machine, records=records)))
+    found = said(findings)
     assert any(text.startswith("1 contender worked while nothing") for text in found) == warned
 
 

@@ -6,11 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses
 from analysis.findings.findings import Findings
@@ -23,7 +21,6 @@ from analysis.report.prose import share
 from analysis.report.sections.sameness.alone import alone_summary
 from analysis.report.sections.sameness.controls import control_summary, control_table, cost, inside
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 
 RIGHT = [(0.0, 1.0), (0.1, 1.1)]
 RECIPE = Recipe(
@@ -35,8 +32,8 @@ Make = Callable[[Recipe], Findings]
 
 
 @pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("controls") / "machine", RECIPE)])[0])
+def right(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def contained(findings: Findings, workload: str = "mlp") -> dict[str, bool | None]:
@@ -227,16 +224,6 @@ def test_a_study_without_controls_says_so_first(found: Make, tmp_path: Path) -> 
     write_report([findings.machine], tmp_path)
     assert "This study has no self-test" in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "tables/controls.csv").exists()
-
-
-def test_pages_and_table(right: Findings, tmp_path: Path) -> None:
-    write_report([right.machine], tmp_path)
-    for name in ("report.md", "report.html"):
-        page = (tmp_path / name).read_text().replace("\u00a0", " ")
-        assert "4 of 4 intervals contain the known ratio" in page
-    table = pd.read_csv(tmp_path / "tables/controls.csv")
-    assert list(table.columns) == ControlLine.COLUMNS.split()
-    assert set(table.contains_truth) == {"yes"}
 
 
 def test_the_section_says_what_they_cost(right: Findings) -> None:

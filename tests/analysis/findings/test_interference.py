@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
@@ -20,7 +19,7 @@ from analysis.report.page import write as write_report
 from analysis.report.sections.measuring.interference import Pair, effect, interference_summary
 from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied
 from workflows.records.schema import TurnRecord
 
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,))
@@ -93,8 +92,8 @@ def test_somebody_there_all_the_time_is_not_usual() -> None:
 
 def with_turns(findings: Findings, hit: Hit) -> Findings:
     """With a quiet turn for each in the batches, but for what `hit` says of it."""
-    records = findings.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    found = copied(findings)
+    for contest in found.machine.records.contests:
         rows = findings.machine.batches
         rows = rows[(rows.workload == contest.workload) & (rows.replicate == contest.replicate)]
         keys = rows[["contender", "round", "position"]].drop_duplicates()
@@ -105,12 +104,12 @@ def with_turns(findings: Findings, hit: Hit) -> Findings:
             )
             for name, number, position in keys.itertuples(index=False, name=None)
         ]  # fmt: skip
-    return Findings(replace(findings.machine, records=records))
+    return found
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("weather") / "in", RECIPE)])[0])
+def plain(found: Callable[[Recipe], Findings]) -> Findings:
+    return found(RECIPE)
 
 
 def with_ratio(findings: Findings) -> list[Comparison]:
@@ -285,9 +284,3 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
         assert [row["verdict"] for row in csv.DictReader(file)] == [
             row.estimate.verdict for row in findings.unflagged
         ]
-
-
-def test_turns_survive_being_written_and_read(plain: Findings) -> None:
-    records = with_turns(plain, now_and_then).machine.records
-    again = type(records).model_validate_json(records.model_dump_json())
-    assert again == records

@@ -3,6 +3,7 @@ reference is a framework by name, or the fastest."""
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from analysis.report.sections.comparing.pairs import pair_table
 from analysis.report.sections.measuring.start import start_sentences, start_table
 from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied, write
 
+Make = Callable[[Recipe], Findings]
 FIT = ("keras", "fit")
 OPT_IN = Recipe(
     workloads=("mlp",),
@@ -35,13 +37,8 @@ OPT_IN = Recipe(
 
 
 @pytest.fixture(scope="module")
-def opted(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return findings(tmp_path_factory.mktemp("opted"), OPT_IN)
-
-
-def findings(folder: Path, recipe: Recipe) -> Findings:
-    (machine,) = load([write(folder, recipe)])
-    return Findings(machine)
+def opted(found: Make) -> Findings:
+    return found(OPT_IN)
 
 
 def sides(found: Findings) -> set[tuple[str, str]]:
@@ -64,19 +61,19 @@ def test_each_variant_has_its_other_side(opted: Findings) -> None:
     assert found["xla"].estimate.ratio == pytest.approx(2, rel=0.06)
 
 
-def test_what_two_frameworks_have_is_paired_by_name(tmp_path: Path) -> None:
+def test_what_two_frameworks_have_is_paired_by_name(found: Make) -> None:
     both = replace(OPT_IN, variants=("default", "tuned"), opted=())
-    assert sides(findings(tmp_path, both)) == {
+    assert sides(found(both)) == {
         ("tensorflow/default", "pytorch/default"),
         ("tensorflow/tuned", "pytorch/tuned"),
     }
 
 
-def test_one_framework_alone_is_held_against_its_default(tmp_path: Path) -> None:
+def test_one_framework_alone_is_held_against_its_default(found: Make) -> None:
     alone = replace(OPT_IN, frameworks=("pytorch",), opted=[("pytorch", "compile")])
-    assert sides(findings(tmp_path / "a", alone)) == {("pytorch/compile", "pytorch/default")}
+    assert sides(found(alone)) == {("pytorch/compile", "pytorch/default")}
     without = replace(alone, variants=("compile",), opted=())
-    assert sides(findings(tmp_path / "b", without)) == set()
+    assert sides(found(without)) == set()
 
 
 def test_the_other_variant_is_named(opted: Findings) -> None:
@@ -115,14 +112,14 @@ def test_settings_are_held_against_the_same_side(opted: Findings) -> None:
         if line.setting == "mode" and line.id.device == "cpu"
     }
     assert by_variant["pytorch", "compile"].status == "equal"
-    (machine,) = [opted.machine]
-    for contest in machine.records.contests:
+    changed = copied(opted)
+    for contest in changed.machine.records.contests:
         for contender in contest.contenders:
             if contender.variant == "xla":
                 contender.settings["precision"] = "float16"
-    said = str(mismatches(Findings(machine).settings))
+    said = str(mismatches(changed.settings))
     assert "pytorch/default/cpu/1: float32" in said
-    table = difference_table(Findings(machine))
+    table = difference_table(changed)
     assert table and table.rows
 
 
@@ -149,34 +146,34 @@ def on_cpu(found: Findings) -> list[Comparison]:
     return [row for row in found.comparisons if row.id.device == "cpu"]
 
 
-def test_the_fastest_of_each_variant_is_the_reference(tmp_path: Path) -> None:
-    found = findings(tmp_path, FASTEST)
-    assert sides(found) == {
+def test_the_fastest_of_each_variant_is_the_reference(found: Make) -> None:
+    findings = found(FASTEST)
+    assert sides(findings) == {
         ("pytorch/default", "tensorflow/default"),
         ("tensorflow/tuned", "pytorch/tuned"),
         ("tensorflow/xla", "tensorflow/default"),
     }
-    ratios = {row.id.variant: row.estimate.ratio for row in on_cpu(found)}
+    ratios = {row.id.variant: row.estimate.ratio for row in on_cpu(findings)}
     assert ratios["default"] == pytest.approx(110 / 77, rel=0.06)
-    assert not any("Other reference" in one.heading for one in caveats(found, machines=1))
+    assert not any("Other reference" in one.heading for one in caveats(findings, machines=1))
 
 
-def test_the_fastest_is_one_that_may_be_compared(tmp_path: Path) -> None:
-    found = findings(tmp_path, replace(FASTEST, refused=("tensorflow/default/cpu/1",)))
-    refused = {row.id.framework: row for row in on_cpu(found) if row.id.variant == "default"}
+def test_the_fastest_is_one_that_may_be_compared(found: Make) -> None:
+    findings = found(replace(FASTEST, refused=("tensorflow/default/cpu/1",)))
+    refused = {row.id.framework: row for row in on_cpu(findings) if row.id.variant == "default"}
     assert refused["tensorflow"].base.framework == "pytorch"
     assert refused["tensorflow"].estimate.verdict == "refused"
 
 
-def test_the_same_reference_counts_without_the_flagged_turns(tmp_path: Path) -> None:
+def test_the_same_reference_counts_without_the_flagged_turns(found: Make) -> None:
     """Even if another contender is the fastest in the turns that are left."""
-    found = findings(tmp_path, replace(FASTEST, ms={("mlp", "pytorch", "default"): 78.5}))
-    (name,) = {row.reference for row in on_cpu(found) if row.id.variant == "default"}
-    rows = found.machine.batches.copy()
+    findings = found(replace(FASTEST, ms={("mlp", "pytorch", "default"): 78.5}))
+    (name,) = {row.reference for row in on_cpu(findings) if row.id.variant == "default"}
+    rows = findings.machine.batches.copy()
     rows.loc[rows["contender"] == f"{name}/default/cpu/1", "ms"] *= 2
-    again = Findings(replace(found.machine, batches=rows))
-    calm = comparisons(again.measurements, again.loss_check, found.bases)
-    assert {row.base for row in calm} == {row.base for row in found.comparisons}
+    again = Findings(replace(findings.machine, batches=rows))
+    calm = comparisons(again.measurements, again.loss_check, findings.bases)
+    assert {row.base for row in calm} == {row.base for row in findings.comparisons}
     assert {row.reference for row in on_cpu(again) if row.id.variant == "default"} != {name}
 
 

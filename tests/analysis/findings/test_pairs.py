@@ -6,20 +6,16 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.data.pairing import AXES, BOTH
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings, tables
-from analysis.report.page import write as write_report
 from analysis.report.sections.comparing.pairs import pair_table
 from analysis.report.sections.comparing.scaling import thread_sentences
 from analysis.report.sections.comparing.variants import sentences, variant_table
 from tests.analysis.recipe import MS, SECOND_THREAD, Recipe
-from tests.analysis.synthetic import write
 
 Found = Callable[[Recipe], Findings]
 SMALL = Recipe(workloads=("mlp",), rounds=4, threads=(1,))
@@ -160,10 +156,3 @@ def test_every_pair_of_one_condition_has_a_row(findings: Findings) -> None:
     assert len(shown) == len(set(shown))
     assert ("MLP, 1 thread", "TensorFlow", "PyTorch") in shown
     assert not any(one == base for _, one, base in shown)
-
-
-def test_the_pages_have_the_section(tmp_path: Path) -> None:
-    write_report(load([write(tmp_path / "records", SMALL)]), tmp_path / "report")
-    text = (tmp_path / "report" / "report.html").read_text()
-    assert all(title in text for title in ("All pairs", "Variants"))
-    assert (tmp_path / "report/tables/pairs.csv").exists()

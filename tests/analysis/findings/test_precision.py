@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import annotated_types
 import numpy as np
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.precision import (
     ASSURANCE,
@@ -24,7 +24,6 @@ from analysis.findings.precision import (
 from analysis.report.page import write as write_report
 from analysis.report.sections.comparing.precision import advice, again
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 from workflows.planning.configuration import Configuration
 
 Found = Callable[[Recipe], Findings]
@@ -192,16 +191,14 @@ def test_more_replicates_than_fit_in_its_minutes_need_a_study_without_a_limit(fo
     assert by_hand.command == "" and "` and `minutes: null`, and run" in by_hand.sentences[-1]
 
 
-def test_both_pages_and_the_table_tell_it(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("noisy")
-    machines = load([write(folder / "in", NOISY)])
-    (chapter,) = write_report(machines, folder / "out")
+def test_both_pages_and_the_table_tell_it(found: Found, tmp_path: Path) -> None:
+    (chapter,) = write_report([found(NOISY).machine], tmp_path)
     shown = advice(chapter.findings.machine, chapter.findings.precision)
     assert len(shown.sentences) == 3
     for name in ("report.md", "report.html"):
-        text = (folder / "out" / name).read_text().replace("\u00a0", " ")
+        text = (tmp_path / name).read_text().replace("\u00a0", " ")
         assert all(one in text for one in shown.sentences)
         assert shown.command in text
-    header, *rows = (folder / "out" / "tables" / "precision.csv").read_text().splitlines()
+    header, *rows = (tmp_path / "tables" / "precision.csv").read_text().splitlines()
     assert header.split(",") == PrecisionLine.COLUMNS.split()
     assert len(rows) == 4 and sum(row.endswith("nvidia-smi is not installed") for row in rows) == 2

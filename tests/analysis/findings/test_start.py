@@ -1,7 +1,6 @@
 """What a start costs and when it has paid off."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter
 from analysis.report.sections.measuring.start import beats, start, start_sentences, start_table
 from analysis.stats.fieller import fieller, pay_off
+from tests.analysis.synthetic import copied
 
 
 def test_outcomes() -> None:
@@ -79,14 +79,14 @@ def test_every_part_of_a_start(findings: Findings) -> None:
 
 def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> None:
     """The processes of the other contests had already done what they do only once."""
-    records = findings.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    shared = copied(findings)
+    contests = shared.machine.records.contests
+    for contest in contests:
         contest.place = contest.replicate % 2 if contest.workload == "mlp" else 1
         for one in contest.contenders if contest.place else []:
             one.build_s, one.import_s = 100.0, 100.0
-    shared = Findings(replace(findings.machine, records=records))
     alone = {row.id: row for row in findings.start}
-    every = {contest.replicate for contest in records.contests}
+    every = {contest.replicate for contest in contests}
     for row in shared.start:
         if row.id.workload == "mlp":
             assert row.replicates == sum(number % 2 == 0 for number in every)
@@ -102,11 +102,10 @@ def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> Non
 
 
 def test_records_without_import_times_have_no_total(findings: Findings) -> None:
-    records = findings.machine.records.model_copy(deep=True)
-    for contest in records.contests:
+    old = copied(findings)
+    for contest in old.machine.records.contests:
         for contender in contest.contenders:
             contender.import_s = None
-    old = Findings(replace(findings.machine, records=records))
     assert {line.total_s for line in old.start} == {None}
     assert {line.ahead for line in old.start} == {""}
     assert all(line.build_s and line.first_s for line in old.start)

@@ -168,12 +168,6 @@ def test_two_replicates_that_drift_apart_have_an_endless_interval(
     assert line.steady and line.drift_high and line.drift_high > 1e300
 
 
-def test_a_study_of_one_round_is_not_checked(found: Callable[[Recipe], Findings]) -> None:
-    shortest = found(replace(SMALL, rounds=1, turn=3, warmup=1, replicates=2))
-    assert {line.drift for line in shortest.steady} == {None}
-    assert tuned(shortest).estimate.ratio
-
-
 def test_the_report_says_how_far_times_drifted(quiet: Findings) -> None:
     text = steadiness(changed(quiet, drifting(0.2)))
     assert text.startswith("Of 4 contenders checked for steady state, 1 drifted. ")
@@ -198,18 +192,3 @@ def test_only_those_with_a_ratio_are_held_against_each_other_at_the_start(
     lines = {(line.id.framework, line.id.variant): line for line in findings.start}
     assert lines["tensorflow", "tuned"].ahead == lines["tensorflow", "tuned"].reference == ""
     assert lines["tensorflow", "default"].reference == "pytorch"
-
-
-def test_drifts_are_those_of_the_records(quiet: Findings) -> None:
-    """Computed again, contest by contest."""
-    batches = quiet.machine.batches
-    rows = batches[~batches["warmup"] & (batches["round"] > 0)].assign(
-        third=lambda own: np.select([own["round"] <= 3, own["round"] >= 6], [0, 2], 1),
-        log=lambda own: np.log(own["ms"]),
-    )
-    medians = rows.groupby(["replicate", "contender", "third"])["log"].median().unstack()
-    changes = (medians[2] - medians[0]).unstack()
-    for line in quiet.steady:
-        mine = line.id.contender
-        drift = changes[mine] - changes.drop(columns=mine).median(axis=1)
-        assert line.drift == pytest.approx(np.expm1(drift.mean()), abs=1e-9)

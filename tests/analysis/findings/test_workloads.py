@@ -1,17 +1,17 @@
 """Workloads beside each other, in a study that has one contender."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.page import write
 from analysis.report.sections.comparing.workloads import between, workload_table
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write as write_records
 
+Make = Callable[[Recipe], Findings]
 ALONE = Recipe(
     frameworks=("pytorch",),
     variants=("default",),
@@ -22,18 +22,18 @@ ALONE = Recipe(
 )
 
 
-def test_one_contender_has_its_workloads_compared(tmp_path: Path) -> None:
-    found = Findings(load([write_records(tmp_path / "one", ALONE)])[0])
-    (row,) = between(found)
+def test_one_contender_has_its_workloads_compared(found: Make, tmp_path: Path) -> None:
+    findings = found(ALONE)
+    (row,) = between(findings)
     assert row.estimate.ratio == pytest.approx(0.5, rel=0.03)
-    (cells,) = workload_table(found).rows
+    (cells,) = workload_table(findings).rows
     assert cells[:3] == ["MNIST CNN", "MLP", "PyTorch, 1 thread"] and cells[-1] == "faster"
-    work = {one.name: one.flops_per_step for one in found.machine.records.workloads}
+    work = {one.name: one.flops_per_step for one in findings.machine.records.workloads}
     assert float(cells[3]) == pytest.approx(work["mnist-cnn"] / work["mlp"], rel=0.06)
-    write([found.machine], tmp_path / "report")
+    write([findings.machine], tmp_path / "report")
     assert "Workloads beside each other" in (tmp_path / "report/report.md").read_text()
 
 
-def test_contenders_are_compared_rather_than_workloads(tmp_path: Path) -> None:
+def test_contenders_are_compared_rather_than_workloads(found: Make) -> None:
     two = replace(ALONE, frameworks=("pytorch", "jax"), ms={})
-    assert between(Findings(load([write_records(tmp_path / "two", two)])[0])) == []
+    assert between(found(two)) == []

@@ -1,4 +1,4 @@
-"""The first screen: its rules, on studies with planted ratios and on the committed ones."""
+"""The first screen: its rules, on studies with planted ratios."""
 
 import re
 from collections.abc import Callable
@@ -6,25 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column
-from analysis.format import titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
-from analysis.report.first import FirstScreen
 from analysis.report.first.comparing import Race, Rival, fastest_and_others
 from analysis.report.first.grid import matrix
 from analysis.report.first.header import heading
 from analysis.report.first.headline import NOTHING, headline, tuning, winner
-from analysis.report.first.screen import screen
 from analysis.report.first.sentences import sentences, start
 from analysis.report.first.sentences import tuning as gains
 from analysis.report.first.trust import not_covered, repeats, same, self_test
 from analysis.report.layout import Chapter
 from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
-from tests.conftest import ROOT
 
 Found = Callable[[Recipe], Findings]
 CNN = Recipe(workloads=("mnist-cnn",), threads=(1,), rounds=4, replicates=6)
@@ -45,21 +40,6 @@ def times(**ms: float) -> dict[tuple[str, str, str], float]:
 
 def chapter(findings: Findings) -> Chapter:
     return Chapter(findings, Theme.of(findings.availability), 1, caveats(findings, 1))
-
-
-@pytest.mark.parametrize(
-    ("ms", "sentence"),
-    [
-        (times(pytorch=30, tensorflow=15, pytorch_tuned=25, tensorflow_tuned=10),
-         "TensorFlow is fastest."),
-        (times(pytorch=30, tensorflow=15, pytorch_tuned=9, tensorflow_tuned=14),
-         "PyTorch is fastest."),
-    ],
-)  # fmt: skip
-def test_one_framework_may_win_everywhere(
-    found: Found, ms: dict[tuple[str, str, str], float], sentence: str
-) -> None:
-    assert winner(found(replace(CNN, ms=ms))) == sentence
 
 
 def test_a_framework_with_a_declared_deviation_is_marked(findings: Findings) -> None:
@@ -276,26 +256,3 @@ def test_variants_that_were_left_out_are_named(found: Found) -> None:
     text = not_covered(Findings(replace(findings.machine, records=records))).text
     assert text.endswith(" Variants not measured: TensorFlow eager and with XLA; JAX tuned.")
     assert "besides" not in text and "besides" in not_covered(findings).text
-
-
-@pytest.fixture(scope="module", params=["reference", "aa", "traps"])
-def committed(request: pytest.FixtureRequest) -> FirstScreen:
-    machines = load(sorted((ROOT / "reports" / request.param / "machines").iterdir()))
-    with titled(machines[0].titles):
-        return screen(chapter(Findings(machines[0])))
-
-
-def test_committed_studies_say_it_in_short_sentences(committed: FirstScreen) -> None:
-    texts = [committed.headline, *committed.findings, *(chip.text for chip in committed.strip)]
-    for text in texts:
-        for sentence in re.split(r"(?<=[.:]) ", text):
-            assert len(sentence.split()) <= 30, sentence
-        # Two digits, apart from milliseconds, versions and counts.
-        assert not re.search(r"[1-9]\d*\.\d\d", text), text
-    assert all(chip.mark in "✓~✗!" for chip in committed.strip)
-    assert len(committed.findings) <= 5
-
-
-def test_the_page_names_when_where_and_what(committed: FirstScreen) -> None:
-    for word in ("2026", "CPU only: 2 cores of an Intel", "PyTorch 2.13.0", "parameters"):
-        assert word in committed.about

@@ -46,28 +46,26 @@ SETTING = "-2+3+cmd|' /C calc'!A0"
 COMMAND = "snakemake --config 'title=\"</code></script>```\n# heading\"'"
 
 
-def hostile(folder: Path, machine: str) -> Path:
-    """The records of a study whose every text is an attack."""
+def made(folder: Path, machine: str, variant: str, trap: str, pitfall: str, reason: str) -> Path:
     recipe = Recipe(
         machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
         controls=((0.0, 1.0), (0.1, 1.1)),
-        opted=(("pytorch", VARIANT),),
-        traps={("pytorch", "trap-svg"): (PITFALL, 1.5, 0.1)},
-        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): REASON},
+        opted=(("pytorch", variant),),
+        traps={("pytorch", trap): (pitfall, 1.5, 0.1)},
+        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): reason},
     )  # fmt: skip
-    return renamed(write(folder, recipe), WORKLOAD, hostile_records)
+    return write(folder, recipe)
+
+
+def hostile(folder: Path, machine: str) -> Path:
+    """The records of a study whose every text is an attack."""
+    written = made(folder, machine, VARIANT, "trap-svg", PITFALL, REASON)
+    return renamed(written, WORKLOAD, hostile_records)
 
 
 def harmless(folder: Path, machine: str) -> Path:
     """The same study with plain names."""
-    recipe = Recipe(
-        machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
-        controls=((0.0, 1.0), (0.1, 1.1)),
-        opted=(("pytorch", "other"),),
-        traps={("pytorch", "trap-plain"): ("label", 1.5, 0.1)},
-        absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): "Error"},
-    )  # fmt: skip
-    return write(folder, recipe)
+    return made(folder, machine, "other", "trap-plain", "label", "Error")
 
 
 def renamed(folder: Path, workload: str, change: Any) -> Path:
@@ -274,7 +272,6 @@ def test_records_are_read_without_control_characters(tmp_path: Path) -> None:
     assert reason.startswith("Error: | a | b |\n<img") and reason.endswith(" txt.exe")
 
 
-@pytest.mark.all
 def opened_and_saved(playwright: Any, chromium: str, out: Path) -> tuple[int, list[str]]:
     """How many files were saved, and everything that ran, failed or asked for a network."""
     events: list[str] = []

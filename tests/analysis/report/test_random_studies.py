@@ -2,21 +2,17 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings
 from analysis.format import titled
 from analysis.report.first import FirstScreen
 from analysis.report.first.screen import screen
 from analysis.report.prose import variant as in_words
 from analysis.report.prose import workload as workload_title
 from tests.analysis.recipe import Recipe
-from tests.analysis.report.test_first_screen import chapter
-from tests.analysis.synthetic import write
+from tests.analysis.report.test_first_screen import Found, chapter
 
 TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 BASIC = Recipe(threads=(1,), rounds=4, replicates=5)
@@ -24,7 +20,7 @@ WITHIN = 0.1  # of the planted ratio: scatter of five replicates, and two digits
 NUMBER = r"[\d,]+(?:\.\d+)?"
 
 
-def study(seed: int, folder: Path) -> tuple[Recipe, FirstScreen]:
+def study(seed: int, found: Found) -> tuple[Recipe, FirstScreen]:
     random = np.random.default_rng(seed)
     frameworks = tuple(random.permutation([*TITLES])[: random.integers(2, 4)])
     variants = ("default", "tuned")[: random.integers(1, 3)]
@@ -39,16 +35,16 @@ def study(seed: int, folder: Path) -> tuple[Recipe, FirstScreen]:
         BASIC, frameworks=frameworks, variants=variants, workloads=workloads, ms=ms, seed=seed,
         reference=str(frameworks[0]),
     )  # fmt: skip
-    (machine,) = load([write(folder, recipe)])
-    with titled(machine.titles):
-        return recipe, screen(chapter(Findings(machine)))
+    findings = found(recipe)
+    with titled(findings.machine.titles):
+        return recipe, screen(chapter(findings))
 
 
 @pytest.mark.parametrize(
     "seed", [*range(6), *(pytest.param(n, marks=pytest.mark.all) for n in range(6, 40))]
 )
-def test_sentences_say_what_was_planted(seed: int, tmp_path: Path) -> None:
-    recipe, shown = study(seed, tmp_path / "machine")
+def test_sentences_say_what_was_planted(seed: int, found: Found) -> None:
+    recipe, shown = study(seed, found)
     for text in (shown.headline, *shown.findings):
         assert re.search(r"[.!]$", text) and not re.search(r"nan|None|inf\b|  |\de[+-]\d", text)
     said = 0

@@ -1,25 +1,25 @@
 """What the terminal says is what the report says first."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.findings.findings import Findings
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
 from analysis.report.page import write
 from analysis.report.sections.comparing.precision import advice
 from analysis.report.terminal import WIDTH, lines
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write as write_records
 
 
 @pytest.fixture(scope="module")
-def chapter(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
-    folder: Path = tmp_path_factory.mktemp("terminal")
+def chapter(
+    found: Callable[[Recipe], Findings], tmp_path_factory: pytest.TempPathFactory
+) -> Chapter:
     recipe = Recipe(study="smoke", smoke=True, workloads=("mnist-cnn",), threads=(1,), replicates=3)
-    (one,) = write(load([write_records(folder / "in", recipe)]), folder / "out")
+    (one,) = write([found(recipe).machine], tmp_path_factory.mktemp("terminal"))
     return one
 
 

@@ -1,18 +1,17 @@
 """Memory and page faults: the table, and a cause only where its evidence is."""
 
 import re
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.sections.comparing.why import apart, causes
 from analysis.report.sections.measuring.use import compared, use_table
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
 from workflows.records.schema import TurnRecord
 
+Found = Callable[[Recipe], Findings]
 MS = {
     ("mlp", "pytorch", "default"): 100.0,
     ("mlp", "pytorch", "tuned"): 50.0,
@@ -21,12 +20,12 @@ MS = {
 }
 
 
-def study(folder: Path, faults: dict[str, float]) -> Findings:
+def study(found: Found, faults: dict[str, float]) -> Findings:
     """Contenders with page faults by framework and variant; each has its own peak and 100 MiB of
     its framework."""
     recipe = Recipe(workloads=("mlp",), threads=(1,), replicates=3, ms=MS)
-    (machine,) = load([write(folder / "machine", recipe)])
-    for contest in machine.records.contests:
+    findings = found(recipe)
+    for contest in findings.machine.records.contests:
         for place, one in enumerate(contest.contenders):
             if one.status != "ok":
                 continue
@@ -43,11 +42,11 @@ def study(folder: Path, faults: dict[str, float]) -> Findings:
                         duration_s=0.2, switches=0, **(counted if number else {"peak_mib": 900.0}),
                     )
                 )  # fmt: skip
-    return Findings(machine)
+    return findings
 
 
-def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(tmp_path: Path) -> None:
-    findings = study(tmp_path, {"pytorch default": 31_000.0})
+def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(found: Found) -> None:
+    findings = study(found, {"pytorch default": 31_000.0})
     rows = {row.id.who: row for row in compared(findings)}
     first = rows["PyTorch default"]
     assert (first.faults, first.idle_mib) == (31_000.0, 100.0)
@@ -68,14 +67,13 @@ def test_the_table_has_the_peak_after_warm_up_and_what_the_network_takes(tmp_pat
     ],
 )  # fmt: skip
 def test_a_cause_needs_its_evidence(
-    tmp_path: Path, faults: dict[str, float], said: list[str]
+    found: Found, faults: dict[str, float], said: list[str]
 ) -> None:
-    found = [cause.partition("%. ")[2] for cause in causes(study(tmp_path, faults))]
-    assert found == said
+    assert [cause.partition("%. ")[2] for cause in causes(study(found, faults))] == said
 
 
-def test_settings_that_differ_are_named_if_they_can_change_the_speed(tmp_path: Path) -> None:
-    findings = study(tmp_path, {})
+def test_settings_that_differ_are_named_if_they_can_change_the_speed(found: Found) -> None:
+    findings = study(found, {})
     settings = {
         "default": {"optimiser": "torch.optim.Adam(foreach=None, fused=None)", "layout": "NCHW",
                     "other": "a", "blas": "mkl"},

@@ -1,5 +1,4 @@
-"""What the sections below the first screen say of the committed studies: short sentences, plain
-words, few tables."""
+"""What the reports of committed studies say: short sentences, plain words, few tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,9 +7,12 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
+from analysis.format import titled
 from analysis.report.caveats.registry import caveats
 from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Theme
+from analysis.report.first import FirstScreen
+from analysis.report.first.screen import screen
 from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Section
 from analysis.report.sections.measuring.method import method
 from analysis.report.tables import Table
@@ -37,8 +39,15 @@ def study(request: pytest.FixtureRequest) -> Iterator[tuple[Chapter, list[Shown]
     yield chapter, [(section, parts) for section, parts in shown if parts]
 
 
+def first(chapter: Chapter) -> FirstScreen:
+    with titled(chapter.findings.machine.titles):
+        return screen(chapter)
+
+
 def texts(chapter: Chapter, sections: Sequence[Shown]) -> Iterator[str]:
     """The report's own sentences, without what it quotes from records and adapters."""
+    shown = first(chapter)
+    yield from (shown.headline, *shown.findings, *(chip.text for chip in shown.strip))
     for section, parts in sections:
         yield section.about
         if section.inside:
@@ -56,6 +65,11 @@ def test_sentences_are_short_and_plain(study: tuple[Chapter, list[Shown]]) -> No
         assert not re.search(BANNED, text, re.I), text
         for sentence in re.split(r"(?<=[.?!:;])\s+", re.sub(r"\(\S*#\S*\)", "", text)):
             assert len(sentence.split()) <= LONGEST, sentence
+
+
+def test_the_page_names_when_where_and_what(study: tuple[Chapter, list[Shown]]) -> None:
+    for word in ("2026", "CPU only: 2 cores of an Intel", "PyTorch 2.13.0", "parameters"):
+        assert word in first(study[0]).about
 
 
 def test_closed_folds_say_what_is_inside(study: tuple[Chapter, list[Shown]]) -> None:

@@ -22,13 +22,8 @@ def unnamed(monkeypatch):
 
 
 @pytest.fixture
-def made_up(monkeypatch, tmp_path):
+def made_up(monkeypatch, files, tmp_path):
     """A machine whose files, memory and cores a test can change."""
-
-    def put(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
     def memory(total):
         monkeypatch.setattr(
@@ -41,14 +36,13 @@ def made_up(monkeypatch, tmp_path):
     def commands(answers):
         monkeypatch.setattr(machine, "printed", lambda *c, **_: answers.get(c[0], ""))
 
-    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
     monkeypatch.setattr(machine.platform, "node", lambda: "secret-host")
-    put("proc/cpuinfo", EPYC + "\nprocessor\t: 1\nmodel name\t: Another\n")
-    put("etc/machine-id", "3d1219c7c4c5404aaa1f6d2a48adfda4\n")
+    files("proc/cpuinfo", EPYC + "\nprocessor\t: 1\nmodel name\t: Another\n")
+    files("etc/machine-id", "3d1219c7c4c5404aaa1f6d2a48adfda4\n")
     memory(23.5 * 2**30)
     cores(2)
     commands({})
-    return SimpleNamespace(put=put, memory=memory, cores=cores, commands=commands, root=tmp_path)
+    return SimpleNamespace(put=files, memory=memory, cores=cores, commands=commands, root=tmp_path)
 
 
 def gpu(made_up, *names):

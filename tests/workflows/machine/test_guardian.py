@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from benchmarks.kills.study import marked
 from tests.conftest import ROOT
 from workflows.machine import guardian
 
@@ -47,17 +48,6 @@ def environment(tmp_path):
             "TMPDIR": str(tmp_path)}  # fmt: skip
 
 
-def processes(mark):
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("GUARDED") == mark and process.status() != "zombie":
-                found.append(process)
-        except psutil.Error:
-            continue
-    return sorted(found, key=lambda process: process.create_time())
-
-
 @pytest.mark.parametrize("victim", ["study", "shell", "guardian", "stage", "everything"])
 def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
     study = subprocess.Popen(
@@ -66,7 +56,7 @@ def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
     )  # fmt: skip
     folder = Path(study.stdout.readline().strip())
     assert (folder / "temporary").exists()
-    while len(processes(str(tmp_path))) < 6:  # the daemon is the last
+    while len(marked("GUARDED", str(tmp_path))) < 6:  # the daemon is the last
         assert study.poll() is None
         time.sleep(0.02)
     chain = [psutil.Process(study.pid)]
@@ -77,7 +67,7 @@ def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
     else:
         chain[["study", "shell", "guardian", "stage"].index(victim)].kill()
     deadline = time.monotonic() + 5
-    while (left := processes(str(tmp_path))) and time.monotonic() < deadline:
+    while (left := marked("GUARDED", str(tmp_path))) and time.monotonic() < deadline:
         time.sleep(0.02)
     study.stdout.close()
     study.wait()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from workflows.machine import fingerprint as machine
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.interference import Counters, Schedule, Ticks, between, look
 
@@ -21,19 +20,6 @@ intr 388745 0 0
 """
 CPUINFO = "processor\t: 0\ncpu MHz\t\t: 2600.0\n\nprocessor\t: 1\ncpu MHz\t\t: 1300.5\n"
 PRESSURE = "some avg10=1.12 avg60=1.23 avg300=1.03 total=11406297\nfull avg10=0.00 total=7\n"
-
-
-@pytest.fixture
-def files(monkeypatch, tmp_path):
-    """A system made of the files that a test writes."""
-    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
-
-    def put(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    return put
 
 
 @pytest.fixture

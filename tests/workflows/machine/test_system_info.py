@@ -18,17 +18,10 @@ from workflows.machine import system_info as environment
 
 
 @pytest.fixture
-def files(monkeypatch, tmp_path):
-    """A system made of the files that a test writes."""
-    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
+def files(files, monkeypatch):
+    """Nor does a command of the system answer."""
     monkeypatch.setattr(environment, "printed", lambda *_, **__: "")
-
-    def put(name, text):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
-
-    return put
+    return files
 
 
 def leaves(value):

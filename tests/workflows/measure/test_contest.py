@@ -50,18 +50,12 @@ def test_the_first_of_each_framework_imports_alone_and_is_timed(contested):
     assert 0 < imported < 60
 
 
-def test_a_failing_contender_is_a_row_and_the_others_go_on(study):
-    variants = ("default", "raises", "killed", "hangs")
+def test_a_contender_that_hangs_is_a_row_and_the_others_go_on(study):
     contest = {"warmup": 2, "rounds": 2, "turn": 4, "discard": 1, "timeout_s": 5}
-    record, rows = study(contenders=several(*variants), contest=contest).contest()
+    record, rows = study(contenders=several("default", "hangs"), contest=contest).contest()
     reasons = {c.variant: (c.status, c.reason) for c in record.contenders}
-    assert reasons["default"] == ("ok", "")
-    assert reasons["raises"] == ("failed", "out of memory: MemoryError: no beads left")
-    assert reasons["killed"][0] == "failed" and "SIGKILL" in reasons["killed"][1]
-    assert reasons["hangs"] == ("failed", "no answer within 5 s")
+    assert reasons == {"default": ("ok", ""), "hangs": ("failed", "no answer within 5 s")}
     assert (rows.contender == "abacus/default/cpu/1").sum() == 2 + 2 * 4
-    # What was measured before it failed is kept.
-    assert (rows.contender == "abacus/raises/cpu/1").sum() == 2
 
 
 def test_missing_contenders_are_in_the_record(study):
@@ -70,15 +64,6 @@ def test_missing_contenders_are_in_the_record(study):
         ("cpu", "ok", ""),
         ("gpu", "missing", "an abacus has no GPU"),
     ]
-
-
-def test_an_unsupported_workload_is_a_row_with_the_reason(study):
-    cnn = {"mnist-cnn": {"samples": 400, "batch": 4, "filters": [2, 2]}}
-    record, rows = study(workloads=cnn).contest(workload="mnist-cnn")
-    only = record.contenders[0]
-    lacks = "an abacus has no conv2d, flatten, max_pool, sparse_cross_entropy"
-    assert (only.status, only.reason) == ("missing", lacks)
-    assert rows.empty
 
 
 def test_thread_counts_come_from_the_contender_not_from_the_caller(study, monkeypatch):

@@ -2,14 +2,10 @@
 
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings
 from workflows.measure.contest import Contest
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import contenders, controls
 from workflows.planning.provenance import certificate_key, contest_key
-from workflows.records.storage import write_batches, write_json
-from workflows.stages.collect import collect
 
 BOTH = [{"framework": "abacus", "variants": ["default", "kept"]}]
 FEW = {"variant": "kept", "handicaps": [2.0]}
@@ -98,11 +94,9 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     assert "precision" in record.contenders[-1].settings
 
     made.certificate()
-    records, batches = collect(made.folders)
-    assert not [row for one in records.certificates for row in one.rows if "+" in row.variant]
-    write_json(tmp_path / "machine" / "records.json", records)
-    write_batches(tmp_path / "machine" / "batches.parquet", batches)
-    findings = Findings(load([tmp_path / "machine"])[0])
+    findings = made.findings(tmp_path / "machine")
+    certificates = findings.machine.records.certificates
+    assert not [row for one in certificates for row in one.rows if "+" in row.variant]
     found = {row.id.variant: row for row in findings.controls}
     assert set(found) == {"kept+twin", "kept+200%"}
     assert {row.of for row in found.values()} == {"kept"}

@@ -2,11 +2,7 @@
 
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings
 from tests.workflows.conftest import several
-from workflows.records.storage import write_batches, write_json
-from workflows.stages.collect import collect
 
 
 @pytest.fixture
@@ -15,10 +11,7 @@ def findings(study, tmp_path):
     statuses = {row.variant: row.status for row in made.certificate().rows}
     assert statuses == {"default": "agrees", "rounded": "declared", "unwatched": "agrees"}
     made.contest()
-    records, batches = collect(made.folders)
-    write_json(tmp_path / "machine" / "records.json", records)
-    write_batches(tmp_path / "machine" / "batches.parquet", batches)
-    return Findings(load([tmp_path / "machine"])[0])
+    return made.findings(tmp_path / "machine")
 
 
 def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):

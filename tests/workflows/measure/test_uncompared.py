@@ -3,8 +3,7 @@ them."""
 
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings, tables
+from analysis.findings.findings import tables
 from analysis.findings.series.machine_speed import SPEED
 from analysis.report.sections.measuring.method import clock
 from analysis.report.sections.measuring.times import contender_table
@@ -14,8 +13,6 @@ from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.plan import contenders, uncompared
 from workflows.planning.provenance import certificate_key, contest_key
 from workflows.records.schema import UNCOMPARED
-from workflows.records.storage import write_batches, write_json
-from workflows.stages.collect import collect
 
 CONTEST = {"warmup": 2, "rounds": 6, "turn": 6, "settle": 2}
 OWN_TABLES = {"noop": "harness", "machine": "machine_speed"}
@@ -31,10 +28,7 @@ def findings(surroundings, tmp_path_factory):
         )  # fmt: skip
         made.contest(), made.contest(replicate=2)
         made.certificate()
-        records, batches = collect(made.folders)
-    write_json(folder / "machine" / "records.json", records)
-    write_batches(folder / "machine" / "batches.parquet", batches)
-    return Findings(load([folder / "machine"])[0])
+        return made.findings(folder / "machine")
 
 
 @pytest.mark.quiet

@@ -88,12 +88,6 @@ def test_a_study_in_which_nothing_can_run_is_an_error_with_the_reasons(plan):
         made.reference  # noqa: B018
 
 
-def test_a_missing_required_contender_is_an_error(plan):
-    entry = {"framework": "abacus", "devices": ["cpu", "gpu"], "required": True}
-    with pytest.raises(PlanError, match="abacus/default/gpu/1 is required, but: an abacus has no"):
-        plan(contenders=[entry])
-
-
 def test_the_reference_is_the_plainest_contender_of_its_framework(plan):
     made, _ = plan(threads=["all", 1], devices=["gpu", "cpu"])
     assert made.reference.name == "abacus/default/cpu/1"

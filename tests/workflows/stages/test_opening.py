@@ -55,9 +55,11 @@ def test_a_required_framework_must_be_installed(asked, monkeypatch):
         require_ready(asked(contenders=[{"framework": "abacus", "required": True}]))
 
 
-@pytest.mark.parametrize("python", ["/no/such/python", "/bin/false"])
-def test_an_interpreter_must_start(asked, python):
-    with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: "):
+@pytest.mark.parametrize(
+    ("python", "why"), [("/no/such/python", "No such file"), ("/bin/false", "it does not run")]
+)
+def test_an_interpreter_must_start(asked, python, why):
+    with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: {why}"):
         require_ready(asked(interpreters={"abacus": python}))
 
 

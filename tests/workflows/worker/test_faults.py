@@ -5,9 +5,9 @@ import os
 import time
 
 import pandas as pd
-import psutil
 import pytest
 
+from benchmarks.kills.study import marked
 from tests.conftest import PACKAGES, package
 from tests.packages.faulty.faulty import FAILED, MISSING, OK, OUTCOMES
 from tests.test_study import Clone
@@ -37,18 +37,6 @@ def wrong(rows, kinds):
     }
 
 
-def left(mark):
-    """Processes that were given this environment variable."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("FAULTS") == mark and process.status() != "zombie":
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
 def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatch):
     monkeypatch.setenv("FAULTS", "some")
     with package("faulty") as folder:
@@ -67,7 +55,7 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
         and "numbers, the network has" in reasons["weights-vast"][1]
     )
     assert all(status in (OK, "agrees") or reason for status, reason in reasons.values()), reasons
-    assert [process for process in left("some") if process.pid != os.getpid()] == []
+    assert [process for process in marked("FAULTS", "some") if process.pid != os.getpid()] == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +85,7 @@ def test_every_fault_in_one_study(tmp_path, small):
     begin = time.monotonic()
     output = clone.snakemake(fails=True)
     print(f"\n{len(OUTCOMES)} faults: {time.monotonic() - begin:.0f} s")
-    assert len(OUTCOMES) >= 40 and left(mark) == []
+    assert len(OUTCOMES) >= 40 and marked("FAULTS", mark) == []
     folder = clone.results / "contests" / "mlp"  # set aside, for the next run to repeat
     (contest,) = json.loads((folder / "1.json.failed").read_text())["contests"]
     assert wrong(contest["contenders"], OUTCOMES) == {}
@@ -118,4 +106,4 @@ def test_every_fault_in_one_study(tmp_path, small):
     assert not {"prepare", "detect", "reference"} & clone.would_run()
     assert "failed as before" in clone.snakemake(fails=True)
     assert clone.would_run() == {"failures", "all"}
-    assert left(mark) == []
+    assert marked("FAULTS", mark) == []

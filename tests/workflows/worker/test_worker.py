@@ -317,8 +317,3 @@ def test_reasons_fit_on_a_line():
     assert explain(ValueError("a\n  b")) == "ValueError: a b"
     assert explain(MemoryError()).startswith("out of memory")
     assert len(explain(ValueError("x" * 5000))) < 450
-
-
-def test_contenders_have_one_name():
-    who = Contender(framework="abacus", variant="default", device="cpu", threads=2)
-    assert who.name == "abacus/default/cpu/2"

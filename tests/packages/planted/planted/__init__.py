@@ -4,20 +4,11 @@ Every variant but `right` has one defect of a few lines, in the module of its su
 """
 
 from frameworks.contract import Framework, Variant
-from planted import (  # noqa: F401
-    as_timed,
-    behaviour,
-    data,
-    in_tensorflow,
-    loss,
-    network,
-    optimiser,
-    precision,
-    state,
-    updates,
-    weights,
-)
+from planted import in_tensorflow  # noqa: F401
+from planted.execution import as_timed, behaviour, precision  # noqa: F401
+from planted.forward import data, loss, network, weights  # noqa: F401
 from planted.registry import DEFECTS
+from planted.updating import optimiser, state, updates  # noqa: F401
 
 
 def variants(framework: str) -> dict[str, Variant]:

@@ -1,12 +1,9 @@
 """Statuses of settings, and the audit that the report makes of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SettingLine
@@ -15,9 +12,10 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.sections.sameness.differences import declarations, difference_table
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied
 from workflows.records.schema import ContenderRecord
 
+Make = Callable[[Recipe], Findings]
 MLP = ("mlp", "default", "cpu", 2)
 
 
@@ -26,12 +24,12 @@ def changed(findings: Findings) -> Callable[[Callable[[ContenderRecord], None]],
     """The default study with something done to every contender's record."""
 
     def make(change: Callable[[ContenderRecord], None]) -> Findings:
-        records = findings.machine.records.model_copy(deep=True)
-        for contest in records.contests:
+        found = copied(findings)
+        for contest in found.machine.records.contests:
             for contender in contest.contenders:
                 if contender.settings:
                     change(contender)
-        return Findings(replace(findings.machine, records=records))
+        return found
 
     return make
 
@@ -122,9 +120,9 @@ def test_an_optimiser_is_declared_only_by_a_certificate(
     assert lines(found, ("mlp", "tuned", "cpu", 2))["effective_epsilon"].status == "mismatched"
 
 
-def test_one_declared_deviation_does_not_cover_two_others(tmp_path: Path) -> None:
+def test_one_declared_deviation_does_not_cover_two_others(found: Make) -> None:
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), threads=(1,))
-    machine = load([write(tmp_path / "in", recipe)])[0]
+    machine = found(recipe).machine
     for contest in machine.records.contests:
         for contender in contest.contenders:
             if contender.framework == "jax" and contender.settings:
@@ -137,9 +135,9 @@ def test_one_declared_deviation_does_not_cover_two_others(tmp_path: Path) -> Non
     assert status == {"pytorch": "mismatched", "tensorflow": "declared", "jax": "mismatched"}
 
 
-def test_state_may_be_declared_beside_an_optimiser(tmp_path: Path) -> None:
+def test_state_may_be_declared_beside_an_optimiser(found: Make) -> None:
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow"), threads=(1,))
-    machine = load([write(tmp_path / "in", recipe)])[0]
+    machine = found(recipe).machine
     for contest in machine.records.contests:
         for contender in contest.contenders:
             if contender.framework == "tensorflow" and contender.settings:

@@ -47,8 +47,8 @@ Make = Callable[[Recipe], Findings]
 
 
 @pytest.fixture(scope="module")
-def trapped(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write_records(tmp_path_factory.mktemp("traps") / "machine", RECIPE)])[0])
+def trapped(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def line(findings: Findings, framework: str, variant: str, workload: str) -> PitfallLine:
@@ -248,7 +248,3 @@ def test_nothing_in_the_figure_lies_on_anything_else(
     assert all(time.x1 < one.x0 and one.x1 < loss.x0 for one in numbers)
     assert not any(a.overlaps(b) for a, b in combinations([*words, *numbers], 2))
     assert min(time.width, loss.width) > drawn.bbox.width / 4
-
-
-def test_an_ordinary_study_has_no_traps(findings: Findings) -> None:
-    assert findings.pitfalls == [] and pitfall_summary(findings.pitfalls) == ""

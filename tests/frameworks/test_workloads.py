@@ -216,6 +216,8 @@ def test_pooling_shapes():
         ({"loss": "hinge"}, "loss 'hinge' is not one of"),
         ({"optimiser": {"adam": {"lr": 1}}}, "unknown key 'lr'"),
         ({"optimiser": {"adam": {"learning_rate": -1}}}, "a number is wanted, got -1"),
+        ({"optimiser": "adamm"}, "did you mean 'adam'"),
+        ({"batch": 0.5}, "batch"),
         ({"optimiser": ["adam"]}, "optimiser: a name or one name with its values"),
         ({"batch": 65}, "batch 65 is larger than the data set's 64 samples"),
         ({"dataset": {"kind": "normal", "samples": 64}}, "dataset: shape is missing"),

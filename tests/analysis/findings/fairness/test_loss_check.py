@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import copied
 
+Make = Callable[[Recipe], Findings]
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
 TUNED = "tensorflow/tuned/cpu/1"
 BASE = "pytorch/default/cpu/1"
@@ -20,8 +19,8 @@ DEFAULT = "tensorflow/default/cpu/1"
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return Findings(load([write(tmp_path_factory.mktemp("in"), RECIPE)])[0])
+def findings(found: Make) -> Findings:
+    return found(RECIPE)
 
 
 def changed(
@@ -117,10 +116,9 @@ def test_another_mini_batch_is_refused(findings: Findings) -> None:
 
 
 @pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+def rehearsed(found: Make) -> Findings:
     """With controls, and with the timed turns in float64."""
-    recipe = replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)])
-    return Findings(load([write(tmp_path_factory.mktemp("in"), recipe)])[0])
+    return found(replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)]))
 
 
 def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Findings) -> None:
@@ -164,13 +162,13 @@ def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> 
 def test_weights_elsewhere_after_the_last_turn_are_refused(
     rehearsed: Findings, move: float | None, words: str
 ) -> None:
-    records = rehearsed.machine.records.model_copy(deep=True)
+    wrong = copied(rehearsed)
+    records = wrong.machine.records
     (row,) = (c for c in records.contests[0].contenders if c.name == TUNED)
     start = records.certificates[0].turns.start["dense1.kernel"]
     row.weights = {"dense1.kernel": [w + 1e-3 * (move or 0.0) for w in start]}
     if move is None:
         row.weights["dense1.kernel"].pop()
-    wrong = Findings(replace(rehearsed.machine, records=records))
     verdict, reason = verdicts(wrong)["tuned"]
     assert (verdict == "refused") is bool(words)
     assert f"{TUNED}: after the last timed turn, {words}" in reason or not words
@@ -179,31 +177,27 @@ def test_weights_elsewhere_after_the_last_turn_are_refused(
 def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_others(
     rehearsed: Findings,
 ) -> None:
-    records = rehearsed.machine.records.model_copy(deep=True)
-    for record in records.certificates:
+    findings = copied(rehearsed)
+    for record in findings.machine.records.certificates:
         for row in record.rows:
             row.turns = None
-    found = Findings(replace(rehearsed.machine, records=records)).loss_check
+    found = findings.loss_check
     assert found.faults == {} and found.compared == 4 * 3 * (5 + 8 * 6)
 
 
-def test_one_contender_alone_is_held_against_nobody(tmp_path: Path) -> None:
-    recipe = replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))
-    found = Findings(load([write(tmp_path, recipe)])[0])
-    assert (found.loss_check.compared, str(found.loss_check)) == (0, "")
+def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
+    check = found(replace(RECIPE, frameworks=("pytorch",), variants=("tuned",))).loss_check
+    assert (check.compared, str(check)) == (0, "")
 
 
 def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Findings) -> None:
     assert findings.as_timed == []  # not recorded
-    records = rehearsed.machine.records.model_copy(deep=True)
-    for record in records.certificates:
+    measured = copied(rehearsed)
+    for record in measured.machine.records.certificates:
         for row in record.rows:
             row.float32, row.again = [1e-7, 2e-7], [0.0, 3e-8]
             row.astray = {2: {"w": (1e-6, 0.0)}, 10: {"w": (1e-5, 0.0), "b": (1e-6, 0.01)}}
-    rows = {
-        row.id.contender: row
-        for row in Findings(replace(rehearsed.machine, records=records)).as_timed
-    }
+    rows = {row.id.contender: row for row in measured.as_timed}
     row = rows[TUNED]
     assert (row.losses, row.restarted) == (2e-7, 3e-8)
     assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)

@@ -1,8 +1,8 @@
 """Right in float64, and wrong in float32, in which steps are timed."""
 
-from planted.data import fed
-from planted.optimiser import group, updated_by
+from planted.forward.data import fed
 from planted.registry import defect
+from planted.updating.optimiser import group, updated_by
 
 KNOWN = {}  # losses and weights of a float64 run, by step
 

@@ -1,8 +1,8 @@
 """State that is not reset or not separate, and declarations that do not hold."""
 
-from planted.optimiser import epsilon_before_correction
 from planted.registry import defect, shows
-from planted.updates import every
+from planted.updating.optimiser import epsilon_before_correction
+from planted.updating.updates import every
 
 SHARED = {}  # lists of weights, by their shapes and types
 

@@ -1,12 +1,12 @@
 """What tuning is made of, from made-up records whose steps gain what is known."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.report.figures.steps import tuning_steps
 from analysis.report.figures.style import Theme
@@ -15,7 +15,6 @@ from analysis.report.first.sentences import sentences
 from analysis.report.page import write
 from analysis.report.sections.comparing.steps import chains, step_table, summary
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write as write_records
 
 RECIPE = Recipe(
     frameworks=("pytorch",),
@@ -38,19 +37,17 @@ RECIPE = Recipe(
 )
 RATIOS = {"mlp": [0.5, 1.0, 0.8], "mnist-cnn": [2.0, 1.0, 0.25]}
 
-
-def made(folder: Path, recipe: Recipe = RECIPE) -> Findings:
-    return Findings(load([write_records(folder / "machine", recipe)])[0])
+Make = Callable[[Recipe], Findings]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return made(tmp_path_factory.mktemp("steps"))
+def tuned(found: Make) -> Findings:
+    return found(RECIPE)
 
 
-def test_each_step_is_compared_with_the_one_before_it(found: Findings) -> None:
+def test_each_step_is_compared_with_the_one_before_it(tuned: Findings) -> None:
     for workload, ratios in RATIOS.items():
-        own = [row for row in found.steps if row.id.workload == workload]
+        own = [row for row in tuned.steps if row.id.workload == workload]
         assert [row.change for row in own] == [
             "freed memory kept", "fused optimiser", "ReLU in place",
         ]  # fmt: skip
@@ -63,8 +60,8 @@ def test_each_step_is_compared_with_the_one_before_it(found: Findings) -> None:
             level = row.level_ms
 
 
-def test_sentences_name_what_is_significant(found: Findings) -> None:
-    mlp, cnn = map(summary, chains(found))
+def test_sentences_name_what_is_significant(tuned: Findings) -> None:
+    mlp, cnn = map(summary, chains(tuned))
     assert re.fullmatch(
         r"PyTorch, MLP, 1 thread: from 1[01]0 to 4\d ms\. “freed memory kept” takes off "
         r"(49|50|51) % and “ReLU in place” takes off (19|20|21) %\.",
@@ -73,42 +70,42 @@ def test_sentences_name_what_is_significant(found: Findings) -> None:
     assert "“freed memory kept” adds" in cnn and "fused optimiser" not in cnn
 
 
-def test_the_report_has_sentences_figure_and_table(found: Findings, tmp_path: Path) -> None:
-    figure = tuning_steps(found, Theme.of(found.matched), "tuning_steps")
+def test_the_report_has_sentences_figure_and_table(tuned: Findings, tmp_path: Path) -> None:
+    figure = tuning_steps(tuned, Theme.of(tuned.matched), "tuning_steps")
     assert figure and "ReLU in place" in figure.finding and "0.50" in figure.svg
-    table = step_table(found)
+    table = step_table(tuned)
     assert table and len(table.rows) == 6 and all(row[-1].startswith("yes") for row in table.rows)
-    write([found.machine], tmp_path)
+    write([tuned.machine], tmp_path)
     for name in ("report.md", "report.html"):
         page = (tmp_path / name).read_text()
         assert "What tuning is made of" in page and "takes off" in page
     assert (tmp_path / "tables/steps.csv").read_text().count("\n") == 7
 
 
-def test_the_first_screen_has_the_steps_in_their_order(found: Findings) -> None:
-    heading, rows = matrix(found).groups[-1]
+def test_the_first_screen_has_the_steps_in_their_order(tuned: Findings) -> None:
+    heading, rows = matrix(tuned).groups[-1]
     assert heading == "On the way to tuned: each row also has the changes of the rows above it"
     assert [row.title for row in rows] == [
         "PyTorch + freed memory kept", "PyTorch + fused optimiser",
     ]  # fmt: skip
-    (text,) = [text for text in sentences(found) if text.startswith("Changes")]
+    (text,) = [text for text in sentences(tuned) if text.startswith("Changes")]
     assert re.fullmatch(
         r"Changes: the largest cut PyTorch's step on the MNIST CNN by 7[3-7] % "
         r"\(“ReLU in place”\)\.",
         text,
     )
-    assert not any(text.startswith("Opt-in") for text in sentences(found))
+    assert not any(text.startswith("Opt-in") for text in sentences(tuned))
 
 
-def test_a_refused_step_has_no_ratio_and_ends_the_levels(tmp_path: Path) -> None:
-    refused = made(tmp_path, replace(RECIPE, refused=("pytorch/fused/cpu/1",)))
+def test_a_refused_step_has_no_ratio_and_ends_the_levels(found: Make) -> None:
+    refused = found(replace(RECIPE, refused=("pytorch/fused/cpu/1",)))
     mlp = [row for row in refused.steps if row.id.workload == "mlp"]
     assert [row.estimate.ratio is None for row in mlp] == [False, True, True]
     assert mlp[1].level_ms is None and mlp[2].start_ms is None
     assert tuning_steps(refused, Theme.of(refused.matched), "tuning_steps")
 
 
-def test_without_changes_there_is_no_section(tmp_path: Path) -> None:
-    plain = made(tmp_path, Recipe(threads=(1,), replicates=2))
+def test_without_changes_there_is_no_section(found: Make) -> None:
+    plain = found(Recipe(threads=(1,), replicates=2))
     assert plain.steps == [] and step_table(plain) is None
     assert tuning_steps(plain, Theme.of(plain.matched), "tuning_steps") is None

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from planted.optimiser import group
 from planted.registry import defect, shows
+from planted.updating.optimiser import group
 
 
 @defect("perceptron", "weights", "the update is not, first at step 2")

@@ -1,10 +1,9 @@
 """A framework without float64: what is told of a certificate that claims less."""
 
-from dataclasses import replace
-
 from analysis.findings.findings import Findings
 from analysis.report.first.trust import same
 from analysis.report.sections.sameness.certificates import certificate_summary, certificate_table
+from tests.analysis.synthetic import copied
 
 ONLY = (
     "in float32 only, since it has no float64: first gradients to 1e-05, losses of 10 steps to "
@@ -14,22 +13,12 @@ ONLY = (
 
 def with_single(findings: Findings) -> Findings:
     """TensorFlow's tuned had its certificates in float32."""
-    single = {"precision": "float32", "reason": ONLY, "long": None, "full": None}
-    certificates = [
-        record.model_copy(
-            update={
-                "rows": [
-                    row.model_copy(update=single)
-                    if (row.framework, row.variant) == ("tensorflow", "tuned")
-                    else row
-                    for row in record.rows
-                ]
-            }
-        )
-        for record in findings.machine.records.certificates
-    ]
-    records = findings.machine.records.model_copy(update={"certificates": certificates})
-    return Findings(replace(findings.machine, records=records))
+    found = copied(findings)
+    for record in found.machine.records.certificates:
+        for row in record.rows:
+            if (row.framework, row.variant) == ("tensorflow", "tuned"):
+                row.precision, row.reason, row.long, row.full = "float32", ONLY, None, None
+    return found
 
 
 def test_it_is_not_counted_among_those_shown_in_float64(findings: Findings) -> None:

@@ -1,0 +1,1 @@
+"""Mistakes in how the steps run: in which precision, and when."""

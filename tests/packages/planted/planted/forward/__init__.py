@@ -1,0 +1,1 @@
+"""Mistakes before the update: in mini-batches, weights, layers and the loss."""

@@ -1,0 +1,1 @@
+"""Mistakes in the update, and in what is kept from step to step."""
