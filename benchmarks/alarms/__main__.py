@@ -1,8 +1,9 @@
 """Certify random right networks, and print how many were tried and what was refused.
 
-`python -m benchmarks.alarms --networks 250` takes about 20 minutes, and ends with 1 if a certificate refused anything: an
-alarm, because all of samestep's own adapters are right. Each network goes to one of the frameworks,
-in turn, beside the reference. A network is repeated by `--seed`, `--networks` and `--only NUMBER`.
+`python -m benchmarks.alarms --networks 250` takes about 20 minutes, and ends with 1 if a
+certificate refused anything: an alarm, because all of samestep's own adapters are right. Each
+network goes to one of the frameworks, in turn, beside the reference. A network is repeated by
+`--seed`, `--networks` and `--only NUMBER`.
 """
 
 import argparse
