@@ -18,7 +18,8 @@ SETTINGS = (
     "tf32_convolution",
     "cudnn_autotune",
     "layout",  # of images inside the network
-    "compilation",
+    "compilation",  # what runs a step: eager, traced, compiled
+    "debugging",  # modes that check or trace what runs; "off" if none is on
     "denormals",  # kept or flushed (frameworks/reading.py)
     "optimiser",  # the implementation used
     "onednn",

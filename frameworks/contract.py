@@ -113,6 +113,10 @@ What goes wrong most often:
 - **Threads.** Environment variables (OMP_NUM_THREADS and others) set the number of threads before
   the framework is imported, so the description must not import it. If the framework has a setting
   of its own, pass `conditions.threads` to it in `Adapter.__init__`.
+- **Settings.** Read each one off what runs: the callable that is stepped, the framework's
+  configuration, the weights. A value that stands in the source says nothing, and breaks a rule of
+  `samestep check`. Answer "n/a" if the framework does not have the setting. If it has, and nothing
+  tells its value, name it in `"stated": "optimiser, epsilon"`: the report marks it.
 - **What is not supported.** `NotImplementedError` from `Adapter.trainer` becomes a row with the
   reason. The same error from the first `step` is a failure.
 """
@@ -123,11 +127,11 @@ from typing import Any
 import numpy as np
 
 from frameworks.conditions import SETTINGS, Conditions, Setting, Unavailable
-from frameworks.description import Deviation, Framework, Variant
+from frameworks.description import Cache, Deviation, Framework, Variant
 from frameworks.workloads import Weights, Workload
 
 __all__ = [
-    "SETTINGS", "Adapter", "Conditions", "Deviation", "Framework", "Setting", "Trainer",
+    "SETTINGS", "Adapter", "Cache", "Conditions", "Deviation", "Framework", "Setting", "Trainer",
     "Unavailable", "Variant",
 ]  # fmt: skip
 
@@ -169,7 +173,8 @@ class Trainer(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Setting]:
-        """The values of `SETTINGS` in effect, read back from the framework, and any others."""
+        """The values of `SETTINGS` in effect, read back from the framework, and any others.
+        `stated` names those that are only written down."""
 
 
 class Adapter(ABC):

@@ -34,6 +34,21 @@ class Deviation:
 
 
 @dataclass(frozen=True)
+class Cache:
+    """Where a compiler keeps what it has compiled for later processes, which then start faster.
+
+    `variable` is the environment variable that names the folder; with `option`, it holds options,
+    of which this one does. Without it the folder is `otherwise`, below the temporary folder, where
+    `{user}` stands for the user's name; "" if nothing is kept then.
+    """
+
+    name: str
+    variable: str
+    option: str = ""
+    otherwise: str = ""
+
+
+@dataclass(frozen=True)
 class Variant:
     """One way to write the workload in a framework.
 
@@ -87,6 +102,7 @@ class Framework:
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
+    caches: tuple[Cache, ...] = ()  # of its compilers
 
     @property
     def unversioned(self) -> str:

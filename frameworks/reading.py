@@ -6,7 +6,7 @@ package of their own. Nothing here imports a framework.
 
 import re
 import resource
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -77,3 +77,8 @@ def relu_and_pool(operations: Iterable[str]) -> str:
 def every(values: Iterable[str]) -> str:
     """All values that occur, joined by `and`; `n/a` if there is none."""
     return " and ".join(sorted({*values})) or "n/a"
+
+
+def on(modes: Mapping[str, bool]) -> str:
+    """The modes that are on, joined by `and`; `off` if none is."""
+    return " and ".join(sorted(name for name, is_on in modes.items() if is_on)) or "off"

@@ -1,5 +1,6 @@
 """Start-up cost of each contender, and when a slower start has paid off."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -163,3 +164,17 @@ def compared(
     if difference.empty:
         return None
     return pay_off(difference["total"].tolist(), difference["step"].tolist(), confidence)
+
+
+def compiler_caches(machine: Machine) -> dict[str, Counter[str]]:
+    """Of each compiler's cache, how many processes found it off, cold or warm when they started."""
+    found: dict[str, Counter[str]] = {}
+    seen: set[tuple[str, str, int]] = set()
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            process = (contest.group or contest.workload, contender.name, contest.replicate)
+            if contender.caches and process not in seen:
+                seen.add(process)
+                for name, state in contender.caches.items():
+                    found.setdefault(name, Counter())[state] += 1
+    return found

@@ -1,7 +1,9 @@
 """The description of JAX."""
 
 from frameworks import memory
-from frameworks.contract import Framework, Variant
+from frameworks.contract import Cache, Framework, Variant
+
+CACHES = (Cache("JAX's", "JAX_COMPILATION_CACHE_DIR"),)
 
 FRAMEWORK = Framework(
     name="jax",
@@ -11,6 +13,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/jax/requirements.txt",
     adapter="frameworks.jax.adapter:JaxAdapter",
     requirements="requirements.txt",
+    caches=CACHES,
     variants={
         "default": Variant(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False

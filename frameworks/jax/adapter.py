@@ -117,15 +117,15 @@ class JaxTrainer(Trainer):
         self._loss = None
 
     def settings(self) -> dict[str, Setting]:
-        shape, stages = self._workload.dataset.shape, self._workload.stages
+        stages = self._workload.stages
         batch = self.put(*self._workload.zeros())
         parameters, running = self._parameters, self._running
         program = settings.compiled(self._update, parameters, self._state, running, *batch)
         spared = sum(stage.multiply_adds > 0 for stage in first_trained(stages))
         return {
             **settings.process(parameters[0], program),
-            "layout": "NHWC" if len(shape) == 3 else "n/a",
-            "compilation": "jax.jit (XLA)",
+            "layout": settings.layout(self._network, parameters, running, batch[0]),
+            "compilation": settings.compilation(self._update),
             "mode": "n/a",
             "input_gradient": settings.input_gradient(
                 self._value_and_grad, parameters, running, *batch, spared=spared

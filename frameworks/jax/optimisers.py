@@ -26,5 +26,8 @@ NAMES = {"sgd": "optax.sgd", "momentum": "optax.sgd(momentum)", "rmsprop": "opta
 
 
 def settings(optimiser: Optimiser) -> dict[str, Setting]:
-    """The implementation, and the numbers given to it: optax keeps them in closures."""
-    return {"optimiser": NAMES[optimiser.kind], **dataclasses.asdict(optimiser)}
+    """The implementation, and the numbers given to it: optax keeps them in closures, so that they
+    are stated, and the probes show them in effect."""
+    numbers = dataclasses.asdict(optimiser)
+    stated = ", ".join(["optimiser", *numbers])
+    return {"optimiser": NAMES[optimiser.kind], **numbers, "stated": stated}

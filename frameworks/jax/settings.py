@@ -14,6 +14,11 @@ from frameworks.contract import Setting
 
 PRODUCTS = ("dot_general", "conv_general_dilated")
 POOLS = ("reduce_window_max", "reduce_window_sum", "reduce_window")
+MODES = (
+    "jax_check_tracer_leaks", "jax_debug_infs", "jax_debug_key_reuse", "jax_debug_nans",
+    "jax_disable_jit", "jax_enable_checks",
+    "jax_explain_cache_misses", "jax_log_compiles",
+)  # fmt: skip
 SLICES = "pool of slices"
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip
@@ -32,13 +37,47 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
         "inter_threads": "n/a",
         "tf32_matmul": tf32,
         "tf32_convolution": tf32,
-        "cudnn_autotune": "XLA's own" if gpu else "n/a",
+        "cudnn_autotune": autotuned() if gpu else "n/a",
         "denormals": denormals(weight.dtype.name),
         "onednn": "__onednn" in program,
         "blas": products(program),
-        "gpu_memory": "taken as needed" if gpu else "n/a",
+        "gpu_memory": gpu_memory() if gpu else "n/a",
+        "debugging": debugging(),
         **memory(),
     }
+
+
+def compilation(step: Any) -> str:
+    """What a call of the training step runs: Python, or what XLA has made of it."""
+    jitted = hasattr(step, "lower") and not jax.config.jax_disable_jit
+    return "jax.jit (XLA)" if jitted else "eager"
+
+
+def debugging() -> str:
+    return reading.on(
+        {name.removeprefix("jax_"): getattr(jax.config, name, False) for name in MODES}
+    )
+
+
+def layout(network: Any, *arguments: Any) -> str:
+    """The layout of images in convolutions."""
+    found = set()
+    for one in equations(jax.make_jaxpr(network)(*arguments).jaxpr):
+        if one.primitive.name == "conv_general_dilated":
+            places = one.params["dimension_numbers"].lhs_spec
+            found.add("".join("NCHW"[places.index(axis)] for axis in range(4)))
+    return reading.every(found)
+
+
+def autotuned() -> str:
+    """XLA tries algorithms itself unless its flags forbid it."""
+    level = re.search(r"--xla_gpu_autotune_level=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    return "off" if level and level[1] == "0" else "XLA's own"
+
+
+def gpu_memory() -> str:
+    taken = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "true").lower() in ("true", "1")
+    return "taken at once" if taken else "taken as needed"
 
 
 def equations(program: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """The description of Keras 3: a variant for each of its backends."""
 
+from frameworks import jax, pytorch, tensorflow
 from frameworks.contract import Framework, Variant
-from frameworks.tensorflow import DEVIATIONS
 
 TIMED_FIT = (
     "from handing a mini-batch over to a running model.fit to its callback on_train_batch_end, "
@@ -14,7 +14,7 @@ def variant(summary: str, backend: str, timed: str = "") -> Variant:
     return Variant(
         summary,
         rebuilds=False,
-        deviations=DEVIATIONS,
+        deviations=tensorflow.DEVIATIONS,
         environment={"KERAS_BACKEND": backend},
         timed=timed,
     )
@@ -27,6 +27,7 @@ FRAMEWORK = Framework(
     companions=("tensorflow", "tensorflow-cpu", "torch", "jax", "jaxlib"),
     install="pip install -r frameworks/keras/requirements.txt",
     requirements="requirements.txt",
+    caches=(*tensorflow.CACHES, *pytorch.CACHES, *jax.CACHES),
     adapter="frameworks.keras.adapter:KerasAdapter",
     variants={
         "tensorflow": variant("compile and train_on_batch on TensorFlow", "tensorflow"),

@@ -1,7 +1,9 @@
 """The description of PyTorch."""
 
 from frameworks import memory
-from frameworks.contract import Framework, Variant
+from frameworks.contract import Cache, Framework, Variant
+
+CACHES = (Cache("torch.compile's", "TORCHINDUCTOR_CACHE_DIR", otherwise="torchinductor_{user}"),)
 
 FRAMEWORK = Framework(
     name="pytorch",
@@ -10,6 +12,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/pytorch/requirements.txt",
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     requirements="requirements.txt",
+    caches=CACHES,
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from frameworks.contract import Conditions, Setting, Unavailable
+from frameworks.contract import Conditions, Unavailable
 from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
@@ -20,9 +20,6 @@ class Compiled(PyTorchTrainer):
         # compiling after eight networks.
         torch.compiler.reset()
         self._forward = torch.compile(self._network)
-
-    def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "compilation": "torch.compile"}
 
 
 def require_compiler() -> None:

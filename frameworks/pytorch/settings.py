@@ -1,6 +1,8 @@
 """Settings in effect in PyTorch, read from the process and from a network."""
 
+import os
 import re
+import sys
 
 import numpy as np
 import torch
@@ -10,6 +12,7 @@ from frameworks import reading
 from frameworks.contract import Setting
 
 POOLS = (nn.MaxPool2d, nn.AvgPool2d)
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def process(weight: Tensor) -> dict[str, Setting]:
@@ -50,6 +53,30 @@ def mode(network: nn.Module) -> str:
     """The mode of every module, because each keeps its own."""
     return reading.every(
         "training" if module.training else "inference" for module in network.modules()
+    )
+
+
+def compilation(step: object) -> str:
+    """What is run: Python, or what torch.compile or torch.jit has made of it."""
+    if hasattr(step, "_torchdynamo_orig_callable"):
+        # Not imported above, because that takes a second; whoever compiles has done it.
+        return "eager" if sys.modules["torch._dynamo"].config.disable else "torch.compile"
+    scripted = isinstance(step, torch.jit.ScriptModule | torch.jit.ScriptFunction)
+    return "torch.jit" if scripted else "eager"
+
+
+def debugging(network: nn.Module) -> str:
+    hooks = (getattr(module, name) for module in network.modules() for name in HOOKS)
+    return reading.on(
+        {
+            "anomaly detection": torch.is_anomaly_enabled(),
+            "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+            "profiler": torch._C._autograd._profiler_enabled(),
+            "dispatch mode": torch._C._len_torch_dispatch_stack() > 0,
+            "function mode": torch._C._len_torch_function_stack() > 0,
+            "hooks": any(hooks),
+            "blocking launches": os.environ.get("CUDA_LAUNCH_BLOCKING", "0") != "0",
+        }
     )
 
 

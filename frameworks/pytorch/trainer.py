@@ -98,7 +98,8 @@ class PyTorchTrainer(Trainer):
             return {
                 **settings.process(weight),
                 "layout": settings.layout(self._network, images),
-                "compilation": "eager",
+                "compilation": settings.compilation(self._forward),
+                "debugging": settings.debugging(self._network),
                 "mode": settings.mode(self._network),
                 "input_gradient": settings.input_gradient(self._network, images),
                 "relu_and_pool": settings.relu_and_pool(self._network),

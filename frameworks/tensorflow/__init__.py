@@ -1,7 +1,7 @@
 """The description of TensorFlow."""
 
 from frameworks import memory
-from frameworks.contract import Deviation, Framework, Variant
+from frameworks.contract import Cache, Deviation, Framework, Variant
 
 # Keras deviates on every backend. Nothing but this state depends on it.
 STATE = Deviation(
@@ -29,6 +29,10 @@ DEVIATIONS = (
     STATE,
 )
 
+CACHES = (
+    Cache("XLA's in TensorFlow", "TF_XLA_FLAGS", option="--tf_xla_persistent_cache_directory"),
+)
+
 FRAMEWORK = Framework(
     name="tensorflow",
     title="TensorFlow",
@@ -37,6 +41,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/tensorflow/requirements.txt",
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     requirements="requirements.txt",
+    caches=CACHES,
     variants={
         "default": Variant(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",

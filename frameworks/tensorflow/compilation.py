@@ -26,7 +26,7 @@ class Eager(TensorFlowTrainer):
     def settings(self) -> dict[str, Setting]:
         traced: Any = getattr(self._train_step, "traced", self._train_step)
         traced.get_concrete_function(*self.put(*self._workload.zeros()))  # to be read, not run
-        return {**super().settings(), "compilation": "eager"}
+        return super().settings()
 
 
 class XLA(TensorFlowTrainer):
@@ -36,6 +36,3 @@ class XLA(TensorFlowTrainer):
         super().__init__(workload, weights, conditions, "default")
         step = self._train_step.python_function  # type: ignore[attr-defined]
         self._train_step = tf.function(step, jit_compile=True)
-
-    def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "compilation": "tf.function, XLA"}

@@ -1,15 +1,20 @@
 """Settings of a network and its training step, read off TensorFlow's traced graphs."""
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 from frameworks import reading
 
 SPATIAL = ("Conv2D", "MaxPool", "AvgPool")
 POOLS = ("MaxPool", "AvgPool")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput")
+# What tf.debugging and tf.print put into graphs.
+CHECKS = ("CheckNumerics", "CheckNumericsV2", "DebugNumericSummaryV2", "DebugIdentityV2", "PrintV2")
 # operations to look through
 PASSED_ON = ("Identity", "Cast", "Reshape", "Transpose", "BiasAdd", "Pad", "PadV2")
 
@@ -51,6 +56,36 @@ def users(operation: Any) -> Iterator[Any]:
                 yield from users(user)
             else:
                 yield user
+
+
+def compilation(step: Any) -> str:
+    """What a call of the training step runs: Python, a traced graph, or what XLA makes of it."""
+    direct = hasattr(step, "concrete")  # it calls its graph, whatever runs functions eagerly
+    function = isinstance(step, tf.types.experimental.PolymorphicFunction)
+    if not direct and (not function or tf.config.functions_run_eagerly()):
+        return "eager"
+    compiled = getattr(step, "traced", step)._jit_compile
+    return "tf.function" + ", XLA" * bool(compiled) + ", XLA's clusters" * clusters()
+
+
+def clusters() -> bool:
+    """Whether TensorFlow compiles parts of graphs unasked."""
+    flags = os.environ.get("TF_XLA_FLAGS", "")
+    return bool(tf.config.optimizer.get_jit()) or "--tf_xla_auto_jit" in flags
+
+
+def debugging(step: Any) -> str:
+    """Modes of the process, and operations in the traced graphs that modes have left there."""
+    graphs = [one.graph for one in step._list_all_concrete_functions()]
+    kinds = {operation.type for graph in graphs for operation in graph.get_operations()}
+    return reading.on(
+        {
+            "functions run eagerly": tf.config.functions_run_eagerly(),
+            "callbacks on operations": bool(context.context().op_callbacks),
+            "checks in the graph": bool(kinds & {*CHECKS}),
+            "deterministic operations": is_op_determinism_enabled(),
+        }
+    )
 
 
 def input_gradient(step: Any, kernel: Any) -> str:

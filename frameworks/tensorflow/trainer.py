@@ -96,7 +96,8 @@ class TensorFlowTrainer(Trainer):
         return {
             **settings.process(weight),
             "layout": graphs.layout(operations),
-            "compilation": "tf.function",
+            "compilation": graphs.compilation(self._train_step),
+            "debugging": graphs.debugging(step),
             "mode": "n/a",  # the network has none: it is an argument of each call
             "input_gradient": graphs.input_gradient(step, self._tensors[0]),
             "relu_and_pool": graphs.relu_and_pool(operations),
@@ -139,5 +140,6 @@ def looked_up_once(function: Any) -> Step:
             found.append(function.get_concrete_function(*arguments))
         return found[0](*arguments)
 
-    call.traced = function  # type: ignore[attr-defined]  # for settings(), which reads its graphs
+    # For settings(): where its graphs are, and that it calls one directly.
+    call.traced, call.concrete = function, found  # type: ignore[attr-defined]
     return call

@@ -24,6 +24,7 @@ import pytest
 import yaml
 from hypothesis import Phase, given, settings
 
+from benchmarks.alarms.networks import workloads
 from frameworks.contract import Trainer
 from frameworks.oracle import OracleTrainer
 from frameworks.registry import framework, names
@@ -31,7 +32,6 @@ from frameworks.workloads import Workload, initial_weights, load, to_dict
 from frameworks.workloads.distance import relative
 from frameworks.workloads.layers import Conv2D, Dense
 from frameworks.workloads.optimisers import SGD
-from tests.adapters.random_networks import workloads
 from tests.adapters.training import AGREE, REFERENCE, Contender, started, train
 from workflows.records.schema import UNCOMPARED
 

@@ -185,6 +185,7 @@ def make_contender(
             "cudnn_autotune": "n/a",
             "layout": ("channels last" if tuned else "NCHW") if torch else "NHWC",
             "compilation": "none" if torch else "tf.function",
+            "debugging": "off",
             "denormals": "flushed",
             "optimiser": ("torch.optim.Adam(fused)" if tuned else "torch.optim.Adam")
             if torch

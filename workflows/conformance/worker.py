@@ -150,11 +150,13 @@ class Requests(Handlers):
         plain = losses(self.made(asked, variant), mini_batches)
         self.trainer = self.made(asked, variant)
         disturbed = losses(self.trainer, mini_batches[:1])
-        found = self.settings()["settings"]
+        answer = self.settings()
+        found = answer["settings"]
         disturbed += losses(self.trainer, mini_batches[1:])
         kinds = {name: type(value).__name__ for name, value in found.items()}
         said = {name: found.get(name) for name in ("device", "precision", "intra_threads")}
-        return {"kinds": kinds, "same": disturbed == plain, **said}
+        values = {"values": found, "stated": answer["stated"]}
+        return {"kinds": kinds, "same": disturbed == plain, **values, **said}
 
     def wait(self, workload: dict[str, Any], variant: str, times: int) -> dict[str, Any]:
         """Nanoseconds of one step and of `times` steps with their fence, and of the work left over.

@@ -33,6 +33,7 @@ from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
+from workflows.worker.written_down import written_down
 
 
 class Contest(WorkerPool):
@@ -188,6 +189,8 @@ class Contest(WorkerPool):
                     self.ask(index, "settings", on=workload),
                 )
                 record.settings, record.cores = answer["settings"], answer["cores"]
+                written = written_down(framework(record.framework), record.settings)
+                record.stated = sorted({*answer["stated"], *written})
 
     def probe_behaviour(self, workload: str, report: Report) -> None:
         """Probe what each contender really computes, after all timing.

@@ -99,6 +99,7 @@ class WorkerPool:
                     records[index].versions = answer["versions"]
                     records[index].import_s = answer["import_s"] if alone else None
                     records[index].idle_mib = answer["idle_mib"]
+                    records[index].caches = answer["caches"]
                 self.ask(index, "pin", cores=cores_for(self.entrants[index], self.cores))
                 for name in self.workloads:
                     folder = self.folders.data / name

@@ -27,6 +27,7 @@ IMPORTED = r"^\s*from frameworks\.(\w+)[. ]"
 # The code that results depend on, by folder. Adapters' folders are beside these files, and are
 # part of the keys of only their own results.
 TASK = (
+    "frameworks/caches.py",
     "frameworks/conditions.py",
     "frameworks/contract.py",
     "frameworks/description.py",

@@ -50,6 +50,7 @@ CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision",
 
 
 Status = Literal["ok", "missing", "failed"]
+CacheState = Literal["off", "cold", "warm"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
 Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
@@ -108,15 +109,18 @@ class ContenderRecord(Entrant):
     apply the conditions, without starting Python and NumPy. Only processes that import alone
     have it. It is the same for all workloads of the contest. `idle_mib` is the memory of its
     process before any workload: Python, NumPy and the framework. `weights` are a few numbers of
-    each tensor after its last turn, in the first replicate (`Rehearsal`). In earlier records, a
-    control busy-waited for the share `idle` of its time between mini-batches, outside the timed
-    region.
+    each tensor after its last turn, in the first replicate (`Rehearsal`). `stated` names settings
+    that nothing has read back. `caches` says whether there was anything in a compiler's cache
+    before the import. In earlier records, a control busy-waited for the share `idle` of its time
+    between mini-batches, outside the timed region.
     """
 
     status: Status
     reason: str = ""
     versions: dict[str, str] = {}
     settings: Settings = {}
+    stated: list[str] = []
+    caches: dict[str, CacheState] = {}
     cores: list[Count] = []
     build_s: Seconds | None = None
     import_s: Seconds | None = None

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from workflows.records.limits import Amount
+from workflows.records.schema import CacheState
 from workflows.records.storage import UNPRINTABLE
 
 LONGEST = 2000  # characters of any text
@@ -42,6 +43,7 @@ class Opened(Answer):
     versions: dict[str, str] = {}
     import_s: Seconds | None = None
     idle_mib: Amount | None = None
+    caches: dict[str, CacheState] = {}
 
 
 class Built(Answer):
@@ -73,6 +75,7 @@ class Turn(Answer):
 
 
 class InEffect(Answer):
+    stated: list[str]
     settings: Settings
     cores: list[int]
 

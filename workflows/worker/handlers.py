@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from frameworks import registry
+from frameworks import caches, registry
 from frameworks.contract import SETTINGS, Adapter, Conditions, Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
@@ -47,6 +47,7 @@ class Handlers:
         installed = {name: str(version) for name, version in found.items()}
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
+        found = caches.states(description.caches)
         self.conditions = Conditions(**conditions)
         try:
             self.adapter, seconds = timed(
@@ -58,6 +59,7 @@ class Handlers:
             "versions": {**installed, "numpy": np.__version__, "python": python_version()},
             "import_s": seconds,
             "idle_mib": resident_mib(),
+            "caches": found,
         }
 
     def pin(self, cores: list[int]) -> dict[str, Any]:
@@ -114,14 +116,16 @@ class Handlers:
         return {**columns, "peak_mib": peak_mib(), "outside_s": outside_ns / 1e9}
 
     def settings(self) -> dict[str, Any]:
-        """The settings in effect, read back from the framework, and the cores pinned to."""
+        """The settings in effect, read back from the framework; the names of those that its adapter
+        only states; and the cores pinned to."""
         settings = as_settings(self.trainer.settings())
+        stated = str(settings.pop("stated", "")).replace(",", " ").split()
         if lacking := [name for name in SETTINGS if name not in settings]:
             raise ValueError(
                 f"settings() lacks {', '.join(lacking)}: an adapter answers everything in "
                 'SETTINGS (frameworks/contract.py), with "n/a" for what the framework does not have'
             )
-        return {"settings": settings, "cores": pinned()}
+        return {"settings": settings, "stated": stated, "cores": pinned()}
 
     def behaviour(self, variant: str) -> dict[str, Any]:
         """What the probes see this contender do with the workload's loss and optimiser."""

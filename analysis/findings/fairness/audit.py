@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from analysis.findings.fairness.checklist import CHECKLIST
-from analysis.findings.fairness.settings import NONE, STATUSES, UNRECORDED, SettingLine
+from analysis.findings.fairness.settings import NONE, STATED, STATUSES, UNRECORDED, SettingLine
 from analysis.format import crossed, short, title
 
 Where = tuple[object, ...]  # workload, variant, device, threads
@@ -101,10 +101,12 @@ def shown(some: set[Where], every: set[Where]) -> str:
 
 def brief(value: str) -> str:
     """Numbers rounded to hide float32's rounding error; words unchanged."""
+    number = value.removesuffix(STATED)
     try:
-        return value if value.isdigit() else short(float(f"{float(value):.4g}"))
+        shown = number if number.isdigit() else short(float(f"{float(number):.4g}"))
     except ValueError:
         return value
+    return shown + value.removeprefix(number)
 
 
 def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tuple[str, str]]:

@@ -190,6 +190,12 @@ CHECKLIST = (
         reason="part of what is compared",
     ),
     Item(
+        "debug modes",
+        ("debugging",),
+        "Modes that check or trace what runs slow it down, and change no number.",
+        new=True,
+    ),
+    Item(
         "cuDNN autotune",
         ("cudnn_autotune",),
         "Trying out algorithms makes the first step slow and the others fast.",

@@ -13,6 +13,7 @@ from analysis.findings.fairness.checklist import BY_SETTING, CHECKLIST, ROUNDED,
 NONE = "n/a"
 UNRECORDED = "not recorded"
 SILENT = (NONE, UNRECORDED, "not supported")  # prefixes of values that are not compared
+STATED = " (stated)"  # by the adapter; nothing has read it back
 STATUSES = ("mismatched", "declared", "equal", NONE)  # the most serious first
 
 
@@ -20,7 +21,8 @@ STATUSES = ("mismatched", "declared", "equal", NONE)  # the most serious first
 class SettingLine:
     """A row of settings.csv. `trap` is the checklist's item that the setting belongs to. `status`
     is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
-    given; `mismatched`; or `n/a`, if there is nothing to compare."""
+    given; `mismatched`; or `n/a`, if there is nothing to compare. Values that an adapter only
+    states end with `STATED`."""
 
     id: BenchmarkId
     setting: str
@@ -38,6 +40,7 @@ def setting_lines(
     bases = pairs(machine, values, lambda one: machine.study.reference)
     lines = []
     for one, own in values.items():
+        known = stated(machine, one)
         rivals = [r for r in values if r != one and r._replace(framework=one.framework) == one]
         base = bases.get(one, one)
         if base.variant != one.variant:  # its row is not compared with each of these in turn
@@ -52,6 +55,8 @@ def setting_lines(
                 status, reason = "", availability[one].reason or "no settings were recorded"
             else:
                 status, reason = judged(item, one, value, others, certificates)
+            if setting in known and not value.startswith(SILENT):
+                value += STATED
             lines.append(
                 SettingLine(one, setting, value, item.title if item else "", status, reason)
             )
@@ -67,6 +72,17 @@ def effective(machine: Machine, benchmark: BenchmarkId) -> dict[str, str]:
                 for name, value in contender.settings.items():
                     found.setdefault(name, {})[spoken(value)] = None
     return {name: " | ".join(values) for name, values in found.items()}
+
+
+def stated(machine: Machine, benchmark: BenchmarkId) -> set[str]:
+    """The settings that its adapter states, and that nothing has read back."""
+    return {
+        name
+        for contest in machine.contests(benchmark.workload).values()
+        for contender in contest.contenders
+        if contender.name == benchmark.contender
+        for name in contender.stated
+    }
 
 
 def judged(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+import numpy as np
 import pandas as pd
 
 from analysis.findings.findings import Findings
@@ -20,6 +21,8 @@ STARVED, ALONE = 0.9, 1.1  # of one processor's time
 # Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
 OUTSIDE, OUTSIDE_MS = 0.25, 1.0
 FASTER = 2.25  # times the machine's matrix product; Winograd's convolutions save as much
+# Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
+FAR, LIKE = 6.0, 2
 
 
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
@@ -108,6 +111,39 @@ def too_fast(findings: Findings) -> Iterator[Caveat]:
             f"product, up to {two(max(fast.values()))} times less: {places(fast)}.",
             "Look for work that is left out, or that another process or device does.",
         )
+
+
+def processor_time(findings: Findings) -> Iterator[Caveat]:
+    """Contenders that spend far less or far more processor time on the same arithmetic than the
+    median of the others on this workload with as many threads."""
+    batches = findings.machine.matched(findings.batches)
+    steady = batches[~batches["warmup"] & (batches["device"] == HOST.name)]
+    steady = steady.assign(cpu_ns=steady["cpu_ns"] * steady["weight"])
+    sums = steady.groupby(["workload", "contender", "threads"])[["cpu_ns", "weight"]].sum()
+    each = sums["cpu_ns"] / sums["weight"]
+    others = each.groupby(["workload", "threads"], group_keys=False).apply(medians_of_others)
+    ratios = (each / others)[others > 0]
+    if len(less := ratios[ratios * FAR < 1]):
+        yield warning(
+            "Processor time",
+            f"{count(len(less), 'contender')} spent far less processor time on the same arithmetic "
+            f"than the others, down to {share(float(less.min()))} of theirs "
+            f"(`{name(less.idxmin())}`).",
+            "Look for work that is left out, or that another process or device does.",
+        )
+    if len(more := ratios[ratios > FAR]):
+        yield note(
+            f"{count(len(more), 'contender')} spent far more processor time on the same arithmetic "
+            f"than the others, up to {two(float(more.max()))} times as much "
+            f"(`{name(more.idxmax())}`).",
+            "Look for a debug mode, and for threads that wait busily.",
+        )
+
+
+def medians_of_others(own: "pd.Series[float]") -> "pd.Series[float]":
+    """For each contender the median of all others; NaN if there are too few to be a rule."""
+    found = [own.drop(key).median() if len(own) > LIKE else np.nan for key in own.index]
+    return pd.Series(found, own.index)
 
 
 def scatter(findings: Findings) -> Iterator[Caveat]:

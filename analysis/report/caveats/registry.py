@@ -20,6 +20,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     noise.no_steady_state,
     noise.off_the_clock,
     noise.too_fast,
+    noise.processor_time,
     certificates.mismatched,
     noise.interference,
     study.failed,

@@ -43,6 +43,12 @@ class Backend:
         program = settings.compiled(jax.jit(gradient), weights, *batch)
         return {
             **settings.process(weights[0], program),
-            "compilation": "jax.jit (XLA)" if model.jit_compile else "eager",
+            "compilation": compilation(model),
             "input_gradient": settings.input_gradient(gradient, weights, *batch),
         }
+
+
+def compilation(model: Any) -> str:
+    """As Keras makes its train function, which keeps the jitted step to itself."""
+    jitted = model.jit_compile and not model.run_eagerly and not jax.config.jax_disable_jit
+    return "jax.jit (XLA)" if jitted else "eager"

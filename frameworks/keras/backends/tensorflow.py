@@ -25,11 +25,13 @@ class Backend:
             tf.test.experimental.sync_devices()
 
     def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
-        # Keras keeps its traced function to itself; this one is read and never run.
-        step = tf.function(lambda *batch: model.train_step((*batch, None)))
+        # Keras keeps its traced function to itself; this one is made alike, and is never run.
+        train = model.train_step
+        step = tf.function(lambda *batch: train((*batch, None)), jit_compile=model.jit_compile)
         step.get_concrete_function(*batch)
         return {
             **settings.process(tf.convert_to_tensor(model.trainable_variables[0])),
-            "compilation": "tf.function" + ", XLA" * bool(model.jit_compile),
+            "compilation": "eager" if model.run_eagerly else graphs.compilation(step),
+            "debugging": graphs.debugging(step),
             "input_gradient": graphs.input_gradient(step, model.trainable_variables[0]),
         }

@@ -28,8 +28,10 @@ class Backend:
             torch.cuda.synchronize()
 
     def settings(self, model: Any, batch: Any) -> dict[str, Setting]:
+        model.make_train_function()  # as every step does; it stays if it is there
         return {
             **settings.process(model.trainable_variables[0].value.detach()),
-            "compilation": "torch.compile" if model.jit_compile else "eager",
+            "compilation": settings.compilation(model.train_function),
+            "debugging": settings.debugging(model),
             "input_gradient": settings.input_gradient(model, batch[0]),
         }

@@ -222,3 +222,21 @@ def test_steps_that_are_faster_than_the_machine(
     monkeypatch.setattr(USE, "of", lambda findings: [line])
     found = [text for text in said(sound) if text.startswith("Steps take less time")]
     assert bool(found) == warned and all("up to 3.0 times less: MLP" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [(1.0, ""), (0.5, ""), (2.0, ""), (0.01, "far less processor time"), (20.0, "far more")],
+)
+def test_processor_time_that_is_far_from_that_of_others(
+    tmp_path: Path, times: float, words: str
+) -> None:
+    recipe = replace(SOUND, variants=("default", "tuned"))
+    machine = load([write(tmp_path / "four", recipe)])[0]
+    batches = machine.batches.copy()
+    odd = batches["contender"] == "pytorch/default/cpu/1"
+    batches.loc[odd, "cpu_ns"] = (batches.loc[odd, "cpu_ns"] * times).astype("int64")
+    texts = said(Findings(replace(machine, batches=batches)))
+    found = [text for text in texts if "processor time on the same arithmetic" in text]
+    assert len(found) == bool(words)
+    assert all(words in text and "(`pytorch/default/cpu/1 on mlp`)" in text for text in found)

@@ -8,7 +8,13 @@ import pytest
 from analysis.findings.findings import Findings
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter
-from analysis.report.sections.measuring.start import beats, start, start_sentences, start_table
+from analysis.report.sections.measuring.start import (
+    beats,
+    caches,
+    start,
+    start_sentences,
+    start_table,
+)
 from analysis.stats.fieller import fieller, pay_off
 from tests.analysis.synthetic import copied
 
@@ -115,3 +121,21 @@ def test_records_without_import_times_have_no_total(findings: Findings) -> None:
     cost, pay_off = start_sentences(findings)
     assert cost.startswith("A start costs PyTorch ")
     assert pay_off.startswith("Start-up included, TensorFlow beats PyTorch only after ")
+
+
+def test_which_caches_were_warm(findings: Findings) -> None:
+    """Of each process once, although it has a record for every workload."""
+    assert caches(findings) == ""
+    records = findings.machine.records.model_copy(deep=True)
+    for contest in records.contests:
+        contest.group = "all"
+        for contender in contest.contenders:
+            jax = "warm" if contest.replicate > 1 else "cold"
+            if contender.name == "pytorch/default/cpu/1":
+                contender.caches = {"JAX's": jax, "XLA's": "off"}  # type: ignore[dict-item]
+    last = max(contest.replicate for contest in records.contests)
+    assert caches(Findings(replace(findings.machine, records=records))) == (
+        "Of the compilers' caches, before each process started: JAX's was cold in 1 of "
+        f"{last} processes and warm in {last - 1}; XLA's was off. Empty a warm one to see what a "
+        "first start costs."
+    )

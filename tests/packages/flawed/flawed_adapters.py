@@ -58,13 +58,7 @@ class AnyDevice(Flawed):
 @adapter
 class FewSettings(AbacusTrainer):
     def settings(self):
-        return {"precision": "float32"}
-
-
-@adapter
-class WritesItsPrecisionDown(AbacusTrainer):
-    def settings(self):
-        return {**super().settings(), "precision": "float32"}
+        return {"precision": self.conditions.precision}
 
 
 @adapter

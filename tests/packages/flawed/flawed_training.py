@@ -68,7 +68,7 @@ class NeverWaits(AbacusTrainer):
 @adapter
 class OnAGpu(AbacusTrainer):
     def settings(self):
-        return {**super().settings(), "device": "imaginary"}
+        return {**super().settings(), "device": "imaginary", "stated": "device"}
 
 
 class BlocksOnItsGpu(OnAGpu):

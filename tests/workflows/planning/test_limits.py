@@ -47,6 +47,11 @@ def test_any_bytes(tmp_path, content, said):
     assert said in str(error.value) and len(str(error.value)) < 2000
 
 
+def test_a_folder(tmp_path):
+    with pytest.raises(ConfigurationError, match="Is a directory"):
+        read([tmp_path])
+
+
 HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
         "certificate": ("steps", "full_steps", "tolerance", "rounding")}  # fmt: skip
 

@@ -9,6 +9,7 @@ from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import printed
 from workflows.machine.gpu import gpus
 from workflows.worker.process import WorkerDied
+from workflows.worker.written_down import written_down
 
 NO_SUCH = "no-such-variant"
 
@@ -135,7 +136,23 @@ def settings(subject: Subject) -> Finding:
                 f"asked for {asked}, settings()['precision'] is {seen['precision']!r}",
                 "read it off the weights: a setting that is written down says nothing",
             )
+    if wrong := undeclared(subject, seen):
+        return broken(
+            f"written down: {wrong}",
+            'read it off what runs, or answer "n/a" if the framework does not have the setting; '
+            'what cannot be read is named in settings()["stated"], and the report marks it',
+        )
     return holds(f"{len(kinds)} settings")
+
+
+def undeclared(subject: Subject, seen: dict[str, Any]) -> str:
+    """The settings that stand in the source as literals, and that the adapter does not call so."""
+    found = written_down(subject.description, seen["values"])
+    return "; ".join(
+        f"{name} is {one.value!r} at {one.place}"
+        for name, one in found.items()
+        if name not in seen["stated"]
+    )
 
 
 AFTER = ("description", "build")
@@ -168,8 +185,8 @@ RULES = (
     ),
     Rule(
         "settings",
-        "settings() answers everything in SETTINGS with plain values in effect, and leaves "
-        "training alone.",
+        "settings() answers everything in SETTINGS with plain values in effect, read back and not "
+        "written down, and leaves training alone.",
         settings,
         (*AFTER, "precision"),
     ),

@@ -1,7 +1,6 @@
 """Rules about what is read: a framework's description, and the source of its adapter."""
 
 import ast
-import importlib.util
 import json
 import re
 import subprocess
@@ -18,6 +17,7 @@ from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
 from workflows.worker.process import WorkerDied
+from workflows.worker.sources import sources
 
 PRECISIONS = ("float32", "float64")
 
@@ -110,41 +110,6 @@ def source(subject: Subject) -> Finding:
         )
     lines = {file.name: len(file.read_text().splitlines()) for file in files}
     return holds(", ".join(f"{name} {count} lines" for name, count in lines.items()))
-
-
-def sources(module: str) -> list[Path]:
-    """The files of an adapter: its module and what that imports of its own package.
-
-    A module outside any package may import modules beside it whose names begin with its own.
-    Nothing is run.
-    """
-    spec = importlib.util.find_spec(module)
-    if not spec or not spec.origin:
-        return []
-    package, first = module.rpartition(".")[0], Path(spec.origin)
-    found, waiting = [], [first]
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found.append(file)
-            waiting += imported(file, package, first)
-    return found
-
-
-def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
-    """The files beside the first one that this file imports."""
-    own_prefix = f"{package}." if package else first.stem
-    for node in ast.walk(ast.parse(file.read_text())):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(filter(None, [package if node.level else "", node.module]))
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        for name in names:
-            own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
-            if name.startswith(own_prefix):
-                yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
 
 
 def trespasses(file: Path) -> Iterator[str]:

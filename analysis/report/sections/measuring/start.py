@@ -1,8 +1,10 @@
 """What a start costs, and when it has paid off."""
 
+from collections.abc import Mapping
+
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.findings.start import StartLine
+from analysis.findings.start import StartLine, compiler_caches
 from analysis.format import count, listing, percent, title
 from analysis.report.figures.start import start as start_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
@@ -157,6 +159,27 @@ def describe(one: str, other: str, rows: list[StartLine], marked: set[BenchmarkI
     )
 
 
+def caches(findings: Findings) -> str:
+    """Which caches of compilers had something in them when processes started."""
+    found = compiler_caches(findings.machine)
+    if not found:
+        return ""
+    said = [f"{name} was {state_of(states)}" for name, states in sorted(found.items())]
+    warm = any(states["warm"] for states in found.values())
+    return f"Of the compilers' caches, before each process started: {'; '.join(said)}." + (
+        " Empty a warm one to see what a first start costs." * warm
+    )
+
+
+def state_of(states: Mapping[str, int]) -> str:
+    """`warm`, or `cold in 1 of 5 processes and warm in 4` if they differ."""
+    (first, n), *others = sorted(states.items())
+    if not others:
+        return first
+    total = count(sum(states.values()), "process", "processes")
+    return listing([f"{first} in {n} of {total}", *(f"{one} in {k}" for one, k in others)])
+
+
 def start(chapter: Chapter) -> Parts:
     findings = chapter.findings
     found = start_sentences(findings)
@@ -170,6 +193,7 @@ def start(chapter: Chapter) -> Parts:
         Paragraph(" ".join(found)),
         chapter.figure(start_costs),
         table,
+        Paragraph(caches(findings), style="soft"),
         Paragraph(Rich(" ".join([*notes, more("start-cost")])), style="soft"),
     ]
 

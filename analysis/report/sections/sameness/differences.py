@@ -5,14 +5,19 @@ from collections.abc import Iterable, Iterator
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import Entry, Where, entries
 from analysis.findings.fairness.certificates import size
+from analysis.findings.fairness.settings import STATED
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, sentence, title
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, places, variant, workload
 from analysis.report.tables import Table
 from workflows.records.schema import CertificateRow
 
 NAMED = 3  # settings on the closed section
+STATES = (
+    "A value marked (stated) stands in the source of the adapter, and nothing has read it back. "
+    "Look there whether it holds."
+)
 Certified = tuple[BenchmarkId, CertificateRow]
 
 
@@ -95,7 +100,9 @@ def differences(chapter: Chapter) -> Parts:
 
 
 def own_ways(chapter: Chapter) -> Parts:
-    return [] if chapter.findings.machine.alone else [difference_table(chapter.findings)]
+    table = None if chapter.findings.machine.alone else difference_table(chapter.findings)
+    marked = table and any(STATED in cell for row in table.rows for cell in row)
+    return [table, Paragraph(STATES if marked else "", style="soft")]
 
 
 def inside(chapter: Chapter) -> str:

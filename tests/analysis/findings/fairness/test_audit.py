@@ -9,8 +9,14 @@ from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
-from analysis.report.layout import Severity
-from analysis.report.sections.sameness.differences import declarations, difference_table
+from analysis.report.figures.style import Theme
+from analysis.report.layout import Chapter, Severity
+from analysis.report.sections.sameness.differences import (
+    STATES,
+    declarations,
+    difference_table,
+    own_ways,
+)
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import copied
 from workflows.records.schema import ContenderRecord
@@ -207,3 +213,23 @@ def test_a_setting_beyond_the_catalogue_must_be_equal_too(
     found = changed(extra)
     assert lines(found)["sparsity"].status == "mismatched"
     assert entries(found.settings)[0].values == {"pytorch": "yes", "tensorflow": "no"}
+
+
+def test_what_is_only_stated_is_marked(changed: Callable[..., Findings]) -> None:
+    """And compared like everything else."""
+
+    def state(contender: ContenderRecord) -> None:
+        if contender.framework == "tensorflow":
+            contender.stated = ["compilation", "learning_rate", "mode"]
+
+    found = changed(state)
+    own = lines(found)
+    assert own["compilation"].value == "tf.function (stated)"
+    assert (own["learning_rate"].status, own["mode"].value) == ("equal", "n/a")
+    (audited,) = [one for one in entries(found.settings) if one.title == "compilation"]
+    assert audited.values == {"pytorch": "none", "tensorflow": "tf.function (stated)"}
+    (numbers,) = [one for one in entries(found.settings) if "numbers" in one.title]
+    assert "0.001 (stated)" in numbers.values["tensorflow"]
+    for study, marked in ((found, True), (changed(lambda contender: None), False)):
+        parts = own_ways(Chapter(study, Theme((), ()), 1, []))
+        assert (STATES in [getattr(part, "text", "") for part in parts]) == marked

@@ -1,0 +1,135 @@
+"""Certifies one random network as a study does, with processes that stay for the next one."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from frameworks.registry import framework, versions
+from frameworks.workloads import Workload, to_dict
+from frameworks.workloads.datasets.mnist import MnistSettings
+from workflows.certify.certificate import Examination
+from workflows.certify.diagnosis import examine
+from workflows.certify.runs import Reference, Runner
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import (
+    Detected,
+    Detection,
+    Plan,
+    contenders_here,
+    load_plan,
+    surface,
+    write_request,
+)
+from workflows.records.folders import Folders
+from workflows.records.schema import Contender
+from workflows.records.storage import write_json
+from workflows.stages.prepare import prepare
+from workflows.worker.process import WorkerProcess
+
+REFERENCE = "pytorch"
+TRIED = {"pytorch": ["tuned"], "tensorflow": ["default", "tuned"], "jax": ["default", "tuned"]}
+STEPS, BATCHES = 20, 40  # of a long run, and of a data set
+Key = tuple[object, ...]  # of a process
+
+
+class Outcome(NamedTuple):
+    contender: str
+    status: str
+    why: str = ""
+
+    @property
+    def alarm(self) -> bool:
+        return self.status in ("refused", "failed")
+
+
+class KeptRunner(Runner):
+    """Leaves its processes to the next network's."""
+
+    def __init__(
+        self, plan: Plan, workload: str, folders: Folders, workers: dict[Key, WorkerProcess]
+    ) -> None:
+        super().__init__(plan, workload, folders)
+        self.workers = workers
+
+
+class Certifier:
+    """Certifies networks one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.workers: dict[Key, WorkerProcess] = {}
+
+    def close(self) -> None:
+        for worker in self.workers.values():
+            worker.close()
+
+    def certify(self, workload: Workload, name: str) -> Iterator[Outcome]:
+        """The certificate of each variant of this framework, and the reference's own miniature."""
+        folders = Folders(self.folder / "here" / "alarms")
+        shutil.rmtree(folders.root, ignore_errors=True)
+        plan = planned(workload, name, folders)
+        own = plan.study.workload(workload.name)
+        prepare(own, folders.data / workload.name, plan.study.seed, MnistSettings())
+        runner = KeptRunner(plan, workload.name, folders, self.workers)
+        reference = Reference(folders.traces(workload.name))
+        reference.folder.mkdir(parents=True)
+        yield trained(runner, reference)
+        for contender in plan.contenders:
+            if contender.framework != name or contender.name == plan.reference.name:
+                continue
+            if not otherwise_computed(workload, contender):
+                row = Examination(runner, contender, reference, lambda text: None).row()
+                why = "; ".join(filter(None, [row.reason, row.cause]))
+                yield Outcome(f"{contender.framework}/{contender.variant}", row.status, why)
+
+
+def otherwise_computed(workload: Workload, contender: Contender) -> bool:
+    """Keras squares the gradients of a word that occurs twice one by one and not their sum, so that
+    its RMSprop and Adam are rightly refused on an embedding."""
+    keras = (contender.framework, contender.variant) == ("tensorflow", "default")
+    return keras and workload.dataset.words and workload.optimiser.kind in ("rmsprop", "adam")
+
+
+def trained(runner: KeptRunner, reference: Reference) -> Outcome:
+    """Train the reference; a miniature of it is compared with plain NumPy."""
+    contender, scratch = runner.plan.reference, reference.folder
+    for name, run in runner.runs.items():
+        with runner.process(contender) as worker:
+            reference.keep(name, runner.train(worker, contender, run, reference.file(name)))
+    with runner.process(contender) as worker:
+        runner.gradients(worker, contender, reference.file("gradients"))
+        found = examine(worker, runner.workload, contender.variant, scratch, {})
+    wrong = bool(found.mistakes or found.wrong)
+    status, why = ("refused", found.text) if wrong else ("agrees", "")
+    return Outcome(f"{contender.framework}/{contender.variant}", status, why)
+
+
+def planned(workload: Workload, name: str, folders: Folders) -> Plan:
+    """A study of the reference and one framework, as if both had been detected."""
+    variants = {REFERENCE: ["default"]}
+    variants[name] = [*variants.get(name, []), *TRIED[name]]
+    entry = to_dict(workload)
+    del entry["name"]
+    entry["dataset"]["samples"] = BATCHES * workload.batch
+    study = parse(
+        {
+            "study": "alarms",
+            "replicates": 1,
+            "reference": REFERENCE,
+            "contenders": [{"framework": n, "variants": own} for n, own in variants.items()],
+            "devices": ["cpu"],
+            "threads": [1],
+            "workloads": {workload.name: entry},
+            "controls": False,
+            "contest": {"warmup": 1, "rounds": 1, "turn": 2},
+            "certificate": {"steps": STEPS, "full_steps": 1, "optimisers": []},
+        }
+    )
+    write_request(folders, study, "here", "python -m benchmarks.alarms")
+    for one in variants:
+        found = Detected(versions=versions(framework(one)))
+        surfaces = map(surface, contenders_here(study, one))
+        probe = Detection(framework=one, devices=dict.fromkeys(surfaces, found))
+        write_json(folders.probe(one), probe)
+    return load_plan(folders)

@@ -1,0 +1,35 @@
+"""Random right networks are certified, and a wrong one is an alarm."""
+
+import sys
+
+import pytest
+
+from benchmarks.alarms import __main__ as alarms
+from benchmarks.alarms.study import Outcome
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.all
+def test_right_networks_raise_no_alarm(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["alarms", "--networks", "6", "--seed", "3"])
+    status = alarms.main()
+    output = capsys.readouterr().out
+    assert status == 0 and "alarms: 0" in output, output
+    assert "seed 3\n" in output
+
+
+def test_networks_are_drawn_again_by_their_seed():
+    first, again = (alarms.drawn(12, 7) for _ in range(2))
+    assert first == again and len({*first}) == 12
+    assert alarms.drawn(12, 8) != first
+
+
+def test_a_refusal_is_an_alarm_with_its_network(monkeypatch, capsys):
+    refused = [Outcome("pytorch/tuned", "refused", "loss differs"), Outcome("x/y", "missing")]
+    monkeypatch.setattr(alarms.Certifier, "certify", lambda self, workload, name: iter(refused))
+    monkeypatch.setattr(sys, "argv", ["alarms", "--networks", "2", "--seed", "3", "--jobs", "1"])
+    assert alarms.main() == 1
+    output = capsys.readouterr().out
+    assert "alarms: 2" in output and "network 1, pytorch/tuned refused: loss differs" in output
+    assert "random-1:" in output

@@ -1,0 +1,40 @@
+"""The source files of an adapter, found by its imports. Nothing of it is run."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def sources(module: str) -> list[Path]:
+    """The files of an adapter: its module and what that imports of its own package.
+
+    A module outside any package may import modules beside it whose names begin with its own.
+    """
+    spec = importlib.util.find_spec(module)
+    if not spec or not spec.origin:
+        return []
+    package, first = module.rpartition(".")[0], Path(spec.origin)
+    found, waiting = [], [first]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.append(file)
+            waiting += imported(file, package, first)
+    return found
+
+
+def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
+    """The files beside the first one that this file imports."""
+    own_prefix = f"{package}." if package else first.stem
+    for node in ast.walk(ast.parse(file.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(filter(None, [package if node.level else "", node.module]))
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        for name in names:
+            own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
+            if name.startswith(own_prefix):
+                yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
