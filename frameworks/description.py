@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from frameworks.device import DEVICES
+from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -87,6 +88,8 @@ class Framework:
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
+    # What the names in `Trainer.profile` stand for (frameworks/operations.py).
+    operations: Table = ()
 
     @property
     def unversioned(self) -> str:

@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Framework, Variant
+from frameworks.jax.operations import OPERATIONS
 
 FRAMEWORK = Framework(
     name="jax",
@@ -11,6 +12,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/jax/requirements.txt",
     adapter="frameworks.jax.adapter:JaxAdapter",
     requirements="requirements.txt",
+    operations=OPERATIONS,
     variants={
         "default": Variant(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False

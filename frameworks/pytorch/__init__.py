@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Framework, Variant
+from frameworks.pytorch.operations import OPERATIONS
 
 FRAMEWORK = Framework(
     name="pytorch",
@@ -10,6 +11,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/pytorch/requirements.txt",
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     requirements="requirements.txt",
+    operations=OPERATIONS,
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant(

@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Deviation, Framework, Variant
+from frameworks.tensorflow.operations import OPERATIONS
 
 # Keras deviates on every backend. Nothing but this state depends on it.
 STATE = Deviation(
@@ -37,6 +38,7 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/tensorflow/requirements.txt",
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     requirements="requirements.txt",
+    operations=OPERATIONS,
     variants={
         "default": Variant(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",
