@@ -6,11 +6,11 @@ from types import MappingProxyType
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.series.operations import CONVOLUTION, Profile, profiles, unprofiled
-from analysis.format import count, listing, percent, sentence
+from analysis.format import count, listing, sentence
 from analysis.report.figures.measuring.operations import finding
 from analysis.report.figures.measuring.operations import operations as figure
 from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Rich, Section
-from analysis.report.prose import contender, more, place, places, share, spread, subject, workload
+from analysis.report.prose import contender, more, place, places, share, spread, workload
 from analysis.report.tables import Table, column
 from frameworks.operations import (
     CATEGORIES,
@@ -45,7 +45,7 @@ def largest(found: Sequence[Profile]) -> list[str]:
         if profile.id.workload not in [one.id.workload for one in own.get(key, [])]:
             own.setdefault(key, []).append(profile)
     return [
-        f"{subject(profiled[0].id)} spends most on "
+        f"{contender(profiled[0].id)}: the largest part of a step is "
         f"{listing(part(one) for one in profiled)}, with "
         f"{count(profiled[0].id.threads, 'thread')}."
         for profiled in own.values()
@@ -71,13 +71,17 @@ def operation_table(found: Sequence[Profile], without: dict[BenchmarkId, str]) -
         [
             [
                 place(profile.id), contender(profile.id), ms,
-                *(percent(round(profile.shares.get(name, 0.0), 3)) for name in names),
+                *(cell(profile.shares.get(name)) for name in names),
             ]
             for profile, ms in zip(found, times, strict=True)
         ],
         [(places(ones), sentence(reason)) for reason, ones in reasons.items()],
         "operations.csv",
     )  # fmt: skip
+
+
+def cell(size: float | None) -> str:
+    return share(size) if size else ""
 
 
 def slowed(findings: Findings, found: Sequence[Profile]) -> str:
