@@ -20,7 +20,8 @@ Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
 PS = 1e-12
-KERNEL = re.compile(r"[^:]+:\w+")  # `adam/Mul_3:Mul`, as the profiler names what runs
+# `adam/Mul_3:Mul`, as the profiler names what runs; `EagerLocalExecute: Mul` without tf.function
+KERNEL = re.compile(r"[^:]+:\w+|EagerLocalExecute: (?!__)\w+")
 
 # Where each variant has its network and loss from, and where its optimiser; memory and pages only
 # start in another environment.

@@ -42,7 +42,9 @@ NAMES = [
     ("tensorflow", "adam_1/Square_6:Square", o.OPTIMISER),  # of the second network
     ("tensorflow", "ResourceApplyAdam_2:ResourceApplyAdam", o.OPTIMISER),
     ("tensorflow", "MatMul_1/ReadVariableOp:ReadVariableOp", o.DISPATCH),
-    ("tensorflow", "somewhere/Whatever:Whatever", o.UNACCOUNTED),
+    ("tensorflow", "EagerLocalExecute: Conv2DBackpropInput", o.DATA),
+    ("tensorflow", "EagerLocalExecute: Mul", o.UNACCOUNTED),  # perhaps the optimiser's
+    ("tensorflow", "__inference_step_596:__inference_step_596", o.UNACCOUNTED),  # with XLA
     ("jax", f"dot {STEP}/dot_general > {STEP}/jit(relu)/max", o.PRODUCT),
     ("jax", f"dot {GRADIENT}/transpose > jit(update)/add", o.PRODUCT),
     ("jax", f"convolution {STEP}/conv_general_dilated > {STEP}/jit(relu)/max", o.FORWARD),

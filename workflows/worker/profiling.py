@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frameworks.contract import Trainer
+from frameworks.contract import Trainer, Unavailable
 from frameworks.operations import Table, by_category
 from workflows.worker.border import as_seconds
 from workflows.worker.clock import timed
@@ -25,6 +25,8 @@ def profiled(trainer: Trainer, batches: Batches, table: Table) -> dict[str, floa
         took.extend(step_s(trainer, batches(WARM + number)) for number in range(count))
 
     named = as_seconds(trainer.profile(run))
+    if not any(named.values()):
+        raise Unavailable("its profiler named no operation")
     found = by_category(named, table, sum(took))
     return {name: spent / count for name, spent in found.items()}
 
