@@ -122,6 +122,7 @@ What goes wrong most often:
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,12 @@ class Trainer(ABC):
     def settings(self) -> dict[str, Setting]:
         """The values of `SETTINGS` in effect, read back from the framework, and any others.
         `stated` names those that are only written down."""
+
+    def profile(self, run: Callable[[], None]) -> dict[str, float]:
+        """Optional: call `run`, which trains, under the framework's own profiler, and return the
+        seconds of each operation by its name there (frameworks/operations.py). The description's
+        `operations` says what each name stands for. Nothing of this is compared."""
+        raise NotImplementedError("its adapter offers no profile")
 
 
 class Adapter(ABC):

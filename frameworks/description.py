@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from frameworks.device import DEVICES
+from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -103,6 +104,8 @@ class Framework:
     # `distributions` by name.
     requirements: str = ""
     caches: tuple[Cache, ...] = ()  # of its compilers
+    # What the names in `Trainer.profile` stand for (frameworks/operations.py).
+    operations: Table = ()
 
     @property
     def unversioned(self) -> str:

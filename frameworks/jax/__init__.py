@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Framework, Variant
+from frameworks.jax.operations import OPERATIONS
 
 CACHES = (Cache("JAX's", "JAX_COMPILATION_CACHE_DIR"),)
 
@@ -14,6 +15,7 @@ FRAMEWORK = Framework(
     adapter="frameworks.jax.adapter:JaxAdapter",
     requirements="requirements.txt",
     caches=CACHES,
+    operations=OPERATIONS,
     variants={
         "default": Variant(
             "jax.jit over one update function; jax.nn, jax.lax and optax", rebuilds=False

@@ -1,6 +1,7 @@
 """The JAX adapter: a training step is one jitted update function."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import network, optimisers, pitfalls, settings, tuned
+from frameworks.jax import network, optimisers, pitfalls, profiler, settings, tuned
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import first_trained
 
@@ -116,11 +117,17 @@ class JaxTrainer(Trainer):
         self._state = self._optimiser.init(self._parameters)
         self._loss = None
 
+    def profile(self, run: Callable[[], None]) -> dict[str, float]:
+        return profiler.seconds(run, self._program(*self.put(*self._workload.zeros())))
+
+    def _program(self, *batch: Any) -> str:
+        return settings.compiled(self._update, self._parameters, self._state, self._running, *batch)
+
     def settings(self) -> dict[str, Setting]:
         stages = self._workload.stages
         batch = self.put(*self._workload.zeros())
         parameters, running = self._parameters, self._running
-        program = settings.compiled(self._update, parameters, self._state, running, *batch)
+        program = self._program(*batch)
         spared = sum(stage.multiply_adds > 0 for stage in first_trained(stages))
         return {
             **settings.process(parameters[0], program),

@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Framework, Variant
+from frameworks.pytorch.operations import OPERATIONS
 
 CACHES = (Cache("torch.compile's", "TORCHINDUCTOR_CACHE_DIR", otherwise="torchinductor_{user}"),)
 
@@ -13,6 +14,7 @@ FRAMEWORK = Framework(
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     requirements="requirements.txt",
     caches=CACHES,
+    operations=OPERATIONS,
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.pytorch import optimisers, settings
+from frameworks.pytorch import optimisers, profiler, settings
 from frameworks.pytorch.network import Network
 from frameworks.pytorch.residual import undisturbed
 from frameworks.pytorch.sequences import OverTime, trained
@@ -90,6 +90,9 @@ class PyTorchTrainer(Trainer):
         self._optimiser.zero_grad()
         self._optimiser.state.clear()  # the next step makes it again, from zeros
         self._loss = None
+
+    def profile(self, run: Callable[[], None]) -> dict[str, float]:
+        return profiler.seconds(run)
 
     def settings(self) -> dict[str, Setting]:
         weight = next(self._network.parameters()).detach()

@@ -2,6 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Deviation, Framework, Variant
+from frameworks.tensorflow.operations import OPERATIONS
 
 # Keras deviates on every backend. Nothing but this state depends on it.
 STATE = Deviation(
@@ -42,6 +43,7 @@ FRAMEWORK = Framework(
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     requirements="requirements.txt",
     caches=CACHES,
+    operations=OPERATIONS,
     variants={
         "default": Variant(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",

@@ -75,6 +75,9 @@ class Contest(WorkerPool):
             if once:
                 for name in self.workloads:
                     self.probe_behaviour(name, report)
+            if once and self.plan.study.profile:
+                for name in self.workloads:
+                    self.profile(name, report)
             for worker in self.workers.values():  # all at once; the stack then waits for each
                 worker.dismiss()
 
@@ -210,6 +213,21 @@ class Contest(WorkerPool):
                 except (WorkerDied, Unavailable) as failure:
                     answer = {"settings": {"behaviour": f"{UNSUPPORTED}: {failure}"}}
             record.settings |= answer["settings"]
+
+    def profile(self, workload: str, report: Report) -> None:
+        """Run each contender's steps under its framework's profiler, last of all: a profiler slows
+        the steps, and may leave something in the process. Nothing of it is compared."""
+        for index in self.still(self.running, workload):
+            record = self.records[workload][index]
+            if record.runs or record.framework in UNCOMPARED:
+                continue
+            report(self.turns, f"profiling · {names.workload(workload)} · {self.labels[index]}")
+            with self.charged(workload):
+                try:
+                    answer = self.ask(index, "profile", on=workload, variant=record.variant)
+                    record.operations = answer["operations"]
+                except (WorkerDied, Unavailable) as failure:
+                    record.unprofiled = str(failure)
 
     def stage(self, number: int) -> str:
         return f"round {number} of {self.deal.rounds}" if number else "warm-up"

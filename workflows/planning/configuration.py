@@ -295,6 +295,7 @@ class Configuration(Section):
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
     noop: bool = True  # a framework that computes nothing takes turns too
     machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy
+    profile: bool = False  # after the first contest, steps under each framework's own profiler
     certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
     margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)

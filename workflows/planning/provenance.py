@@ -33,6 +33,7 @@ TASK = (
     "frameworks/description.py",
     "frameworks/device.py",
     "frameworks/memory.py",
+    "frameworks/operations.py",
     "frameworks/reading.py",
     "frameworks/registry.py",
     "frameworks/workloads",

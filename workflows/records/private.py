@@ -19,7 +19,17 @@ HOME, ELSEWHERE, USER, HOST, SECRET = "~", "...", "(user)", "(host)", "(secret)"
 # Keys whose texts are for people. Names of users and hosts are masked in these only, because
 # elsewhere the same word may be the name of a framework or a workload.
 TEXTS = frozenset(
-    {"reason", "cause", "missing", "source", "command", "fixed", "settings", "system_info"}
+    {
+        "reason",
+        "cause",
+        "missing",
+        "source",
+        "command",
+        "fixed",
+        "settings",
+        "system_info",
+        "unprofiled",
+    }
 )
 PATHS = frozenset({"interpreters", "folder"})  # keys whose values are paths
 # Users and hosts have these names, too. They say nothing, and texts are full of them.

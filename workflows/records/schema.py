@@ -48,7 +48,6 @@ UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 # Configuration keys that change no measurement, for records that do not list them.
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
 
-
 Status = Literal["ok", "missing", "failed"]
 CacheState = Literal["off", "cold", "warm"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
@@ -109,10 +108,12 @@ class ContenderRecord(Entrant):
     apply the conditions, without starting Python and NumPy. Only processes that import alone
     have it. It is the same for all workloads of the contest. `idle_mib` is the memory of its
     process before any workload: Python, NumPy and the framework. `weights` are a few numbers of
-    each tensor after its last turn, in the first replicate (`Rehearsal`). `stated` names settings
-    that nothing has read back. `caches` says whether there was anything in a compiler's cache
-    before the import. In earlier records, a control busy-waited for the share `idle` of its time
-    between mini-batches, outside the timed region.
+    each tensor after its last turn, in the first replicate (`Rehearsal`). `operations` are there,
+    too, if asked for: seconds of a step under its framework's profiler (frameworks/operations.py);
+    `unprofiled` says why there are none. `stated` names settings that nothing has read back.
+    `caches` says whether there was anything in a compiler's cache before the import. In earlier
+    records, a control busy-waited for the share `idle` of its time between mini-batches, outside
+    the timed region.
     """
 
     status: Status
@@ -126,6 +127,8 @@ class ContenderRecord(Entrant):
     import_s: Seconds | None = None
     idle_mib: Amount | None = None
     took_s: Seconds | None = None
+    operations: dict[str, Seconds] = {}
+    unprofiled: str = ""
     weights: dict[str, list[Number]] = {}
     idle: Amount = 0.0
 

@@ -113,6 +113,10 @@ class Recorded(Answer):
     losses: list[float]
 
 
+class Profiled(Answer):
+    operations: dict[str, Seconds]
+
+
 ANSWERS: dict[str, type[Answer]] = {
     "open": Opened,
     "pin": Answer,
@@ -127,6 +131,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "rehearse": Rehearsed,
     "weights": Sampled,
     "record_run": Recorded,
+    "profile": Profiled,
 }
 
 

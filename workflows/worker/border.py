@@ -59,6 +59,16 @@ def as_setting(name: str, value: Any) -> Setting:
     )
 
 
+def as_seconds(given: Any) -> dict[str, float]:
+    """Seconds by name, as Python's own numbers."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"profile() gave {kind(given)}, a dict is asked for")
+    found = {str(name): float(value) for name, value in given.items()}
+    if not all(np.isfinite(value) and value >= 0 for value in found.values()):
+        raise ValueError("profile() gave seconds that are negative or not finite")
+    return found
+
+
 def as_weights(given: Any, network: Weights) -> Weights:
     """Weights as a dict of arrays of floating point, not much larger than the `network`.
 

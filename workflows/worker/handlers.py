@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from frameworks import caches, registry
-from frameworks.contract import SETTINGS, Adapter, Conditions, Trainer, Unavailable
+from frameworks.contract import SETTINGS, Adapter, Conditions, Framework, Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
@@ -20,6 +20,7 @@ from workflows.worker.border import as_settings, as_weights, explain
 from workflows.worker.clock import Asleep, Turns, timed, unfenced
 from workflows.worker.memory import forget_peak, peak_mib, resident_mib
 from workflows.worker.probes import probe
+from workflows.worker.profiling import profiled
 from workflows.worker.recorded_run import Script, perform
 
 
@@ -30,6 +31,7 @@ class Handlers:
     request cannot be met here; any other exception is a failure of the contender.
     """
 
+    description: Framework
     adapter: Adapter
     conditions: Conditions
     workload: Workload
@@ -42,7 +44,7 @@ class Handlers:
 
     def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions; `missing` if that cannot be done."""
-        description = registry.framework(framework)
+        description = self.description = registry.framework(framework)
         found = registry.versions(description)
         installed = {name: str(version) for name, version in found.items()}
         if not installed:
@@ -206,6 +208,16 @@ class Handlers:
         self.require_original()
         seen.save(Path(out))
         return {"losses": [moment.loss for moment in seen.moments[1:]]}
+
+    def profile(self, variant: str) -> dict[str, Any]:
+        """What a step's time goes to, under the framework's own profiler. Nothing is timed
+        afterwards, because a profiler may leave something in the process."""
+        if not self.conditions.on_host:
+            raise Unavailable("only processors are profiled")
+        self.trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        operations = profiled(self.trainer, self.mini_batch, self.description.operations)
+        self.require_original()
+        return {"operations": operations}
 
     def require_original(self) -> None:
         """End here if this process is a copy that the adapter has forked and that came back."""

@@ -55,7 +55,7 @@ OTHER = {
     "contest.together": False, "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5,
     "contest.discard": 2, "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
-    "machine_speed": True,
+    "machine_speed": True, "profile": True,
     "sweeps": {"mlp-batch": {"from": "mlp", "sizes": {"batch": [8, 16]}}},
     "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
     "minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
