@@ -2,6 +2,7 @@
 #
 #   snakemake --cores 1                                     the default study
 #   snakemake --cores 1 --configfile config/smoke.yaml      a small one, to see it work
+#   snakemake --workflow-profile profiles/slurm --configfile mine.yaml   on a cluster
 
 from snakemake.utils import min_version
 
@@ -27,8 +28,19 @@ localrules:
     all,
 
 
+# What takes seconds, or needs the internet, need not wait in a queue.
+if NODES:
+
+    localrules:
+        environment,
+        prepare,
+        replicates,
+        collect,
+        report,
+        failures,
+
+
 rule all:
     default_target: True
     input:
-        f"{HERE}/complete",
-        NUMBER,
+        expand([f"{HERE}/complete", *NUMBER], machine=MACHINES),

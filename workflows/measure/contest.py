@@ -15,6 +15,7 @@ from typing import Any
 
 from frameworks.contract import Unavailable
 from frameworks.registry import framework
+from workflows.cluster.nodes import require_same
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
@@ -308,6 +309,7 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
+        require_same(plan.machine)
         hold(plan, arguments.group, arguments.replicate, folders, arguments.log)
     except (RecordError, PlanError, OSError) as error:
         where = f"contest {arguments.group} {arguments.replicate}"

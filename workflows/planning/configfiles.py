@@ -17,6 +17,7 @@ from workflows.planning.configuration import (
     ContenderEntry,
     ContestEntry,
     ControlsEntry,
+    MachineEntry,
     MnistEntry,
     Section,
 )
@@ -74,6 +75,7 @@ def known_keys(path: list[Any]) -> Iterable[str]:
         "contest": ContestEntry,
         "controls": ControlsEntry,
         "certificate": CertificateEntry,
+        "machines": MachineEntry,
     }
     return (sections[path[0]] if path else Configuration).model_fields
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 else:
     Device = Literal[*DEVICES]
 Threads = Annotated[int, Field(ge=1, le=9999)] | Literal["all"]
+Interpreters = dict[str, Annotated[str, AfterValidator(a_path), AfterValidator(os.path.expanduser)]]
 MOST = 1000  # replicates
 FASTEST = "fastest"
 
@@ -186,6 +187,15 @@ class ContestEntry(Section):
         return (self.warmup + (number - 1) * self.turn, self.turn) if number else (0, self.warmup)
 
 
+class MachineEntry(Section):
+    """A kind of node of a cluster; see docs/cluster.md. Its `interpreters` go over the study's."""
+
+    partition: Annotated[str, AfterValidator(one_line)] = ""
+    constraint: Annotated[str, AfterValidator(one_line)] = ""
+    gpus: int = Field(default=0, ge=0, le=1000)
+    interpreters: Interpreters = {}
+
+
 class CertificateEntry(Section):
     """How long contenders must agree in float64, and how closely (relative).
 
@@ -300,15 +310,15 @@ class Configuration(Section):
     margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
     confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
     target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
-    interpreters: Annotated[
-        dict[str, Annotated[str, AfterValidator(a_path), AfterValidator(os.path.expanduser)]],
-        Scope.RESOLVED,
-    ] = {}
+    interpreters: Annotated[Interpreters, Scope.RESOLVED] = {}
     isolate: Annotated[bool, Scope.RESOLVED] = Field(
         default=False,
         description="Build a virtual environment for each framework that has no interpreter in "
         "`interpreters`, from its requirements and lock, and run it there.",
     )
+    machines: Annotated[
+        dict[Annotated[str, Field(pattern=NAME, max_length=60)], MachineEntry], Scope.CONCLUSIONS
+    ] = Field(default={}, max_length=LISTED)
 
     @model_validator(mode="before")
     @classmethod
@@ -363,7 +373,8 @@ class Configuration(Section):
                 f"reference: {self.reference!r} is not among the contenders "
                 f"(known: {FASTEST}, {', '.join(dict.fromkeys(names))})"
             )
-        for name in self.interpreters:
+        theirs = [name for entry in self.machines.values() for name in entry.interpreters]
+        for name in (*self.interpreters, *theirs):
             if name not in names:
                 raise ValueError(f"interpreters: {name!r} is not among the contenders")
         for group, own in self.groups.items():

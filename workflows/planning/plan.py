@@ -241,12 +241,19 @@ def load_study(folders: Folders) -> Configuration:
 
 
 def write_request(
-    folders: Folders, study: Configuration, machine: str, command: str, todo: Iterable[str] = ()
+    folders: Folders,
+    study: Configuration,
+    machine: str,
+    command: str,
+    todo: Iterable[str] = (),
+    cores: int | None = None,
 ) -> None:
-    """Write `study.json`."""
-    configuration = study.model_dump(mode="json")
-    cores = len(available_cores())
+    """Write `study.json`, for this machine or for one with so many `cores`."""
     request = StudyRequest(
-        machine=machine, cores=cores, command=command, configuration=configuration, todo=list(todo)
+        machine=machine,
+        cores=cores or len(available_cores()),
+        command=command,
+        configuration=study.model_dump(mode="json"),
+        todo=list(todo),
     )
     write_json(folders.study, request)

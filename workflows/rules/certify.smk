@@ -1,7 +1,7 @@
 rule reference:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
-        probes=probed(reference_candidates()),
+        probes=lambda wildcards: probed(wildcards.machine, reference_candidates(wildcards.machine)),
     output:
         directory(f"{HERE}/certificates/{{workload}}/reference"),
     log:
@@ -9,12 +9,19 @@ rule reference:
     priority: 10
     conda:
         "conda.yaml"
-    threads: lambda wildcards: workflow.cores or 1
+    threads: every_core
+    resources:
+        slurm_partition=asked("slurm_partition"),
+        constraint=asked("constraint"),
+        gres=asked("gres"),
+        slurm_extra=asked("slurm_extra"),
     params:
         key=lambda wildcards: keys.certificate_key(
-            STUDY, wildcards.workload, keys.reference_framework(STUDY)
+            ON[wildcards.machine],
+            wildcards.workload,
+            keys.reference_framework(ON[wildcards.machine]),
         ),
-        study=lambda wildcards: HERE,
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
         "--reference --log {log}"
@@ -24,7 +31,7 @@ rule certify:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
         reference=f"{HERE}/certificates/{{workload}}/reference",
-        probe=lambda wildcards: probed([wildcards.framework]),
+        probe=lambda wildcards: probed(wildcards.machine, [wildcards.framework]),
     output:
         f"{HERE}/certificates/{{workload}}/{{framework}}.json",
     log:
@@ -32,10 +39,17 @@ rule certify:
     priority: 10
     conda:
         "conda.yaml"
-    threads: lambda wildcards: workflow.cores or 1
+    threads: every_core
+    resources:
+        slurm_partition=asked("slurm_partition"),
+        constraint=asked("constraint"),
+        gres=asked("gres"),
+        slurm_extra=asked("slurm_extra"),
     params:
-        key=lambda wildcards: keys.certificate_key(STUDY, wildcards.workload, wildcards.framework),
-        study=lambda wildcards: HERE,
+        key=lambda wildcards: keys.certificate_key(
+            ON[wildcards.machine], wildcards.workload, wildcards.framework
+        ),
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
         "--framework {wildcards.framework} --log {log}"

@@ -6,27 +6,32 @@ import shlex
 import sys
 from pathlib import Path
 
+from workflows.cluster import nodes
 from workflows.planning import configfiles
 from workflows.planning import provenance as keys
 from workflows.planning.code import content_hash, files_hash
 from workflows.environments.stage import attempt
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES, machine_files
+from workflows.records.storage import RecordError
 from workflows.planning.isolated import environment, isolated
 from workflows.machine.fingerprint import fingerprint
 from workflows.planning.opening import NotReady, opening, require_ready
-from workflows.planning.plan import write_request
+from workflows.planning.plan import PlanError, write_request
 from workflows.stages.captions import caption
 from workflows.planning.replicates import contests_key, counting
 from workflows.progress import explained
 
 try:
     STUDY = configfiles.parse(configfiles.in_order(config))
-    MACHINE = fingerprint()
-except (configfiles.ConfigurationError, ValueError) as error:
+    NODES = nodes.introduced(STUDY)
+    MACHINES = [*NODES] or [fingerprint()]
+except (configfiles.ConfigurationError, PlanError, RecordError, ValueError) as error:
     sys.exit(str(error))
 
-HERE = f"results/{MACHINE}/{STUDY.study}"
+# The study as each machine runs it, and where: this machine, or nodes of a cluster.
+ON = {machine: NODES[machine].study(STUDY) if NODES else STUDY for machine in MACHINES}
+HERE = f"results/{{machine}}/{STUDY.study}"
 REPORT = f"reports/{STUDY.study}"
 # Of replicates, if the configuration leaves it to the first contests.
 NUMBER = [f"{HERE}/replicates.json"] if STUDY.minutes is not None else []
@@ -37,8 +42,16 @@ wildcard_constraints:
     workload="[^/]+",
     group="|".join(map(re.escape, STUDY.groups)),
     framework="[^/]+",
-    machine="[^/]+",
+    machine="|".join(map(re.escape, MACHINES)),
     replicate=r"\d+",
+
+
+def here(machine):
+    return HERE.format(machine=machine)
+
+
+def folders_of(machine):
+    return Folders(Path(here(machine)))
 
 
 def command():
@@ -47,7 +60,8 @@ def command():
     said = workflow.config_settings.config or {}
     # Snakemake reads an empty value as null.
     pairs = [f"{k}={'' if v is None else json.dumps(v)}" for k, v in said.items()]
-    words = ["snakemake", "--cores", "1", *(["--configfile", *files] if files else [])]
+    how = ["--workflow-profile", "profiles/slurm"] if NODES else ["--cores", "1"]
+    words = ["snakemake", *how, *(["--configfile", *files] if files else [])]
     return shlex.join([*words, *(["--config", *pairs] if pairs else [])])
 
 
@@ -62,13 +76,16 @@ onstart:
     for line in configfiles.former_names(config, files or "the configuration"):
         print(line, file=sys.stderr)
     made = [str(file) for job in workflow.dag.needrun_jobs() for file in job.output]
-    todo = [file.removeprefix(f"{HERE}/") for file in made if file.startswith(f"{HERE}/")]
-    folders = Folders(Path(HERE))
     try:
-        if any(file.startswith(MEASURED) for file in todo):
-            require_ready(STUDY)
-            print(*opening(STUDY, folders, SCREEN.report, AGAIN), sep="\n", file=sys.stderr)
-        write_request(folders, STUDY, MACHINE, command(), todo)
+        for machine, study in ON.items():
+            folders, node, own = folders_of(machine), NODES.get(machine), f"{here(machine)}/"
+            todo = [file.removeprefix(own) for file in made if file.startswith(own)]
+            if any(file.startswith(MEASURED) for file in todo):
+                require_ready(study)
+                said = [str(node)] if node else opening(study, folders, SCREEN.report, AGAIN)
+                print(*said, sep="\n", file=sys.stderr)
+            cores = node.identity.cores if node else None
+            write_request(folders, study, machine, command(), todo, cores)
     except (NotReady, OSError) as error:
         sys.exit(explained(error))
 
@@ -77,39 +94,58 @@ onerror:
     print(SCREEN.farewell(), end="", file=sys.stderr)
 
 
-def environments(names):
+def every_core(wildcards):
+    """So that nothing runs beside a job; on a node of a cluster, because a job has only the cores
+    that it asks for."""
+    node = NODES.get(wildcards.machine)
+    return node.identity.cores if node else workflow.cores or 1
+
+
+def asked(resource, whole=False):
+    """What a scheduler is asked for, on a cluster."""
+
+    def value(wildcards):
+        node = NODES.get(wildcards.machine)
+        return node.asked(whole).get(resource) if node else None
+
+    return value
+
+
+def environments(machine, names):
     """The environment records of frameworks that have their own environment."""
-    own = [name for name in names if isolated(STUDY, name)]
-    return expand(f"{HERE}/environments/{{framework}}.json", framework=own)
+    own = [name for name in names if isolated(ON[machine], name)]
+    return [f"{here(machine)}/environments/{name}.json" for name in own]
 
 
-def probed(names):
+def probed(machine, names):
     """Probes, for stages whose keys hold what can be known of an isolated environment before it
     is built: trying once more to build one measures nothing again by itself."""
-    probe = f"{HERE}/probes/{{}}.json".format
-    return [ancient(probe(n)) if isolated(STUDY, n) else probe(n) for n in names]
+    probes = {name: f"{here(machine)}/probes/{name}.json" for name in names}
+    study = ON[machine]
+    return [ancient(path) if isolated(study, name) else path for name, path in probes.items()]
 
 
-def reference_candidates():
+def reference_candidates(machine):
     """Whose probes say which contender is the reference: where environments are built first, any
     of them may turn out not to be there."""
-    if any(isolated(STUDY, name) for name in FRAMEWORKS):
+    if any(isolated(ON[machine], name) for name in FRAMEWORKS):
         return FRAMEWORKS
-    return [keys.reference_framework(STUDY)]
+    return [keys.reference_framework(ON[machine])]
 
 
-def replicates():
+def replicates(machine):
     """Of a study with minutes, after their number has been fixed."""
     if NUMBER:
-        checkpoints.replicates.get()
-    return counting(Folders(Path(HERE)), STUDY)
+        checkpoints.replicates.get(machine=machine)
+    return counting(folders_of(machine), STUDY)
 
 
-def contests(*suffixes):
+def contests(machine, *suffixes):
     return expand(
         f"{HERE}/contests/{{group}}/{{replicate}}{{suffix}}",
+        machine=machine,
         group=STUDY.groups,
-        replicate=replicates(),
+        replicate=replicates(machine),
         suffix=suffixes,
     )
 
@@ -119,31 +155,38 @@ def certificates(workload):
         f"{HERE}/certificates/{{workload}}/{{framework}}.json",
         workload=workload,
         framework=FRAMEWORKS,
+        allow_missing=True,
     )
 
 
 def others():
-    """Machines whose results of this study lie beside this one's."""
+    """Machines whose results of this study lie beside those of this run."""
     found = Path("results").glob(f"*/{STUDY.study}/study.json")
-    return sorted(path.parts[-3] for path in found if path.parts[-3] != MACHINE)
+    return sorted(path.parts[-3] for path in found if path.parts[-3] not in MACHINES)
 
 
 def machine_records(wildcards):
-    """Everything of this machine's study; whatever there is of another's."""
-    if wildcards.machine != MACHINE:
-        folder = Path(f"results/{wildcards.machine}/{STUDY.study}")
+    """Everything of a machine of this run; whatever there is of another's."""
+    machine = wildcards.machine
+    if machine not in MACHINES:
+        folder = Path(here(machine))
         found = [*folder.glob("contests/*/*.json"), *folder.glob("certificates/*/*.json")]
         return [f"{folder}/study.json", *sorted(map(str, found))]
-    datasets = expand(f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads)
-    proofs = [path for workload in STUDY.workloads for path in certificates(workload)]
-    probes = expand(f"{HERE}/probes/{{framework}}.json", framework=FRAMEWORKS)
-    return [*probes, *datasets, *proofs, *contests(".json", ".parquet"), *NUMBER]
+    datasets = expand(
+        f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads, machine=machine
+    )
+    proofs = expand(
+        [path for name in STUDY.workloads for path in certificates(name)], machine=machine
+    )
+    probes = [f"{here(machine)}/probes/{name}.json" for name in FRAMEWORKS]
+    number = expand(NUMBER, machine=machine)
+    return [*probes, *datasets, *proofs, *contests(machine, ".json", ".parquet"), *number]
 
 
 def report_inputs(wildcards):
     """One folder a machine: collected here, or brought from elsewhere, perhaps in the form of an
     earlier samestep."""
-    collected = sorted({MACHINE, *others()})
+    collected = sorted({*MACHINES, *others()})
     known = {folder.name: folder for folder in Path(REPORT).glob("machines/*")}
     brought = [folder for name, folder in sorted(known.items()) if name not in collected]
     return [

@@ -1,9 +1,11 @@
 rule contest:
     input:
         data=lambda wildcards: expand(
-            f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.groups[wildcards.group]
+            f"{HERE}/data/{{workload}}/dataset.json",
+            workload=STUDY.groups[wildcards.group],
+            machine=wildcards.machine,
         ),
-        probes=probed(FRAMEWORKS),
+        probes=lambda wildcards: probed(wildcards.machine, FRAMEWORKS),
     output:
         f"{HERE}/contests/{{group}}/{{replicate}}.parquet",
         f"{HERE}/contests/{{group}}/{{replicate}}.json",
@@ -14,11 +16,15 @@ rule contest:
     priority: 0
     conda:
         "conda.yaml"
-    # All cores, so that nothing runs beside a measurement.
-    threads: lambda wildcards: workflow.cores or 1
+    threads: every_core
+    resources:
+        slurm_partition=asked("slurm_partition"),
+        constraint=asked("constraint"),
+        gres=asked("gres"),
+        slurm_extra=asked("slurm_extra", whole=True),
     params:
-        key=lambda wildcards: keys.contest_key(STUDY, wildcards.group),
-        study=lambda wildcards: HERE,
+        key=lambda wildcards: keys.contest_key(ON[wildcards.machine], wildcards.group),
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.measure.contest --study {params.study} --group {wildcards.group} "
         "--replicate {wildcards.replicate} --log {log}"
@@ -28,7 +34,7 @@ rule contest:
 checkpoint replicates:
     input:
         # A number stays as it was fixed, whatever is certified or measured again later.
-        ancient(expand(f"{HERE}/contests/{{group}}/1.json", group=STUDY.groups)),
+        ancient(expand(f"{HERE}/contests/{{group}}/1.json", group=STUDY.groups, allow_missing=True)),
         ancient([path for workload in STUDY.workloads for path in certificates(workload)]),
     output:
         update(f"{HERE}/replicates.json"),
@@ -37,7 +43,9 @@ checkpoint replicates:
     conda:
         "conda.yaml"
     params:
-        key=lambda wildcards: content_hash([STUDY.minutes, STUDY.replicates, contests_key(STUDY)]),
-        study=lambda wildcards: HERE,
+        key=lambda wildcards: content_hash(
+            [STUDY.minutes, STUDY.replicates, contests_key(ON[wildcards.machine])]
+        ),
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.stages.replicates --study {params.study} --log {log} >/dev/null"

@@ -1,6 +1,6 @@
 rule detect:
     input:
-        lambda wildcards: environments([wildcards.framework]),
+        lambda wildcards: environments(wildcards.machine, [wildcards.framework]),
     output:
         f"{HERE}/probes/{{framework}}.json",
     log:
@@ -8,8 +8,13 @@ rule detect:
     priority: 20
     conda:
         "conda.yaml"
+    resources:
+        slurm_partition=asked("slurm_partition"),
+        constraint=asked("constraint"),
+        gres=asked("gres"),
+        slurm_extra=asked("slurm_extra"),
     params:
-        key=lambda wildcards: keys.probe_key(STUDY, wildcards.framework),
-        study=lambda wildcards: HERE,
+        key=lambda wildcards: keys.probe_key(ON[wildcards.machine], wildcards.framework),
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.stages.detect --study {params.study} --framework {wildcards.framework} --log {log}"

@@ -8,8 +8,8 @@ rule environment:
         "conda.yaml"
     params:
         key=lambda wildcards: environment(wildcards.framework).key,
-        attempt=lambda wildcards: attempt(Folders(Path(HERE)), wildcards.framework),
-        study=lambda wildcards: HERE,
+        attempt=lambda wildcards: attempt(folders_of(wildcards.machine), wildcards.framework),
+        study=lambda wildcards: here(wildcards.machine),
     # A failed build becomes a row of the report: the command succeeds, and uv's output is in the log.
     shell:
         "python -m workflows.machine.guardian workflows.environments.stage --study {params.study} --framework {wildcards.framework} "

@@ -6,10 +6,10 @@ rule prepare:
     priority: 20
     conda:
         "conda.yaml"
-    threads: lambda wildcards: workflow.cores or 1
+    threads: lambda wildcards: 1 if NODES else workflow.cores or 1
     params:
         key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
-        study=lambda wildcards: HERE,
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
         "--log {log}"

@@ -7,7 +7,9 @@ rule collect:
     output:
         expand(f"{REPORT}/machines/{{{{machine}}}}/{{file}}", file=FILES),
     log:
-        f"{HERE}/logs/collect-{{machine}}.log",
+        f"{here(MACHINES[0])}/logs/collect-{{machine}}.log",
+    wildcard_constraints:
+        machine="[^/]+",  # perhaps another's, which lies beside
     conda:
         "conda.yaml"
     params:
@@ -45,7 +47,7 @@ rule report:
             caption="captions/table.rst",
         ),
     log:
-        f"{HERE}/logs/report.log",
+        f"{here(MACHINES[0])}/logs/report.log",
     conda:
         "conda.yaml"
     params:
@@ -59,7 +61,7 @@ rule report:
 rule failures:
     input:
         report=f"{REPORT}/report.html",
-        contests=lambda wildcards: contests(".json"),
+        contests=lambda wildcards: contests(wildcards.machine, ".json"),
     output:
         touch(f"{HERE}/complete"),
     log:
@@ -67,6 +69,6 @@ rule failures:
     conda:
         "conda.yaml"
     params:
-        study=lambda wildcards: HERE,
+        study=lambda wildcards: here(wildcards.machine),
     shell:
         "python -m workflows.machine.guardian workflows.stages.failures --study {params.study} 2>&1 | tee {log}"

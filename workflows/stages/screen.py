@@ -63,9 +63,11 @@ class Screen(logging.Filter):
 
     @property
     def everything(self) -> bool:
-        """Whether the user asked Snakemake to talk."""
+        """Whether the user asked Snakemake to talk. On a cluster it always does, because what the
+        stages say stays on the nodes."""
         settings = self.workflow.output_settings
-        return bool(settings.dryrun or settings.verbose or settings.printshellcmds)
+        asked = settings.dryrun or settings.verbose or settings.printshellcmds
+        return bool(asked or self.workflow.non_local_exec)
 
     def farewell(self) -> str:
         """The last lines of a run that did not end well. The cause stands above them, unless the

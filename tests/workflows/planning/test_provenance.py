@@ -10,7 +10,8 @@ from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration, Scope
 
 # Imported by what measures, and of no influence on what is measured.
-HARMLESS = ("workflows.machine", "workflows.planning", "workflows.progress", "workflows.records")
+ROOMS = ("cluster", "machine", "planning", "progress", "records")
+HARMLESS = tuple(f"workflows.{room}" for room in ROOMS)
 
 
 def imported(path):
@@ -59,6 +60,7 @@ OTHER = {
     "sweeps": {"mlp-batch": {"from": "mlp", "sizes": {"batch": [8, 16]}}},
     "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
     "minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
+    "machines": {"epyc": {"partition": "cpu"}},
 }  # fmt: skip
 
 

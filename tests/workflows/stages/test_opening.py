@@ -95,9 +95,10 @@ def test_certificates_are_expected_at_the_pace_of_those_before(study):
 class Records(list):
     """What a screen lets through."""
 
-    def __init__(self, **settings):
+    def __init__(self, cluster=False, **settings):
         quiet = {"dryrun": False, "verbose": False, "printshellcmds": False, **settings}
-        self.screen = Screen(SimpleNamespace(output_settings=SimpleNamespace(**quiet)))
+        settings = SimpleNamespace(**quiet)
+        self.screen = Screen(SimpleNamespace(output_settings=settings, non_local_exec=cluster))
         self.screen.report, self.screen.again = "reports/s/report.html", "make study"
 
     def say(self, text, level=logging.INFO, **extra):
@@ -121,8 +122,9 @@ def test_of_snakemake_the_screen_shows_errors_only():
     ]
 
 
-def test_a_dry_run_shows_everything():
-    said = Records(dryrun=True)
+@pytest.mark.parametrize("asked", [{"dryrun": True}, {"cluster": True}])
+def test_a_dry_run_and_a_cluster_show_everything(asked):
+    said = Records(**asked)
     said.say("rule contest:")
     assert said == ["rule contest:"]
 
