@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from frameworks.description import Part
 from workflows.records.limits import (
     REPLICATES,
     TEXT,
@@ -260,6 +261,11 @@ class CertificateRow(Contender):
     share of a step's work that was unfinished when `synchronise` returned. `timed` is what its
     variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
     `turns` are its own, if it declares a deviation and has the fewest threads.
+
+    Of a part of a step, `long` has the first step, after which the weights must be the initial
+    ones and state must be the reference's. `full` has the losses of all mini-batches of a
+    contest's turns at the initial weights, and `turns` the reference's losses there. `gradients`
+    and `rounding` are those that the part gives.
     """
 
     status: Agreement
@@ -351,6 +357,15 @@ class ChangeRow(Record):
     beside: str
 
 
+class PartRow(Record):
+    """A variant that is a part of a step: of that of the variant `whole`, of the same framework."""
+
+    framework: FrameworkName
+    variant: VariantName
+    part: Part
+    whole: VariantName
+
+
 class WorkloadRecord(Record):
     """A workload and what follows from it."""
 
@@ -392,5 +407,6 @@ class MachineRecords(Record):
     missing: list[MissingRow]
     pitfalls: list[PitfallRow] = []
     changes: list[ChangeRow] = []
+    parts: list[PartRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]
