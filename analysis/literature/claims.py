@@ -14,6 +14,7 @@ from typing import Literal
 from analysis.format import device
 from analysis.literature.arithmetic import CALCULATIONS
 from analysis.literature.judging import Answer, Rule, answers, rule, together
+from analysis.literature.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST
@@ -115,8 +116,8 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
         asked = [
             (one.id, own, row)
             for one in claims()
-            if one.pair and (own := rule(one.rule))
-            for row in study.of(one.pair)
+            for pair, own in tests(one)
+            for row in study.of(pair)
             if one.about(row)
         ]
         said = answers([(own, row) for _, own, row in asked])
@@ -126,37 +127,47 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
     return [judgement(one, found[one.id], here) for one in claims()]
 
 
+def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
+    """Which rule judges which pairs."""
+    own = rule(one.rule)
+    return ASKED.get(one.id) or ([(one.pair, own)] if one.pair and own else [])
+
+
 def judgement(one: Claim, found: Sequence[Answer], here: Collection[str]) -> Judgement:
     if one.calculation:
         holds, says = CALCULATIONS[one.calculation]()
         return Judgement(one, DECIDED[holds], says)
-    own = rule(one.rule)
-    if own and found:
+    if found:
         complete = one.complete([answer.row for answer in found])
-        answer = together(own.quantifier, [row.holds for row in found], complete)
-        if answer is not None:
-            return Judgement(one, DECIDED[answer], "", deciding(own, found, answer))
-        if complete:
+        quantifier = found[0].rule.quantifier
+        answer = together(quantifier, [row.holds for row in found], complete)
+        open_ = lacking(one.id, one.workloads, [row.row for row in found])
+        if answer is False or (answer and not open_):
+            return Judgement(one, DECIDED[answer], "", deciding(found, answer))
+        if complete or open_:
             reasons = dict.fromkeys(row.row.reason for row in found if row.row.reason)
-            return Judgement(one, "cannot tell", "; ".join(reasons), deciding(own, found, None))
+            why = "; ".join([*reasons, *open_])
+            nearest = deciding(found, answer) or deciding(found, True if open_ else None)
+            return Judgement(one, "cannot tell", why, nearest)
     if one.hardware not in here:
         return Judgement(one, "needs hardware that is not here", device(one.hardware))
     return Judgement(one, "needs a study that has not been run", one.study)
 
 
-def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
+def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
     """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
     if all have to hold and do."""
-    turned = holds is not None and own.quantifier == "not"
+    quantifier = found[0].rule.quantifier
+    turned = holds is not None and quantifier == "not"
     wanted = not holds if turned else holds
-    nearest = wanted is True and own.quantifier != "EXISTS"
-    by_variant: dict[str, list[Ratio]] = {}
+    nearest = wanted is True and quantifier != "EXISTS"
+    by_variant: dict[str, list[Answer]] = {}
     for answer in found:
         if answer.holds is wanted and answer.row.value:
-            by_variant.setdefault(answer.row.variant, []).append(answer.row)
+            by_variant.setdefault(answer.row.variant, []).append(answer)
 
-    def distance(row: Ratio) -> float:
-        return abs(math.log((row.value or 1.0) / (own.limit or 1.0)))
+    def distance(one: Answer) -> float:
+        return abs(math.log((one.row.value or 1.0) / (one.rule.limit or 1.0)))
 
     chosen = min if nearest else max
-    return tuple(chosen(own_rows, key=distance) for own_rows in by_variant.values())
+    return tuple(chosen(own, key=distance).row for own in by_variant.values())

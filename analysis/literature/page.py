@@ -6,7 +6,7 @@ from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
 from analysis.literature.claims import Judgement, Verdict
-from analysis.literature.studies import Ratio, Study
+from analysis.literature.studies import PART, Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure
 from analysis.report.prose import DECLARED, workload
@@ -98,6 +98,8 @@ def said(row: Ratio) -> str:
     one, over, about = title(row.pair.one), title(row.pair.over), workload(row.workload)
     if row.pair.axis == "workload":
         one, over, about = workload(row.pair.one), workload(row.pair.over), title(row.framework)
+    if row.pair.axis == PART:
+        one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
     where = f"{about}, {row.variant}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"
 
