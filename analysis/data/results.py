@@ -10,10 +10,10 @@ import pandas as pd
 from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
 from workflows.records.schema import (
+    ChangeRow,
     Contender,
     ContestRecord,
     MachineRecords,
-    PartRow,
     PitfallRow,
     StudyRecord,
 )
@@ -120,11 +120,11 @@ class Machine:
         return self.pitfalls.get((benchmark.framework, benchmark.variant))
 
     @cached_property
-    def parts(self) -> dict[tuple[str, str], PartRow]:
+    def parts(self) -> dict[tuple[str, str], ChangeRow]:
         """By framework and variant."""
         return {(row.framework, row.variant): row for row in self.records.parts}
 
-    def part(self, benchmark: BenchmarkId) -> PartRow | None:
+    def part(self, benchmark: BenchmarkId) -> ChangeRow | None:
         """The part of a step that the benchmark's variant is; None if it is a whole step."""
         return self.parts.get((benchmark.framework, benchmark.variant))
 

@@ -277,7 +277,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             for (f, v), (change, beside) in recipe.changes.items()
         ],
         parts=[
-            r.PartRow(framework=f, variant=v, part=part, whole="default")  # type: ignore[arg-type]
+            r.ChangeRow(framework=f, variant=v, change=part, beside="default")
             for (f, v), part in recipe.parts.items()
         ],
         certificates=[

@@ -2,6 +2,11 @@
 
 The reference is its whole step. With plain SGD, the gradients of a part and the initial weights
 give the reference's weights after the step; the reference's gradients are read off such a step.
+
+Of its row, `long` is the first step, after which the weights must be the initial ones, and state
+must be the reference's. `full` has the distances of the losses of all mini-batches of the turns,
+and `turns` the reference's losses at the initial weights. `gradients` and `rounding` are those that
+the part gives.
 """
 
 from itertools import chain

@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from frameworks.description import Part
 from workflows.records.limits import (
     REPLICATES,
     TEXT,
@@ -261,11 +260,7 @@ class CertificateRow(Contender):
     share of a step's work that was unfinished when `synchronise` returned. `timed` is what its
     variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
     `turns` are its own, if it declares a deviation and has the fewest threads.
-
-    Of a part of a step, `long` has the first step, after which the weights must be the initial
-    ones and state must be the reference's. `full` has the losses of all mini-batches of a
-    contest's turns at the initial weights, and `turns` the reference's losses there. `gradients`
-    and `rounding` are those that the part gives.
+    Of a part of a step, `full` and `turns` are about losses at the initial weights.
     """
 
     status: Agreement
@@ -349,21 +344,12 @@ class PitfallRow(Record):
 
 class ChangeRow(Record):
     """A variant that is a step from `default` to `tuned`: its one `change` to the variant `beside`
-    it, of the same framework."""
+    it, of the same framework. Or a part of the other's step: `forward` or `gradient`."""
 
     framework: str
     variant: str
     change: str
     beside: str
-
-
-class PartRow(Record):
-    """A variant that is a part of a step: of that of the variant `whole`, of the same framework."""
-
-    framework: FrameworkName
-    variant: VariantName
-    part: Part
-    whole: VariantName
 
 
 class WorkloadRecord(Record):
@@ -407,6 +393,6 @@ class MachineRecords(Record):
     missing: list[MissingRow]
     pitfalls: list[PitfallRow] = []
     changes: list[ChangeRow] = []
-    parts: list[PartRow] = []
+    parts: list[ChangeRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

@@ -32,7 +32,6 @@ from workflows.records.schema import (
     DatasetRecord,
     MachineRecords,
     MissingRow,
-    PartRow,
     PitfallRow,
     StudyRecord,
     WorkloadRecord,
@@ -144,9 +143,9 @@ def changes(study: Configuration) -> list[ChangeRow]:
     ]
 
 
-def parts(study: Configuration) -> list[PartRow]:
+def parts(study: Configuration) -> list[ChangeRow]:
     return [
-        PartRow(framework=name, variant=variant, part=one.part, whole=one.compared_with)
+        ChangeRow(framework=name, variant=variant, change=one.part, beside=one.compared_with)
         for name, variant, one in asked(study)
         if one.part
     ]

@@ -72,7 +72,7 @@ def part_lines(found: Measurements, check: LossCheck) -> list[PartLine]:
     wholes: dict[BenchmarkId, dict[str, BenchmarkId]] = {}
     for one in found.availability:
         if row := machine.part(one):
-            wholes.setdefault(one._replace(variant=row.whole), {})[row.part] = one
+            wholes.setdefault(one._replace(variant=row.beside), {})[row.change] = one
     certificates = Certificates(machine)
     return [
         part_line(whole, wholes[whole], found, check, certificates)

@@ -32,7 +32,7 @@ def made_of(study, *variants: str) -> SmallStudy:
 def test_parts_are_timed_and_never_ranked(study, tmp_path):
     found = measured(made_of(study, "default", "part-forward", "part-gradient"), tmp_path)
     machine = found.machine
-    assert [(row.variant, row.part, row.whole) for row in machine.records.parts] == [
+    assert [(row.variant, row.change, row.beside) for row in machine.records.parts] == [
         ("part-forward", "forward", "default"), ("part-gradient", "gradient", "default"),
     ]  # fmt: skip
     assert len(found.measured) == 3 and not found.loss_check.faults
