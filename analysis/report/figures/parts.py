@@ -37,8 +37,7 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
             place += 1
         axes.set_yticks(list(labels), list(labels.values()))
         axes.set_ylim(place - 0.4, -0.6)
-        most = max(row.over_step_high or row.gradient_over_step or 1.0 for row in rows)
-        axes.set_xlim(0, max(1.02, 1.02 * most))
+        axes.set_xlim(0, max(map(reach, rows)))
         axes.axvline(1, color=INK, linewidth=1.1)
         axes.set_xlabel("share of the whole step")
         axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
@@ -71,11 +70,18 @@ def above(axes: Axes, place: float, text: str) -> None:
     axes.text(0, place + 0.1, text, transform=across, va="center", fontsize=8.5, fontweight="bold")
 
 
+def reach(row: PartLine) -> float:
+    """Where the axis ends for a row: wide intervals are cut off, so that bars stay readable."""
+    longest = max(row.gradient_over_step or 1.0, row.forward_share or 1.0, 1.0)
+    return 1.02 * min(max(row.over_step_high or 1.0, longest), 1.2 * longest)
+
+
 def bar(axes: Axes, row: PartLine, place: int, colour: str) -> None:
     """An update of less than nothing has no bar: the gradients' then ends beyond the step."""
     forward = row.forward_share or 0.0
     gradient = forward + (row.gradient_share or 0.0)
-    ends = (("forward", 0.0, forward), ("gradients", forward, gradient), ("update", gradient, 1.0))
+    last = max(forward, gradient)
+    ends = (("forward", 0.0, forward), ("gradients", forward, gradient), ("update", last, 1.0))
     for part, left, right in ends:
         if right > left:
             axes.barh(place, right - left, THICK, left=left, color=colour, alpha=PALE[part])

@@ -2,7 +2,7 @@
 step."""
 
 from analysis.findings.variants.parts import PartLine
-from analysis.format import percent, sentence, title
+from analysis.format import listing, percent, sentence, title
 from analysis.report.figures.panels import than
 from analysis.report.figures.parts import shares_of_steps
 from analysis.report.layout import Bullets, Chapter, Parts, Section
@@ -31,8 +31,26 @@ def summary(row: PartLine) -> str:
     return (
         f"{who}: the forward pass takes {share(row.forward_share)} of a step, the gradients "
         f"{gradients} and the update {update}. Loss and gradients take "
-        f"{two(row.gradient_over_forward)} times as long as the loss."
+        f"{two(row.gradient_over_forward)} times as long as the loss.{unsure(row)}"
     )
+
+
+def unsure(row: PartLine) -> str:
+    """The shares whose intervals include zero, in a sentence; "" if there are none."""
+    shares = {
+        "forward pass": (row.forward_low, row.forward_high),
+        "gradients": (row.gradient_low, row.gradient_high),
+        "update": (row.update_low, row.update_high),
+    }
+    found = [
+        f"the {name}"
+        for name, (low, high) in shares.items()
+        if low is not None and high is not None and low <= 0 <= high
+    ]
+    if not found:
+        return ""
+    share_is = "share is" if len(found) == 1 else "shares are"
+    return f" The {share_is} not significant for {listing(found)}."
 
 
 def cell(value: float | None, low: float | None, high: float | None) -> str:
