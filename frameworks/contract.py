@@ -19,6 +19,8 @@ harness does all of this. An adapter has these parts, in this order:
 5. `put`, `step`, `synchronise`, `loss`. For every mini-batch the harness calls, and times, `put`
    with `synchronise` and then `step` with `synchronise`.
 6. `settings`, read back from the framework. frameworks/reading.py helps if a setting has no getter.
+7. `gradients`, optional: only the trainer of a variant that is the `gradient` part of a step has
+   it (`Variant.part`).
 
 The smallest complete adapter, for a single dense layer in NumPy:
 
@@ -182,6 +184,14 @@ class Trainer(ABC):
         seconds of each operation by its name there (frameworks/operations.py). The description's
         `operations` says what each name stands for. Nothing of this is compared."""
         raise NotImplementedError("its adapter offers no profile")
+
+    def gradients(self) -> Weights:
+        """Copies of the last step's gradients of all parameters, in canonical layout.
+
+        Only for a variant with `part="gradient"`, whose `step` has computed them: this method
+        must leave nothing to be computed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} gives no gradients")
 
 
 class Adapter(ABC):

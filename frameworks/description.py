@@ -4,12 +4,15 @@ description imports no framework."""
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from frameworks.device import DEVICES
 from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
+Part = Literal["forward", "gradient"]  # of a step, that a variant may be
+PARTS: tuple[Part, ...] = ("forward", "gradient")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,13 @@ class Variant:
     not agree with the reference. It is compared only with `compared_with`, a variant of the same
     framework that avoids the pitfall.
 
+    `part`: which part of the step of `compared_with` this variant is. `forward` computes the loss,
+    as training does; `gradient` computes the loss and all gradients. Neither changes a weight. The
+    variant's name begins with `part-`, and it runs only if a study lists it. It is compared only
+    with `compared_with`, never with another framework, and never ranked. The trainer of a
+    `gradient` has the method `gradients`. Its certificate compares losses at the initial weights
+    and gradients with those of the reference's whole step.
+
     `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if
     it is a step on the way from `default` to `tuned`. config/ablation.yaml lists all steps.
 
@@ -75,10 +85,16 @@ class Variant:
     rebuilds: bool = True
     deviations: tuple[Deviation, ...] = ()
     pitfall: str = ""
+    part: Part | Literal[""] = ""
     change: str = ""
     compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it is compared with other frameworks: unless it is a pitfall or a part."""
+        return not (self.pitfall or self.part)
 
 
 @dataclass(frozen=True)
@@ -129,13 +145,18 @@ class Framework:
                     f"{self.name}: variant {name!r}: a name begins with trap- if and only if the "
                     "variant is a pitfall"
                 )
+            if bool(variant.part) != name.startswith("part-") or variant.part not in ("", *PARTS):
+                raise ValueError(
+                    f"{self.name}: variant {name!r}: a name begins with part- if and only if the "
+                    f"variant is a part of a step, and a part is one of {', '.join(PARTS)}"
+                )
             other = variant.compared_with
             if variant.change and other not in self.variants:
                 raise ValueError(
                     f"{self.name}: variant {name!r} changes {other!r}, which is missing"
                 )
-            if variant.pitfall and self.variants.get(other, variant).pitfall:
+            if not (variant.ranked or self.variants.get(other, variant).ranked):
                 raise ValueError(
                     f"{self.name}: variant {name!r} is compared with {other!r}, which is missing "
-                    "or a pitfall itself"
+                    "or a pitfall or a part itself"
                 )

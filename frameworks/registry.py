@@ -72,6 +72,16 @@ def is_pitfall(contender: Any) -> bool:
     return bool(framework(contender.framework).variants[contender.variant].pitfall)
 
 
+def part_of(contender: Any) -> str:
+    """Which part of a step the contender's variant is, "" for a whole step."""
+    return framework(contender.framework).variants[contender.variant].part
+
+
+def is_ranked(contender: Any) -> bool:
+    """Whether the contender's variant is compared with other frameworks."""
+    return framework(contender.framework).variants[contender.variant].ranked
+
+
 def variables(contender: Any) -> dict[str, str]:
     """A contender's environment variables. Its variant's override its framework's."""
     description = framework(contender.framework)

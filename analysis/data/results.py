@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
 from workflows.records.schema import (
+    ChangeRow,
     Contender,
     ContestRecord,
     MachineRecords,
@@ -119,6 +120,15 @@ class Machine:
         return self.pitfalls.get((benchmark.framework, benchmark.variant))
 
     @cached_property
+    def parts(self) -> dict[tuple[str, str], ChangeRow]:
+        """By framework and variant."""
+        return {(row.framework, row.variant): row for row in self.records.parts}
+
+    def part(self, benchmark: BenchmarkId) -> ChangeRow | None:
+        """The part of a step that the benchmark's variant is; None if it is a whole step."""
+        return self.parts.get((benchmark.framework, benchmark.variant))
+
+    @cached_property
     def controls(self) -> dict[tuple[str, str], Control]:
         """By framework and variant."""
         return {
@@ -143,10 +153,10 @@ class Machine:
         return bool((self.study.configuration.get("controls") or {}).get("alone"))
 
     def compares(self, benchmark: BenchmarkId) -> bool:
-        """Whether a benchmark is compared with other frameworks: unless its variant has a pitfall
-        or is a control."""
+        """Whether a benchmark is compared with other frameworks: unless its variant has a pitfall,
+        is a part of a step or a control."""
         key = (benchmark.framework, benchmark.variant)
-        return key not in self.pitfalls and key not in self.controls
+        return not any(key in own for own in (self.pitfalls, self.parts, self.controls))
 
     def matched_rows(self, rows: Iterable[Row]) -> list[Row]:
         """The rows of a table whose benchmarks are compared across frameworks."""
@@ -154,10 +164,10 @@ class Machine:
 
     def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
         """The mini-batches of contenders that are compared across frameworks."""
-        return batches[~keyed(batches).isin([*self.pitfalls, *self.controls])]
+        return batches[~keyed(batches).isin([*self.pitfalls, *self.parts, *self.controls])]
 
     def without_pitfalls(self, batches: pd.DataFrame) -> pd.DataFrame:
-        """The mini-batches of variants without a pitfall: all should have the same losses."""
+        """The mini-batches of variants without a pitfall: each has losses that it should have."""
         return batches[~keyed(batches).isin(list(self.pitfalls))]
 
     @property

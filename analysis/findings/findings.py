@@ -38,6 +38,7 @@ from analysis.findings.missing import MissingLine, missing_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
+from analysis.findings.variants.parts import PartLine, part_lines
 from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.variants.steps import StepLine, step_lines
 
@@ -161,6 +162,7 @@ class Findings:
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
     )
     steps = Table(StepLine, lambda f: step_lines(f.measurements, f.loss_check), optional=True)
+    parts = Table(PartLine, lambda f: part_lines(f.measurements, f.loss_check), optional=True)
     controls = Table(
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
     )

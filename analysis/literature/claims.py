@@ -15,6 +15,7 @@ from analysis.format import device
 from analysis.literature.arithmetic import CALCULATIONS
 from analysis.literature.fixed_cost import MEASURED
 from analysis.literature.judging import Answer, Rule, answers, most, rule, together
+from analysis.literature.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST
@@ -123,8 +124,8 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
         asked = [
             (one.id, own, row)
             for one in claims()
-            if one.pair and (own := rule(one.rule))
-            for row in study.of(one.pair)
+            for pair, own in tests(one)
+            for row in study.of(pair)
             if one.about(row)
         ]
         said = answers([(own, row) for _, own, row in asked])
@@ -132,6 +133,12 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
             found[name].append(answer)
     here = frozenset({HOST.name}).union(*(study.hardware for study in studies))
     return [judgement(one, found[one.id], here, studies) for one in claims()]
+
+
+def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
+    """Which rule judges which pairs."""
+    own = rule(one.rule)
+    return ASKED.get(one.id) or ([(one.pair, own)] if one.pair and own else [])
 
 
 def judgement(
@@ -142,19 +149,21 @@ def judgement(
         return Judgement(one, DECIDED[holds], says)
     if one.calculation and (decided := MEASURED[one.calculation](studies)):
         return Judgement(one, DECIDED[decided.holds], decided.says)
-    own = rule(one.rule)
-    if own and found:
+    if found:
         complete = one.complete([answer.row for answer in found])
-        said = [row.holds for row in found]
+        own, said = found[0].rule, [answer.holds for answer in found]
         if own.median:
             by_framework = frameworks(found)
             said = [most([row.holds for row in rows]) for rows in by_framework.values()]
         answer = together(own.quantifier, said, complete)
-        if answer is not None:
-            return Judgement(one, DECIDED[answer], "", deciding(own, found, answer))
-        if complete:
+        open_ = lacking(one.id, one.workloads, [row.row for row in found])
+        if answer is False or (answer and not open_):
+            return Judgement(one, DECIDED[answer], "", deciding(found, answer))
+        if complete or open_:
             reasons = dict.fromkeys(row.row.reason for row in found if row.row.reason)
-            return Judgement(one, "cannot tell", "; ".join(reasons), deciding(own, found, None))
+            why = "; ".join([*reasons, *open_])
+            nearest = deciding(found, answer) or deciding(found, True if open_ else None)
+            return Judgement(one, "cannot tell", why, nearest)
     if one.hardware not in here:
         return Judgement(one, "needs hardware that is not here", device(one.hardware))
     return Judgement(one, "needs a study that has not been run", one.study)
@@ -167,10 +176,11 @@ def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
     return by_framework
 
 
-def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
+def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
     """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
     if all have to hold and do. For a median, each framework's row in the middle. Of pairs of
     variants, a row of each framework, also of one that says something else than the verdict."""
+    own = found[0].rule
     if own.median:
         measured = [
             sorted((row.row for row in rows if row.row.value), key=lambda row: row.value or 0.0)
@@ -186,16 +196,15 @@ def deciding(own: Rule, found: Sequence[Answer], holds: bool | None) -> tuple[Ra
             name = answer.row.framework if of_variants(answer) else answer.row.variant
             groups.setdefault(name, []).append(answer)
 
-    def distance(row: Ratio) -> float:
-        return abs(math.log((row.value or 1.0) / (own.limit or 1.0)))
+    def distance(one: Answer) -> float:
+        return abs(math.log((one.row.value or 1.0) / (one.rule.limit or 1.0)))
 
     chosen = min if nearest else max
     rows = (
-        [one.row for one in group if one.holds is wanted]
-        or [one.row for one in group if of_variants(one)]
+        [one for one in group if one.holds is wanted] or [one for one in group if of_variants(one)]
         for group in groups.values()
     )
-    return tuple(chosen(own_rows, key=distance) for own_rows in rows if own_rows)
+    return tuple(chosen(own_rows, key=distance).row for own_rows in rows if own_rows)
 
 
 def of_variants(answer: Answer) -> bool:

@@ -17,6 +17,8 @@ VERDICTS: dict[str, Verdict] = {
     name: name for name in ("faster", "slower", "equivalent", "cannot tell")
 }
 CONFIDENCE = 0.95  # of the intervals in a study's tables
+PART = "part"  # the axis of ratios between a step and its parts
+LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 
 
 class Time(NamedTuple):
@@ -42,8 +44,9 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Ratio:
-    """A row of a study's pairs.csv or traps.csv, read in the direction of a claim. `verdict` is the
-    study's, None if the pair was not compared, and then `reason` says why. `certificate` sums up
+    """A row of a study's pairs.csv, traps.csv or parts.csv, read in the direction of a claim.
+    `verdict` is the study's, None if the pair was not compared, and then `reason` says why.
+    `certificate` sums up
     what was proven about both sides; it is empty if they may not be compared."""
 
     study: str
@@ -116,12 +119,15 @@ def read(folder: Path) -> Study:
         RecordError: the folder has no tables, or they are of an older samestep.
     """
     tables = {name: table(folder / "tables" / f"{name}.csv") for name in ("pairs", "contenders")}
+    parts = folder / "tables" / "parts.csv"
     try:
         ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
         check(folder, ratios, tables["pairs"])
         traps = folder / "tables" / "traps.csv"
         if traps.is_file():
             ratios += tuple(pitfall(folder.name, row) for row in table(traps))
+        shares = table(parts) if parts.is_file() else []
+        ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
@@ -209,6 +215,33 @@ def evidence(row: dict[str, str]) -> tuple[str, str]:
     if row["verdict"] in ("faster", "slower"):
         return "", f"{who} is {row['verdict']}, but no work was left after its synchronise()"
     return "the same losses", ""
+
+
+def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
+    """The two ratios in a row of parts.csv: what loss and gradients take over the loss, and over
+    the whole step. They have no verdict of their own, because nobody asks whether they are 1."""
+    columns = {LOSS: ("gradient_over_forward", "over_forward"),
+               STEP: ("gradient_over_step", "over_step")}  # fmt: skip
+    return [
+        Ratio(
+            study=study,
+            machine=row["machine"],
+            pair=Pair(PART, GRADIENTS, over),
+            workload=row["workload"],
+            device=row["device"],
+            threads=int(row["threads"]),
+            variant=row["variant"],
+            framework=row["framework"],
+            replicates=int(row["replicates"]),
+            value=number(row[name]),
+            low=number(row[f"{ends}_low"]),
+            high=number(row[f"{ends}_high"]),
+            verdict="cannot tell" if row[name] else None,
+            certificate=row["certificate"],
+            reason=row["reason"],
+        )
+        for over, (name, ends) in columns.items()
+    ]
 
 
 def number(text: str) -> float | None:

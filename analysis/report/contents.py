@@ -5,6 +5,7 @@ from analysis.report.sections.comparing import (
     comparisons,
     movement,
     pairs,
+    parts,
     scaling,
     steps,
     sweeps,
@@ -37,6 +38,7 @@ from analysis.report.sections.sameness import (
 SECTIONS: tuple[Section | StudySection, ...] = (
     pitfalls.SECTION,
     steps.SECTION,
+    parts.SECTION,
     alone.SECTION,
     comparisons.SECTION,
     why.SECTION,

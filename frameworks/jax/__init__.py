@@ -44,6 +44,16 @@ FRAMEWORK = Framework(
             rebuilds=False,
             pitfall="synchronise for the loss alone",
         ),
+        "part-forward": Variant(
+            "the loss of default in a jax.jit of its own, which keeps nothing for a backward pass",
+            rebuilds=False,
+            part="forward",
+        ),
+        "part-gradient": Variant(
+            "loss and gradients of default, all of them outputs of one jax.jit; no update",
+            rebuilds=False,
+            part="gradient",
+        ),
     },
     environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
 )

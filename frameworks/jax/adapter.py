@@ -47,7 +47,8 @@ class JaxAdapter(Adapter):
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         configure(self._conditions)  # the process may have made another adapter since
-        return JaxTrainer(workload, weights, self._device, self._conditions.precision, variant)
+        build = PARTS.get(variant, JaxTrainer)
+        return build(workload, weights, self._device, self._conditions.precision, variant)
 
 
 def configure(conditions: Conditions) -> None:
@@ -71,9 +72,8 @@ class JaxTrainer(Trainer):
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
         self._network = network.network(workload.stages, function)
-        self._value_and_grad = jax.value_and_grad(
-            partial(loss, self._network, network.loss(workload)), has_aux=True
-        )
+        self._value = partial(loss, self._network, network.loss(workload))
+        self._value_and_grad = jax.value_and_grad(self._value, has_aux=True)
         self._optimiser = optimisers.build(workload.optimiser)
         self._update = jax.jit(
             partial(update, self._value_and_grad, self._optimiser), donate_argnums=donated
@@ -100,6 +100,10 @@ class JaxTrainer(Trainer):
         own = (self._parameters, self._state, self._running)
         jax.block_until_ready(self._awaited(self._batch, own, self._loss))
 
+    def _call(self, batch: Batch) -> tuple[Any, ...]:
+        """The compiled function of a step, and its arguments."""
+        return self._update, self._parameters, self._state, self._running, *batch
+
     def loss(self) -> float:
         assert self._loss is not None, "no step taken yet"
         return float(self._loss)
@@ -121,7 +125,7 @@ class JaxTrainer(Trainer):
         return profiler.seconds(run, self._program(*self.put(*self._workload.zeros())))
 
     def _program(self, *batch: Any) -> str:
-        return settings.compiled(self._update, self._parameters, self._state, self._running, *batch)
+        return settings.compiled(*self._call(batch))
 
     def settings(self) -> dict[str, Setting]:
         stages = self._workload.stages
@@ -141,6 +145,50 @@ class JaxTrainer(Trainer):
             "weights_memory": settings.weights_memory(program, (parameters, self._state, running)),
             **optimisers.settings(self._workload.optimiser),
         }
+
+
+class Forward(JaxTrainer):
+    """The forward pass of the default step alone. XLA then keeps nothing for a backward pass."""
+
+    def __init__(
+        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
+    ) -> None:
+        super().__init__(workload, weights, device, precision, "default")
+        self._part = jax.jit(self._value)
+
+    def step(self, batch: Batch) -> None:
+        self._loss, self._running = self._part(self._parameters, self._running, *batch)
+
+    def _call(self, batch: Batch) -> tuple[Any, ...]:
+        return self._part, self._parameters, self._running, *batch
+
+    def settings(self) -> dict[str, Setting]:
+        return {**super().settings(), "optimiser": "none", "weights_memory": "n/a"}
+
+
+class Gradient(Forward):
+    """Loss and gradients of the default step. All are outputs, because XLA omits what is not."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._part = jax.jit(self._value_and_grad)
+        self._gradients: list[Any] = []
+
+    def step(self, batch: Batch) -> None:
+        (self._loss, self._running), self._gradients = self._part(
+            self._parameters, self._running, *batch
+        )
+
+    def synchronise(self) -> None:
+        super().synchronise()
+        jax.block_until_ready(self._gradients)
+
+    def gradients(self) -> Weights:
+        pairs = zip(self._workload.parameter_shapes, self._gradients, strict=True)
+        return {name: np.array(value) for name, value in pairs}
+
+
+PARTS: dict[str, type[JaxTrainer]] = {"part-forward": Forward, "part-gradient": Gradient}
 
 
 def loss(

@@ -37,6 +37,14 @@ FRAMEWORK = Framework(
             environment=memory.KEPT,
         ),
         "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
+        "part-forward": Variant(
+            "the loss of default, recorded for a backward pass as in training, not as in "
+            "inference; nothing else",
+            part="forward",
+        ),
+        "part-gradient": Variant(
+            "loss, zero_grad and backward of default; no update", part="gradient"
+        ),
         "trap-weights": Variant(
             "default, from weights that PyTorch draws", pitfall="PyTorch's own initial weights"
         ),

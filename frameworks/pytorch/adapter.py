@@ -3,13 +3,15 @@
 import torch
 
 from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
-from frameworks.pytorch import pitfalls
+from frameworks.pytorch import parts, pitfalls
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 # PyTorchTrainer itself trains the others, and refuses unknown names.
-TRAINERS: dict[str, type[PyTorchTrainer]] = {"compile": Compiled, **pitfalls.PITFALLS}
+TRAINERS: dict[str, type[PyTorchTrainer]] = {
+    "compile": Compiled, **parts.PARTS, **pitfalls.PITFALLS,
+}  # fmt: skip
 
 
 class PyTorchAdapter(Adapter):

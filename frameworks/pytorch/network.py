@@ -63,18 +63,27 @@ class Network(nn.Sequential):
 
     def canonical(self) -> Weights:
         """Copy canonical weights out."""
-        weights: Weights = {}
-        for name, tensor in zip(self.names, self.tensors(), strict=True):
-            value = tensor.detach().cpu()
-            if value.dim() == 4:
-                value = value.permute(2, 3, 1, 0)
-            elif name in self.permuted:
-                height, width, channels = self.permuted[name]
-                value = value.reshape(-1, channels, height, width).permute(2, 3, 1, 0).flatten(0, 2)
-            elif transposed(name, value):
-                value = value.T
-            weights[name] = np.array(value.numpy(), order="C")
-        return weights
+        return {n: self.copied(n, t) for n, t in zip(self.names, self.tensors(), strict=True)}
+
+    def gradients(self) -> Weights:
+        """Copy the parameters' gradients out, in canonical layout."""
+        found: Weights = {}
+        for name, parameter in zip(self.names, trained(self), strict=False):  # state has none
+            assert parameter.grad is not None, f"{name} has no gradient"
+            found[name] = self.copied(name, parameter.grad)
+        return found
+
+    def copied(self, name: str, tensor: Tensor) -> np.ndarray:
+        """The values of a parameter, or of its gradient, in canonical layout."""
+        value = tensor.detach().cpu()
+        if value.dim() == 4:
+            value = value.permute(2, 3, 1, 0)
+        elif name in self.permuted:
+            height, width, channels = self.permuted[name]
+            value = value.reshape(-1, channels, height, width).permute(2, 3, 1, 0).flatten(0, 2)
+        elif transposed(name, value):
+            value = value.T
+        return np.array(value.numpy(), order="C")
 
 
 def transposed(name: str, value: Tensor) -> bool:

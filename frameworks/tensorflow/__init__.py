@@ -75,6 +75,20 @@ FRAMEWORK = Framework(
         ),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
         "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
+        "part-forward": Variant(
+            "the loss of default in a tf.function of its own, which keeps nothing for a backward "
+            "pass",
+            rebuilds=False,
+            part="forward",
+            deviations=(STATE,),
+        ),
+        "part-gradient": Variant(
+            "loss and gradients of default, returned by a tf.function as the tape gives them; no "
+            "update",
+            rebuilds=False,
+            part="gradient",
+            deviations=(STATE,),
+        ),
         **{
             f"trap-{name}": Variant(summary, rebuilds=False, pitfall=pitfall)
             for name, summary, pitfall in (

@@ -3,14 +3,16 @@
 import tensorflow as tf
 
 from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
-from frameworks.tensorflow import pitfalls
+from frameworks.tensorflow import parts, pitfalls
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
 from frameworks.tensorflow.trainer import TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
 # TensorFlowTrainer itself trains the others, and refuses unknown names.
-TRAINERS: dict[str, type[TensorFlowTrainer]] = {"eager": Eager, "xla": XLA, **pitfalls.PITFALLS}
+TRAINERS: dict[str, type[TensorFlowTrainer]] = {
+    "eager": Eager, "xla": XLA, **parts.PARTS, **pitfalls.PITFALLS,
+}  # fmt: skip
 
 
 class TensorFlowAdapter(Adapter):

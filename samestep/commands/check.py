@@ -89,11 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def require_variant(description: Framework, variant: str) -> None:
     """Raises Problem unless the framework has this variant and the rules apply to it."""
-    able = [name for name, own in description.variants.items() if not own.pitfall]
+    able = [name for name, own in description.variants.items() if own.ranked]
     if variant not in description.variants:
         raise Problem(f"{description.name} has no variant {variant!r} (it has {', '.join(able)})")
     if variant not in able:
-        raise Problem(f"{description.name}: {variant!r} is a pitfall, to which no rule applies")
+        kind = "a part of a step" if description.variants[variant].part else "a pitfall"
+        raise Problem(f"{description.name}: {variant!r} is {kind}, to which no rule applies")
 
 
 def show(outcomes: list[Outcome]) -> None:

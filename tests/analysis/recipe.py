@@ -84,6 +84,8 @@ class Recipe:
     traps: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
     # (framework, variant): the change it makes, and the variant that it changes
     changes: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    # (framework, variant), one of `opted`: which part of the step of `default` it is
+    parts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     # of the reference's `controlled` with fewest threads: said to be slowed by, and true ratio
     controls: Sequence[tuple[float, float]] = ()
     controlled: str = "tuned"

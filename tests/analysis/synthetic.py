@@ -289,6 +289,10 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             r.ChangeRow(framework=f, variant=v, change=change, beside=beside)
             for (f, v), (change, beside) in recipe.changes.items()
         ],
+        parts=[
+            r.ChangeRow(framework=f, variant=v, change=part, beside="default")
+            for (f, v), part in recipe.parts.items()
+        ],
         certificates=[
             make_certificate(recipe, name, framework)
             for name, framework in itertools.product(

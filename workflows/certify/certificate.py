@@ -71,18 +71,18 @@ class Examination:
 
     def row(self) -> CertificateRow:
         """The certificate."""
-        for part in PARTS:
-            self.attempt(part)
+        for name in PASSES:
+            self.attempt(name)
         return self.result
 
-    def attempt(self, part: "Part") -> None:
-        """One of `PARTS`, in their order. A failure on the way becomes the row's reason."""
+    def attempt(self, name: str) -> None:
+        """One of `PASSES`, in their order. A failure on the way becomes the row's reason."""
         if self.over:
             return
         result = self.result
         try:
             with tempfile.TemporaryDirectory(dir=guardian.scratch()) as scratch:
-                part(self, Path(scratch))
+                getattr(self, name)(Path(scratch))
             return
         except WorkerDied as death:
             result.status, result.reason = "failed", death.reason
@@ -232,13 +232,17 @@ class Examination:
         run = float32_run(self.runner.runs)
         own = Result.read(self.runner.train(worker, self.contender, run, file), file)
         require_shapes(own.weights[run.steps], self.reference.result("long").weights[0])
+        self.compare_rounding(worker, file)
+        return own
+
+    def compare_rounding(self, worker: WorkerProcess, file: Path) -> None:
+        """How exact gradients are in float32, and whether the fence waits."""
         answer = self.runner.gradients(worker, self.contender, file, settings=True)
         self.result.rounding = gradient_distances(arrays(file), self.reference.gradients())
         self.result.reduced = reduced(answer["settings"], self.contender.device)
         self.result.unfenced = self.runner.unfenced(worker, self.contender)
         if wrong_rounding(self.result, self.limits.rounding):
             self.result.rounding = self.median_rounding(worker, file)
-        return own
 
     def compare_timed(self, own: Result, exact: Result) -> None:
         """Compare a float32 run with the same steps in float64, and with itself after a restart."""
@@ -324,10 +328,9 @@ class Examination:
         return Result.read(self.runner.train(worker, self.contender, run, file), file)
 
 
-Part = Callable[[Examination, Path], None]
-# All contenders' first parts come first: what an adapter learns from a proof in float64 cannot help
-# it in float32.
-PARTS: tuple[Part, ...] = (Examination.in_float32, Examination.in_float64)
+# All contenders' first passes come first: what an adapter learns from a proof in float64 cannot
+# help it in float32.
+PASSES = ("in_float32", "in_float64")
 
 
 def restarted(result: Result) -> list[float]:

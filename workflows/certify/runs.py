@@ -4,7 +4,7 @@ Nothing here is timed. Each contender runs in a process of its own, under its ow
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from frameworks.contract import Unavailable
-from frameworks.registry import own_variables
+from frameworks.registry import own_variables, part_of
 from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import parse_optimiser
@@ -204,15 +204,28 @@ class Runner:
         """The floating-point operations of all rehearsed turns."""
         return sum(count for _, count in self.turns) * float(self.workload.flops_per_step)
 
-    def rehearse(self, worker: WorkerProcess, contender: PlannedContender) -> dict[str, Any]:
-        """Train the turns of a contest without timing, at full size."""
+    def rehearse(
+        self,
+        worker: WorkerProcess,
+        contender: PlannedContender,
+        turns: Sequence[tuple[int, int]] = (),
+    ) -> dict[str, Any]:
+        """Train the turns of a contest, unless others are given, without timing, at full size."""
         self.load(worker, narrow=False)
         return worker.ask(
             "rehearse",
             timeout_s=worker.timeout_s + self.rehearsal / SLOWEST,
             variant=contender.variant,
-            turns=self.turns,
+            turns=turns or self.turns,
         )
+
+    def initial_losses(
+        self, worker: WorkerProcess, contender: PlannedContender
+    ) -> list[list[float]]:
+        """The losses of the same mini-batches, each at the initial weights."""
+        single = [(first + step, 1) for first, count in self.turns for step in range(count)]
+        losses = iter(self.rehearse(worker, contender, single)["losses"])
+        return [[next(losses)[0] for _ in range(count)] for _, count in self.turns]
 
     def gradients(
         self,
@@ -222,7 +235,8 @@ class Runner:
         settings: bool = False,
         batch: int = 0,
     ) -> dict[str, Any]:
-        """The gradients of a first step on this mini-batch, at full size, go to `out` (.npz).
+        """The gradients of a first step on this mini-batch, at full size, go to `out` (.npz): from
+        a step of plain SGD, or as a part of a step gives them.
 
         The answer says whether the weights were as given and, if asked, which settings were in
         effect.
@@ -234,12 +248,14 @@ class Runner:
             optimiser=GRADIENT_SGD,
             settings=settings,
             batch=batch,
+            given=bool(part_of(contender)),
             out=str(out.resolve()),
         )
 
     def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
         self.load(worker, narrow=False)
-        return float(worker.ask("fence", variant=contender.variant)["unfenced"])
+        given = part_of(contender) == "gradient"
+        return float(worker.ask("fence", variant=contender.variant, given=given)["unfenced"])
 
     def load(self, worker: WorkerProcess, narrow: bool) -> None:
         worker.ask("load", folder=str(self.place(narrow)))
@@ -259,11 +275,13 @@ class Runner:
 class Reference:
     """The results that the reference has left in a folder.
 
-    They are read one at a time, because they are large at full size.
+    They are read one at a time, because they are large at full size. `initial_losses`, of the
+    turns' mini-batches at the initial weights, are computed only for parts of a step.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.initial_losses: list[list[float]] = []
 
     def file(self, name: str) -> Path:
         return self.folder / f"{name}.npz"

@@ -17,10 +17,12 @@ from typing import Any
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
+from frameworks.registry import part_of
 from frameworks.workloads import narrowed
-from workflows.certify.certificate import PARTS, Examination
+from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
+from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.summary import summary
 from workflows.machine.fingerprint import available_cores
@@ -59,17 +61,21 @@ def certify(
         runners = [stack.enter_context(Runner(plan, workload, folders)) for _ in range(most)]
         pool = stack.enter_context(ThreadPoolExecutor())
         reference_runs = Reference(folders.traces(workload))
+        if not reference_runs.failure and any(part_of(one) for one in own if not one.missing):
+            reference_runs.initial_losses = initial_losses(plan, workload, folders, progress)
         examined = [
             [
-                Examination(runner, contender, reference_runs, partial(say, contender))
+                (PartExamination if part_of(contender) else Examination)(
+                    runner, contender, reference_runs, partial(say, contender)
+                )
                 for contender, runner in zip(group, runners, strict=False)
             ]
             for group in groups
         ]
-        for part in PARTS:
+        for step in PASSES:
             for group in examined:
-                list(pool.map(methodcaller("attempt", part), group))
-                done += len(group) / len(PARTS)
+                list(pool.map(methodcaller("attempt", step), group))
+                done += len(group) / len(PASSES)
         for each in runners:
             each.dismiss()
     runner = runners[0]
@@ -160,6 +166,23 @@ def rehearse(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
         runner.logs /= "turns"
         with runner.process(plan.reference) as worker:
             return runner.rehearse(worker, plan.reference)
+
+
+def initial_losses(
+    plan: Plan, workload: str, folders: Folders, progress: Progress
+) -> list[list[float]]:
+    """The reference's losses of the turns' mini-batches at the initial weights, which those of
+    parts of a step must equal; none if the reference fails."""
+    contender = plan.reference
+    try:
+        with Runner(plan, workload, folders) as runner:
+            runner.logs /= "initial"
+            with runner.process(contender) as worker:
+                progress.update(0.0, f"{names.contender(contender)} · losses of parts")
+                return runner.initial_losses(worker, contender)
+    except (WorkerDied, Unavailable) as failure:
+        progress.note(f"{names.contender(contender)} failed: {failure}")
+        return []
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ class Conformance:
     """Every rule for `framework`.
 
     Attributes:
-        variants: all but pitfalls unless given.
+        variants: all but pitfalls and parts of a step unless given.
         workloads: to certify, in the form of a study's configuration; by default the small ones.
         isolated: False tries the rules in pytest's own process, which is quicker and lets a
             debugger stop in the adapter. Rules about processes are then skipped.
@@ -51,7 +51,7 @@ class Conformance:
         if "rule" not in metafunc.fixturenames:
             return
         described = framework(self.framework)
-        able = [name for name, own in described.variants.items() if not own.pitfall]
+        able = [name for name, own in described.variants.items() if own.ranked]
         rules = [name for name, rule in RULES.items() if self.isolated or not rule.isolated]
         pairs = [(variant, rule) for variant in self.variants or able for rule in rules]
         metafunc.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from frameworks.contract import Unavailable
-from frameworks.registry import framework
+from frameworks.registry import framework, part_of
 from workflows.cluster.nodes import require_same
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
@@ -200,11 +200,12 @@ class Contest(WorkerPool):
         """Probe what each contender really computes, after all timing.
 
         A failed probe is noted in the settings and does not change any measurement. Controls are
-        not probed because they compute the same as their contenders.
+        not probed because they compute the same as their contenders, nor are parts of a step,
+        because probes watch weights change.
         """
         for index in self.still(self.running, workload):
             record = self.records[workload][index]
-            if record.runs or record.framework in UNCOMPARED:
+            if record.runs or record.framework in UNCOMPARED or part_of(record):
                 continue
             where = f"{names.workload(workload)} · {self.labels[index]}"
             report(self.turns, f"probing · {where}")

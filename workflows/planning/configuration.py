@@ -394,8 +394,8 @@ class Configuration(Section):
         return self
 
     def require_compared_variants(self) -> None:
-        """Raise ValueError if a pitfall is in the study without the variant it is compared with,
-        under the same conditions."""
+        """Raise ValueError if a pitfall or a part of a step is in the study without the variant
+        it is compared with, under the same conditions."""
         asked = (len(entry.variants) * len(entry.devices or self.devices)
                  * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
         few(range(sum(asked)), CONTENDERS, "contenders")
@@ -410,7 +410,7 @@ class Configuration(Section):
         for name, variant, device, threads in sorted(conditions, key=str):
             found = variants[name][variant]
             other = found.compared_with
-            if found.pitfall and (name, other, device, threads) not in conditions:
+            if not found.ranked and (name, other, device, threads) not in conditions:
                 raise ValueError(
                     f"contenders: {name}'s {variant} is compared with its {other!r} on "
                     f"{device} with threads {threads}, which is not in the study: add it to the "

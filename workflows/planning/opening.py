@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from frameworks.device import DEVICES
-from frameworks.registry import framework, is_pitfall
+from frameworks.registry import framework, is_pitfall, is_ranked
 from frameworks.workloads import Workload, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
@@ -17,7 +17,7 @@ from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlannedContender, contenders_here
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement
-from workflows.planning.todo import PITFALL
+from workflows.planning.todo import UNRANKED
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
@@ -169,7 +169,7 @@ def copies(study: Configuration, number: int) -> float:
 def certificates_s(study: Configuration) -> float:
     """A rough estimate of all certificates."""
     own = list(running(study))
-    work = sum(PITFALL if is_pitfall(one) else 1.0 for one in own)
+    work = sum(1.0 if is_ranked(one) else UNRANKED for one in own)
     commands = 1 + len({one.framework for one in own})
     total = 0.0
     for name in study.workloads:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from frameworks.device import DEVICES, HOST
-from frameworks.registry import framework, is_pitfall, own_variables
+from frameworks.registry import framework, is_ranked, own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import Configuration, Scope
@@ -91,8 +91,8 @@ class Plan(Record):
 
     @property
     def reference(self) -> PlannedContender:
-        """The contender that certificates refer to: the reference framework's first variant
-        without a trap on the processor with fewest threads, else the first that can run at all.
+        """The contender that certificates refer to: the reference framework's first ranked
+        variant on the processor with fewest threads, else the first that can run at all.
 
         Raises:
             PlanError: none can; the message says why of each.
@@ -106,7 +106,7 @@ class Plan(Record):
                 c.threads,
             ),
         )
-        found = next((contender for contender in ranked if not is_pitfall(contender)), None)
+        found = next((contender for contender in ranked if is_ranked(contender)), None)
         if not found:
             reasons = "\n  ".join(f"{c.name}: {c.missing}" for c in self.contenders)
             raise PlanError(f"no contender can run here:\n  {reasons}")
@@ -145,7 +145,7 @@ def controls(
     """The controls of all contenders that can run here, or of one: preferably of the reference
     framework, in the configured variant, on the processor, with the fewest threads."""
     asked = study.controls
-    able = [contender for contender in planned if not (contender.missing or is_pitfall(contender))]
+    able = [contender for contender in planned if not contender.missing and is_ranked(contender)]
     if not asked or not able:
         return
     if asked.of == "reference":

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
-from frameworks.registry import framework, is_pitfall
+from frameworks.registry import framework, is_ranked
 from workflows.planning import names
 from workflows.planning.plan import Plan, StudyRequest
 from workflows.planning.replicates import COMMAND_S, certifying
@@ -13,7 +13,7 @@ from workflows.records.folders import Folders
 from workflows.records.spent import Spent
 from workflows.records.storage import RecordError, read_json
 
-PITFALL = 0.5  # of the time of another contender's certificate: it has fewer runs
+UNRANKED = 0.5  # of the time of another contender's certificate: a pitfall or part has fewer runs
 # Seconds of each contender's certificate in two default studies on the two cores of an Intel Xeon,
 # 24 November 2026 (`compile`: in proportion to the reference, in a trial on the same machine). Only
 # their proportions count: how fast this machine is shows at once.
@@ -100,7 +100,7 @@ def work_s(plan: Plan, workload: str, name: str | None) -> float:
     if name is None:
         return COMMAND_S + usual_s(workload, REFERENCE, "")
     return COMMAND_S + sum(
-        usual_s(workload, name, one.variant) * (PITFALL if is_pitfall(one) else 1.0)
+        usual_s(workload, name, one.variant) * (1.0 if is_ranked(one) else UNRANKED)
         for one in plan.runnable
         if one.framework == name
     )

@@ -267,6 +267,7 @@ class CertificateRow(Contender):
     share of a step's work that was unfinished when `synchronise` returned. `timed` is what its
     variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
     `turns` are its own, if it declares a deviation and has the fewest threads.
+    Of a part of a step, `full` and `turns` are about losses at the initial weights.
     """
 
     status: Agreement
@@ -350,7 +351,7 @@ class PitfallRow(Record):
 
 class ChangeRow(Record):
     """A variant that is a step from `default` to `tuned`: its one `change` to the variant `beside`
-    it, of the same framework."""
+    it, of the same framework. Or a part of the other's step: `forward` or `gradient`."""
 
     framework: str
     variant: str
@@ -399,5 +400,6 @@ class MachineRecords(Record):
     missing: list[MissingRow]
     pitfalls: list[PitfallRow] = []
     changes: list[ChangeRow] = []
+    parts: list[ChangeRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

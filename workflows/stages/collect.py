@@ -85,6 +85,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         ],
         pitfalls=pitfalls(study),
         changes=changes(study),
+        parts=parts(study),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
@@ -108,15 +109,15 @@ def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord
 
 
 def left_out(study: Configuration) -> dict[str, list[str]]:
-    """Variants of the study's frameworks that it does not ask for, without pitfalls and steps on
-    the way to `tuned`."""
+    """Variants of the study's frameworks that it does not ask for, without pitfalls, parts of a
+    step, and steps on the way to `tuned`."""
     there = {(name, variant) for name, variant, _ in asked(study)}
     found = {
         name: [
             variant
             for variant, description in framework(name).variants.items()
             if (name, variant) not in there
-            and not description.pitfall
+            and description.ranked
             and variant not in framework(name).between
         ]
         for name in sorted({name for name, _ in there})
@@ -139,6 +140,14 @@ def changes(study: Configuration) -> list[ChangeRow]:
         ChangeRow(framework=name, variant=variant, change=one.change, beside=one.compared_with)
         for name, variant, one in asked(study)
         if one.change and (name, one.compared_with) in there
+    ]
+
+
+def parts(study: Configuration) -> list[ChangeRow]:
+    return [
+        ChangeRow(framework=name, variant=variant, change=one.part, beside=one.compared_with)
+        for name, variant, one in asked(study)
+        if one.part
     ]
 
 

@@ -69,21 +69,21 @@ def as_seconds(given: Any) -> dict[str, float]:
     return found
 
 
-def as_weights(given: Any, network: Weights) -> Weights:
+def as_weights(given: Any, network: Weights, what: str = "weights()") -> Weights:
     """Weights as a dict of arrays of floating point, not much larger than the `network`.
 
     Names and shapes are left to whoever compares them.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"weights() gave {kind(given)}, a dict of arrays is asked for")
+        raise TypeError(f"{what} gave {kind(given)}, a dict of arrays is asked for")
     for name, array in given.items():
         if not isinstance(name, str):
-            raise TypeError(f"weights() names a tensor by {kind(name)}, a text is asked for")
+            raise TypeError(f"{what} names a tensor by {kind(name)}, a text is asked for")
         if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-            raise TypeError(f"weights() gave {name} as {kind(array)}, not as an array of floats")
+            raise TypeError(f"{what} gave {name} as {kind(array)}, not as an array of floats")
     numbers, asked = (sum(array.size for array in one.values()) for one in (given, network))
     if numbers > 2 * asked + 1000:
-        raise ValueError(f"weights() gave {numbers:,} numbers, the network has {asked:,}")
+        raise ValueError(f"{what} gave {numbers:,} numbers, the network has {asked:,}")
     return dict(given)
 
 

@@ -3,7 +3,7 @@
 import resource
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from statistics import median
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ FENCES = 5
 RESTED_S = 0.01  # for a device to finish what a small step may have left
 
 Result = TypeVar("Result")
+Readers = Sequence[Callable[[], Any]]  # of what a step has computed
 
 now = time.perf_counter_ns
 
@@ -130,15 +131,18 @@ def spin_until(end: int) -> int:
     return time_ns
 
 
-def unfenced(trainer: Trainer, batch: Any) -> float:
-    """The share of the work that is still to be done when `synchronise` has returned."""
-    fenced(trainer, batch, 1)  # which may compile
-    single = max(sum(fenced(trainer, batch, 1)), 1)
+def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = None) -> float:
+    """The share of the work that is still to be done when `synchronise` has returned.
+
+    `results` reads what a step has computed beside the loss: the weights unless given.
+    """
+    readers = (trainer.loss, results or trainer.weights)
+    fenced(trainer, batch, 1, readers)  # which may compile
+    single = max(sum(fenced(trainer, batch, 1, readers)), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-    shares = [min(late(trainer, batch, count) for _ in range(FENCES)) for count in counts]
+    shares = [min(late(trainer, batch, count, readers) for _ in range(FENCES)) for count in counts]
     if single < FENCED_NS[-1]:  # of many small steps, the last one is a small share
-        readers = (trainer.loss, trainer.weights)
         shares += [unfinished(trainer, batch, *pair) for pair in permutations(readers)]
     return max(0.0, *shares)
 
@@ -168,24 +172,26 @@ def stepped(trainer: Trainer, batch: Any) -> None:
     trainer.synchronise()
 
 
-def late(trainer: Trainer, batch: Any, count: int) -> float:
-    work, left = fenced(trainer, batch, count)
+def late(trainer: Trainer, batch: Any, count: int, readers: Readers) -> float:
+    work, left = fenced(trainer, batch, count, readers)
     return left / (left + work)
 
 
-def fenced(trainer: Trainer, batch: Any, count: int) -> tuple[int, int]:
+def fenced(trainer: Trainer, batch: Any, count: int, readers: Readers = ()) -> tuple[int, int]:
     """Nanoseconds of `count` steps with their fence, and of the work that was left after it.
 
-    If work was left, reading loss and weights takes longer the first time than the second time.
+    If work was left, the readers, of loss and weights unless given, take longer the first time
+    than the second time.
     """
+    readers = readers or (trainer.loss, trainer.weights)
     begin = now()
     for _ in range(count):
         trainer.step(batch)
     trainer.synchronise()
     done = now()
-    first = trainer.loss(), trainer.weights()
+    first = [read() for read in readers]
     read = now()
-    again = trainer.loss(), trainer.weights()
+    again = [read() for read in readers]
     end = now()
     del first, again  # not before: the second reading must not find the first one's memory
     return done - begin, (read - done) - (end - read)

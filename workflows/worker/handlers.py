@@ -136,11 +136,13 @@ class Handlers:
             settings["computing_threads"] = "n/a"
         return {"settings": settings}
 
-    def fence(self, variant: str) -> dict[str, Any]:
-        """The share of the work that is left to be done when `synchronise` has returned."""
+    def fence(self, variant: str, given: bool = False) -> dict[str, Any]:
+        """The share of the work that is left to be done when `synchronise` has returned. `given`:
+        the work is about gradients, which the trainer gives, and not about weights."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
-        return {"unfenced": unfenced(trainer, batch)}
+        results = trainer.gradients if given else trainer.weights
+        return {"unfenced": unfenced(trainer, batch, results)}
 
     def trace(
         self,
@@ -161,15 +163,25 @@ class Handlers:
         return {key: value for key, value in trained._asdict().items() if key != "weights"}
 
     def gradients(
-        self, variant: str, out: str, optimiser: Any, settings: bool = False, batch: int = 0
+        self,
+        variant: str,
+        out: str,
+        optimiser: Any,
+        settings: bool = False,
+        batch: int = 0,
+        given: bool = False,
     ) -> dict[str, Any]:
         """The gradients of a first step of plain SGD on this mini-batch go to the file `out`.
         `strange` names a tensor that was not as given before the step, "" for none; `settings`
-        are the settings in effect, if asked for."""
+        are the settings in effect, if asked for. `given`: the trainer gives them and takes no
+        step."""
         workload = self.altered(optimiser)
         trainer = self.adapter.trainer(workload, self.initial, variant)
-        rate = workload.optimiser.learning_rate
-        found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
+        if given:
+            found, strange = training.given_gradients(trainer, self.mini_batch(batch), self.initial)
+        else:
+            rate = workload.optimiser.learning_rate
+            found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
         self.require_original()
         own = {n: value for n, value in found.items() if n not in workload.without_gradient}
         np.savez(out, **own)  # type: ignore[arg-type]

@@ -83,6 +83,13 @@ def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> 
     return gradient(initial, as_weights(trainer.weights(), initial), rate), strange
 
 
+def given_gradients(trainer: Trainer, batch: Batch, initial: Weights) -> tuple[Weights, str]:
+    """The same of a trainer that gives the gradients itself and takes no step."""
+    strange = different(as_weights(trainer.weights(), initial), initial)
+    one_step(trainer, batch)
+    return as_weights(trainer.gradients(), initial, "gradients()"), strange
+
+
 def gradient(before: Weights, after: Weights, rate: float) -> Weights:
     """What a step of plain SGD has subtracted, divided by its learning rate, in float64."""
     return {

@@ -45,7 +45,7 @@ def setting_lines(
         base = bases.get(one, one)
         if base.variant != one.variant:  # its row is not compared with each of these in turn
             rivals = [base] if base in values else []
-        rivals = [] if machine.pitfall(one) else rivals  # it is only compared within its framework
+        rivals = rivals if machine.compares(one) else []  # else only within its framework
         asked = {setting for setting, item in BY_SETTING.items() if not item.new}
         for setting in sorted({*own, *asked}) if own else [""]:
             item = BY_SETTING.get(setting)

@@ -3,6 +3,10 @@
 Every timed turn starts from the initial weights on the mini-batches of its round, which are the
 same for all contenders. The reference has trained the same turns in float64, without timing, and
 so has every contender that declares a deviation. Earlier records have no such turns.
+
+A part of a step leaves the weights as they are. Its losses must be the reference's at the initial
+weights, in every step to the tolerance of a first step, and the weights after its last turn must
+be the initial ones to the last bit.
 """
 
 import math
@@ -33,11 +37,12 @@ TINY = 1e-30  # replaces a loss of zero, because relative differences need a div
 @dataclass(frozen=True)
 class Expected:
     """The turns in float64 that a benchmark's timed turns must agree with, whose they are, and how
-    far its float32 gradients may be from float64's."""
+    far its float32 gradients may be from float64's. `still`: its weights stay as they are."""
 
     turns: Rehearsal
     whose: str
     rounding: float
+    still: bool = False
 
 
 Turns = Mapping[BenchmarkId, Expected]
@@ -55,7 +60,11 @@ def rehearsals(machine: Machine) -> Turns:
                 for other in record.rows
                 if other.turns and (other.framework, other.variant, other.device) == alike
             )
-            if turns := next(own, None):
+            if machine.part(one):
+                if row.turns:
+                    whose = f"{record.reference}'s in float64 at the initial weights"
+                    found[one] = Expected(row.turns, whose, record.rounding, still=True)
+            elif turns := next(own, None):
                 found[one] = Expected(turns, "its own in float64", record.rounding)
             elif record.turns and row.status != "declared":
                 whose = f"{record.reference}'s in float64"
@@ -77,16 +86,20 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
     turn = list(zip(whose, batches["round"], strict=True))
     right = [at(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
     first = [at(expected[key], n, 0) for key, n in turn]
-    own = [
-        max(LATER * tolerance, ROUNDED * one.rounding if (one := expected[key]) else 0.0)
-        for key, _ in turn
-    ]
+    own = [later(expected[key], tolerance) for key, _ in turn]
     table = batches.assign(place=place, right=right, first=first, own=own).dropna(subset="right")
     sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
     return table.assign(
         off=(table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY),
         allowed=np.where(table["place"] == 0, tolerance, table["own"]),
     )
+
+
+def later(expected: Expected | None, tolerance: float) -> float:
+    """How far losses after a turn's first step may be off."""
+    if expected and expected.still:
+        return tolerance
+    return max(LATER * tolerance, ROUNDED * expected.rounding if expected else 0.0)
 
 
 def at(expected: Expected | None, number: int, step: int) -> float:
@@ -121,6 +134,7 @@ def wrong_weights(
     machine: Machine, batches: pd.DataFrame, turns: Turns, allowed: tuple[float, float]
 ) -> Iterator[tuple[BenchmarkId, str]]:
     """Weights that the last turn has left elsewhere than float64 would, in words."""
+    yield from changed(machine, turns)
     for one, expected, tensors in weights_astray(machine, batches, turns):
         for name, (typical, off) in tensors.items():
             if not (typical <= allowed[0] and off <= allowed[1]):
@@ -130,6 +144,21 @@ def wrong_weights(
                     f"move away from {expected.whose} (tolerance {percent(allowed[0])}), and "
                     f"{percent(off)} of its numbers are far away (tolerance {percent(allowed[1])})",
                 )
+
+
+def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
+    """Parts of a step whose weights are not the initial ones after the last turn, in words."""
+    for contest in machine.records.contests:
+        if not any(contender.weights for contender in contest.contenders):
+            continue  # not recorded
+        for contender in contest.contenders:
+            one = BenchmarkId.of(contest.workload, contender)
+            expected = turns.get(one)
+            if contender.status == "ok" and expected and expected.still:
+                start = expected.turns.start
+                moved = [name for name in start if contender.weights.get(name) != start[name]]
+                if moved:
+                    yield one, f"after the last timed turn, {moved[0]} is not as it was given"
 
 
 def weights_astray(

@@ -1,1 +1,2 @@
-"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning gain."""
+"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning gain, and
+what the parts of a step take."""

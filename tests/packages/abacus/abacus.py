@@ -43,11 +43,21 @@ FRAMEWORK = Framework(
         "trap-epsilon": Variant("another epsilon", pitfall="a larger epsilon"),
         "trap-lazy": Variant("works when it is read", pitfall="work that is put off"),
         "trap-pooling": Variant("about images only", pitfall="pooling the wrong way"),
+        "part-forward": Variant("the loss alone", part="forward"),
+        "part-gradient": Variant("loss and gradients", part="gradient"),
+        "part-skipping": Variant("the loss without a ReLU", part="forward"),
+        "part-updating": Variant("an update, too", part="gradient"),
+        "part-late": Variant("an update from the second step on", part="gradient"),
+        "part-doubled": Variant("one gradient is doubled", part="gradient"),
+        "part-silent": Variant("keeps its gradients to itself", part="gradient"),
+        "part-drifting": Variant("in float32 a weight moves a little", part="forward"),
     },
 )
 
 CAN = {"dense", "relu", "mean_squared_error", "sgd", "adam"}
 EPSILONS = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}
+FORWARD = ("part-forward", "part-skipping", "part-drifting")
+GRADIENT = ("part-gradient", "part-doubled", "part-silent")
 
 
 class AbacusAdapter(contract.Adapter):
@@ -107,9 +117,13 @@ class AbacusTrainer(contract.Trainer):
                 dense += 1
                 x = x @ self.parameters[f"dense{dense}.kernel"]
                 x = x + self.parameters[f"dense{dense}.bias"]
-            else:
+            elif self.variant != "part-skipping":
                 x = np.maximum(x, 0)
         self.last = np.mean((x - y) ** 2)
+        if self.variant in FORWARD:
+            if self.variant == "part-drifting" and self.conditions.precision == "float32":
+                self.parameters["dense1.kernel"] *= np.float32(1 + 1e-6)
+            return
         upstream, gradients = 2 * (x - y) / x.size, {}
         for kind, x in zip(reversed(self.kinds), reversed(inputs), strict=True):
             if kind == "dense":
@@ -119,6 +133,11 @@ class AbacusTrainer(contract.Trainer):
                 dense -= 1
             else:
                 upstream = upstream * (x > 0)
+        if self.variant == "part-doubled":
+            gradients["dense1.bias"] *= 2
+        self.found = gradients
+        if self.variant in GRADIENT or (self.variant == "part-late" and self.steps == 1):
+            return
         for name, gradient in gradients.items():
             self.update(name, gradient)
 
@@ -169,6 +188,11 @@ class AbacusTrainer(contract.Trainer):
             return super().profile(run)
         run()
         return {"beads pushed": 1e-9, "wiped": 1e-9}
+
+    def gradients(self):
+        if self.variant == "part-silent":
+            return super().gradients()
+        return {name: self.found[name].copy() for name in self.parameters}
 
     def settings(self):
         return {

@@ -1,0 +1,104 @@
+"""What forward pass, gradients and update take of a step: a stacked bar for each framework."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.transforms import blended_transform_factory
+
+from analysis.findings.findings import Findings
+from analysis.findings.variants.parts import PartLine
+from analysis.format import count, percent, title
+from analysis.report.figures.panels import Panel, fitting, on_what
+from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
+from analysis.report.prose import spread, workload
+
+ROW, AROUND = 0.27, 1.2  # inches
+THICK = 0.62  # of the distance between bars
+PALE = {"forward": 1.0, "gradients": 0.55, "update": 0.22}  # opacity
+
+
+def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
+    rows = first_conditions(findings.parts)
+    if not rows:
+        return None
+    workloads = list(dict.fromkeys(row.id.workload for row in rows))
+    where = on_what(Panel(workloads[0], rows[0].id.device, rows[0].id.threads))
+    with canvas(AROUND + ROW * (len(rows) + len(workloads)), WIDTH) as drawn:
+        axes = drawn.add_subplot()
+        place, labels = 0, {}
+        for heading in workloads:
+            above(axes, place, fitting(workload(heading)))
+            for row in rows:
+                if row.id.workload == heading:
+                    place += 1
+                    labels[place] = title(row.id.framework)
+                    bar(axes, row, place, theme.colour(row.id.framework))
+            place += 1
+        axes.set_yticks(list(labels), list(labels.values()))
+        axes.set_ylim(place - 0.4, -0.6)
+        axes.set_xlim(0, max(map(reach, rows)))
+        axes.axvline(1, color=INK, linewidth=1.1)
+        axes.set_xlabel("share of the whole step")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        bare(axes, "x")
+        drawn.legend(
+            handles=[Patch(facecolor=INK, alpha=PALE[part], label=part) for part in PALE],
+            loc="outside upper left", ncols=3,
+        )  # fmt: skip
+        return render(
+            drawn,
+            name,
+            "Where a step's time goes",
+            f"Shares of the whole step of each framework, {where}. Each line is the "
+            f"{percent(findings.machine.study.confidence)} interval of where a part ends. Beyond "
+            "100 %, loss and gradients by themselves take longer than the step.",
+            f"Stacked bars of the shares of a step, for {count(len(rows), 'step')}.",
+            extremes(rows),
+        )
+
+
+def first_conditions(lines: Sequence[PartLine]) -> list[PartLine]:
+    """Under one device and number of threads, because others would need a page of their own."""
+    known = [line for line in lines if line.forward_share is not None]
+    return [line for line in known if (line.id.device, line.id.threads)
+            == (known[0].id.device, known[0].id.threads)]  # fmt: skip
+
+
+def above(axes: Axes, place: float, text: str) -> None:
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.text(0, place + 0.1, text, transform=across, va="center", fontsize=8.5, fontweight="bold")
+
+
+def reach(row: PartLine) -> float:
+    """Where the axis ends for a row: wide intervals are cut off, so that bars stay readable."""
+    longest = max(row.gradient_over_step or 1.0, row.forward_share or 1.0, 1.0)
+    return 1.02 * min(max(row.over_step_high or 1.0, longest), 1.2 * longest)
+
+
+def bar(axes: Axes, row: PartLine, place: int, colour: str) -> None:
+    """An update of less than nothing has no bar: the gradients' then ends beyond the step."""
+    forward = row.forward_share or 0.0
+    gradient = forward + (row.gradient_share or 0.0)
+    last = max(forward, gradient)
+    ends = (("forward", 0.0, forward), ("gradients", forward, gradient), ("update", last, 1.0))
+    for part, left, right in ends:
+        if right > left:
+            axes.barh(place, right - left, THICK, left=left, color=colour, alpha=PALE[part])
+    lines = [(row.forward_low, row.forward_high), (row.over_step_low, row.over_step_high)]
+    for low, high in lines:
+        if low is not None and high is not None:
+            axes.plot([low, high], [place, place], color=INK, linewidth=1.1)
+
+
+def extremes(rows: Sequence[PartLine]) -> str:
+    """What loss and gradients take over the loss, and the largest update."""
+    over = [row.gradient_over_forward for row in rows if row.gradient_over_forward is not None]
+    most = max(rows, key=lambda row: row.update_share or 0.0)
+    text = f"Loss and gradients take {spread(min(over), max(over))} times as long as the loss."
+    if not (most.update_low and most.update_low > 0):
+        return text
+    return (
+        f"{text} The update's share is largest in {title(most.id.framework)} on the "
+        f"{workload(most.id.workload)}, {percent(float(f'{most.update_share:.2g}'))}."
+    )

@@ -1,0 +1,116 @@
+"""Where a step's time goes: forward pass, gradients and update, if the study has parts of a
+step."""
+
+from analysis.findings.variants.parts import PartLine
+from analysis.format import listing, percent, sentence, title
+from analysis.report.figures.panels import than
+from analysis.report.figures.parts import shares_of_steps
+from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.prose import place, share, two
+from analysis.report.sections.comparing.comparisons import same
+from analysis.report.tables import Table, intervals
+
+
+def summary(row: PartLine) -> str:
+    """`PyTorch, MLP, 1 thread: the forward pass takes 31 % of a step, ...`"""
+    who = f"{title(row.id.framework)}, {place(row.id)}"
+    if row.forward_share is None or row.gradient_over_forward is None:
+        return f"{who}: no shares. {sentence(row.reason)}"
+    if row.exceeds:
+        more = than(row.gradient_over_step or 1.0).replace("takes", "take", 1)
+        return (
+            f"{who}: the parts do not add up. Loss and gradients without an update {more} the "
+            f"whole step, and the forward pass alone takes {share(row.forward_share)} of it."
+        )
+    if row.inverted:
+        return (
+            f"{who}: the parts do not add up. Loss and gradients take less time than the loss "
+            f"alone, which takes {share(row.forward_share)} of a step."
+        )
+    gradients, update = share(row.gradient_share or 0.0), share(row.update_share or 0.0)
+    return (
+        f"{who}: the forward pass takes {share(row.forward_share)} of a step, the gradients "
+        f"{gradients} and the update {update}. Loss and gradients take "
+        f"{two(row.gradient_over_forward)} times as long as the loss.{unsure(row)}"
+    )
+
+
+def unsure(row: PartLine) -> str:
+    """The shares whose intervals include zero, in a sentence; "" if there are none."""
+    shares = {
+        "forward pass": (row.forward_low, row.forward_high),
+        "gradients": (row.gradient_low, row.gradient_high),
+        "update": (row.update_low, row.update_high),
+    }
+    found = [
+        f"the {name}"
+        for name, (low, high) in shares.items()
+        if low is not None and high is not None and low <= 0 <= high
+    ]
+    if not found:
+        return ""
+    share_is = "share is" if len(found) == 1 else "shares are"
+    return f" The {share_is} not significant for {listing(found)}."
+
+
+def cell(value: float | None, low: float | None, high: float | None) -> str:
+    """A share and its interval in percent: `31.2 (29.8 to 32.6)`"""
+    numbers = [f"{100 * one:.1f}" for one in (value, low, high) if one is not None]
+    return f"{numbers[0]} ({' to '.join(numbers[1:])})" if len(numbers) == 3 else "".join(numbers)
+
+
+def part_table(rows: list[PartLine], confidence: float) -> Table | None:
+    shown = [row for row in rows if row.forward_share is not None]
+    if not rows:
+        return None
+    over = intervals(
+        (row.gradient_over_forward, row.over_forward_low, row.over_forward_high) for row in shown
+    )
+    interval = f"{percent(confidence)} interval"
+    return Table(
+        f"Shares of a step in percent, with their {interval}",
+        [
+            ("framework", False), ("on", False), ("forward", True), ("gradients", True),
+            ("update", True), ("loss and gradients over loss", True), (interval, True),
+            ("same?", False),
+        ],
+        [
+            [
+                title(row.id.framework),
+                place(row.id),
+                cell(row.forward_share, row.forward_low, row.forward_high),
+                cell(row.gradient_share, row.gradient_low, row.gradient_high),
+                cell(row.update_share, row.update_low, row.update_high),
+                *ratio,
+                same(row.certificate),
+            ]
+            for row, ratio in zip(shown, over, strict=True)
+        ],
+        [
+            (f"{title(row.id.framework)}, {place(row.id)}", sentence(row.reason))
+            for row in rows
+            if row.forward_share is None
+        ],
+        "parts.csv",
+    )  # fmt: skip
+
+
+def parts(chapter: Chapter) -> Parts:
+    rows = chapter.findings.parts
+    return [
+        Bullets([summary(row) for row in rows]),
+        chapter.figure(shares_of_steps, "parts"),
+        part_table(rows, chapter.findings.machine.study.confidence),
+    ]
+
+
+SECTION = Section(
+    "Where a step's time goes",
+    parts,
+    about="The forward part computes the loss, the gradient part the loss and all gradients. Each "
+    "is a program of its own and is compared only with its framework's whole step, in the same "
+    "contests. The share of the gradients is the difference of the two parts, and that of the "
+    "update is the rest. PyTorch records the forward pass for a backward pass, as in training. The "
+    "compilers of TensorFlow and JAX see the forward pass alone, and keep nothing.",
+    in_markdown=True,
+)
