@@ -46,8 +46,8 @@ class Pair(NamedTuple):
 class Ratio:
     """A row of a study's pairs.csv, traps.csv or parts.csv, read in the direction of a claim.
     `verdict` is the study's, None if the pair was not compared, and then `reason` says why.
-    `certificate` sums up
-    what was proven about both sides; it is empty if they may not be compared."""
+    `certificate` sums up what was proven about both sides; it is empty if they may not be
+    compared."""
 
     study: str
     machine: str

@@ -1,6 +1,7 @@
 """What a start costs and when it has paid off."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest

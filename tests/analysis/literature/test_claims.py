@@ -207,7 +207,7 @@ def test_the_committed_ledger_follows_from_the_committed_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    studies = [f"reports/{name}" for name in ("reference", "networks", "definitions")]
+    studies = [f"reports/{name}" for name in ("reference", "networks", "definitions", "threads")]
     assert main([*studies, "--out", str(tmp_path)]) == 0
     for name in ("claims.md", "then.csv"):
         assert (tmp_path / name).read_bytes() == (ROOT / "reports/literature" / name).read_bytes()

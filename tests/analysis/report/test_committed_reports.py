@@ -14,7 +14,7 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("aa", "ablation", "networks", "definitions")
+BRIEF = ("aa", "ablation", "networks", "definitions", "threads")
 
 
 @pytest.mark.parametrize("name", ["reference", "traps", *BRIEF])
@@ -54,6 +54,7 @@ CONFIGURATIONS = {
     "ablation": ["ablation.yaml", "mnist-test.yaml"],
     "networks": ["networks.yaml"],
     "definitions": ["definitions.yaml"],
+    "threads": ["threads.yaml"],
 }
 
 
