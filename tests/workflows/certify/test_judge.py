@@ -16,6 +16,7 @@ from workflows.certify.judge import (
     judge_state,
     loss_distances,
     set_aside,
+    wrong_gradients,
 )
 from workflows.certify.runs import Result
 from workflows.planning.configuration import CertificateEntry
@@ -244,6 +245,13 @@ def test_small_tensors_are_judged_together():
     own[:1] += 2e-3
     assert astray(split(own), split(exact), split(start), 4)[REST].off < 0.1
     assert set(astray(*({"b": each[:9]} for each in (own, exact, start)), 4)) == set()
+
+
+def test_one_gradient_may_be_a_sum_that_cancels():
+    right = {"a": 1e-15, "b": 2e-13, "c": 8e-12}
+    assert wrong_gradients(right, 1e-12) == ""
+    assert "c differs by 2.0e-11" in wrong_gradients({**right, "c": 2e-11}, 1e-12)
+    assert "(allowed 1e-12)" in wrong_gradients({**right, "b": 2e-12}, 1e-12)
 
 
 def test_a_tensor_that_hardly_moves_says_nothing():
