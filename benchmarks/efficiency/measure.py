@@ -19,7 +19,7 @@ from benchmarks.ways import BASE, WAYS
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
 from workflows.measure.pool import cores_for
-from workflows.planning.configuration import ContestEntry
+from workflows.planning.entries import ContestEntry
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
 from workflows.worker.process import WorkerProcess

@@ -16,7 +16,7 @@ from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from frameworks.workloads.smaller import miniature
 from frameworks.workloads.workload import pooled_first
 from tests.adapters.training import NETWORKS, small
-from workflows.planning.configuration import CertificateEntry
+from workflows.planning.entries import CertificateEntry
 
 BLOCK = {
     "residual": {

@@ -9,7 +9,7 @@ from frameworks.registry import framework
 from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.distance import relative
 from workflows.certify.runs import Result
-from workflows.planning.configuration import CertificateEntry
+from workflows.planning.entries import CertificateEntry
 from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
 
 # A declared deviation grows chaotically later, so only the first steps are bounded.

@@ -17,7 +17,7 @@ from frameworks.registry import own_variables, part_of
 from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import parse_optimiser
-from workflows.planning.configuration import CertificateEntry
+from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.schema import Rehearsal

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from workflows.machine.fingerprint import fingerprint
-from workflows.planning.configuration import Configuration, MachineEntry
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import MachineEntry
 from workflows.planning.plan import PlanError
 from workflows.records.schema import Record
 from workflows.records.storage import read_json

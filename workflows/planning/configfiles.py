@@ -11,9 +11,9 @@ import yaml
 from pydantic import ValidationError
 
 from frameworks.workloads.parsing import suggestion
-from workflows.planning.configuration import (
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import (
     CertificateEntry,
-    Configuration,
     ContenderEntry,
     ContestEntry,
     ControlsEntry,

@@ -13,7 +13,8 @@ from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, is_ranked, own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
-from workflows.planning.configuration import Configuration, Scope
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import Scope
 from workflows.planning.isolated import interpreter
 from workflows.records.earlier import renamed_keys
 from workflows.records.folders import Folders

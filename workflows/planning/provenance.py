@@ -18,7 +18,8 @@ from frameworks.registry import folders, framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.planning.code import ROOT, adapter_files, content_hash, files_hash
-from workflows.planning.configuration import Configuration, Scope
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import Scope
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.plan import contenders_here, surface
 

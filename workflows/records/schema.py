@@ -104,16 +104,13 @@ class ContenderRecord(Entrant):
     `cores` are the cores that its process was pinned to. `build_s` is the time to build the
     network, once, before its first mini-batch of the workload. `took_s` is the time that the
     contest spent on it: its turns, and its part of the common start by processor time, shared
-    equally by the workloads of the contest. `import_s` is the time to import the framework and
-    apply the conditions, without starting Python and NumPy. Only processes that import alone
-    have it. It is the same for all workloads of the contest. `idle_mib` is the memory of its
-    process before any workload: Python, NumPy and the framework. `weights` are a few numbers of
-    each tensor after its last turn, in the first replicate (`Rehearsal`). `operations` are there,
-    too, if asked for: seconds of a step under its framework's profiler (frameworks/operations.py);
-    `unprofiled` says why there are none. `stated` names settings that nothing has read back.
-    `caches` says whether there was anything in a compiler's cache before the import. In earlier
-    records, a control busy-waited for the share `idle` of its time between mini-batches, outside
-    the timed region.
+    equally by the workloads of the contest. `import_s`, the same for all of them, is the time to
+    import the framework and apply the conditions, if the process imported alone. `idle_mib` is its
+    memory then. `weights` are a few numbers of each tensor after its last turn, in the first
+    replicate (`Rehearsal`), and `operations` seconds of a step under its framework's profiler
+    (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
+    settings that nothing has read back. `caches` says what compilers' caches held before the
+    import. In earlier records, a control busy-waited for the share `idle` of its time.
     """
 
     status: Status
@@ -206,11 +203,8 @@ class ContestRecord(Record):
 
 
 class Measured(Record):
-    """The relative distances between two runs of the same steps.
-
-    `loss` has one entry a step; `weights` the L2 distance of each tensor, by the step after
-    which it was taken (0: before the first).
-    """
+    """The relative distances between two runs of the same steps: of the `loss` of every step, and
+    of each tensor (L2) by the step after which it was taken (0: before the first)."""
 
     loss: list[Distance]
     weights: dict[int, dict[str, Distance]]

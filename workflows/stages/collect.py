@@ -17,7 +17,8 @@ from frameworks.description import Variant
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.machine.guardian import interruptible
-from workflows.planning.configuration import FASTEST, Configuration, Scope
+from workflows.planning.configuration import FASTEST, Configuration
+from workflows.planning.entries import Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
 from workflows.progress import Progress, explained

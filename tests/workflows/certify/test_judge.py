@@ -19,7 +19,7 @@ from workflows.certify.judge import (
     wrong_gradients,
 )
 from workflows.certify.runs import Result
-from workflows.planning.configuration import CertificateEntry
+from workflows.planning.entries import CertificateEntry
 from workflows.records.schema import CertificateRow, Measured
 
 ASKED = CertificateEntry()

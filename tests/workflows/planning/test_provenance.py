@@ -7,7 +7,8 @@ import pytest
 from tests.conftest import ROOT
 from workflows.planning import provenance as keys
 from workflows.planning.configfiles import parse
-from workflows.planning.configuration import Configuration, Scope
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import Scope
 
 # Imported by what measures, and of no influence on what is measured.
 ROOMS = ("cluster", "machine", "planning", "progress", "records")
