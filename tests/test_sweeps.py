@@ -49,6 +49,7 @@ def test_workloads_of_a_sweep_join_the_study():
         ({"sizes": {"batch": [8, 8]}}, "each once"),
         ({"sizes": {"batch": ["a", "b"]}}, "whole numbers"),
         ({"sizes": {"batch": [True, 2]}}, "whole numbers"),
+        ({"sizes": {"batch": [0, 2]}}, "above 0"),
         ({"batch": 3, "sizes": {"batch": [8, 16]}}, "also stands beside"),
         ({"from": "nothing", "sizes": {"batch": [8]}}, "not in the catalogue"),
         ({"from": "mlp", "sizes": {"batchs": [8]}}, "did you mean 'batch'"),
@@ -63,6 +64,13 @@ def test_a_wrong_sweep_is_refused_by_name(sweep, says):
 def test_a_sweep_cannot_take_the_name_of_a_workload():
     with pytest.raises(ConfigurationError, match="also among the workloads"):
         study(sweeps={"width": WIDTHS}, workloads={"mlp": {}, "width-4": {"from": "mnist-cnn"}})
+
+
+def test_one_size_can_be_left_out():
+    found = study(sweeps={"width": WIDTHS}, workloads={"width-4": False, "mlp": {}})
+    assert list(found.workloads) == ["mlp", "width-8"]
+    together = {"contest": {"together": [["width"]]}, "workloads": {"width-4": False}}
+    assert study(sweeps={"width": WIDTHS}, **together).groups == {"width-8": ["width-8"]}
 
 
 def test_a_sweep_can_be_left_out():

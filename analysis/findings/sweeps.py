@@ -36,7 +36,7 @@ class CrossoverLine:
 
     COLUMNS: ClassVar = (
         "machine sweep parameter axis device threads variant framework against smallest largest "
-        "points_counted missing changes below above low at high at_flops"
+        "points_counted missing decided changes below above low at high at_flops"
     )
 
     sweep: Sweep
@@ -46,6 +46,11 @@ class CrossoverLine:
     points: tuple[PairLine, ...]
     crossing: Crossing
     at_flops: float | None
+
+    @property
+    def pays(self) -> bool:
+        """Whether this side is slower at small sizes and faster at large ones."""
+        return bool(self.crossing.at and self.crossing.below > 0 > self.crossing.above)
 
     @property
     def parameter(self) -> str:
@@ -86,15 +91,23 @@ class CrossoverLine:
 def sweeps(machine: Machine) -> list[Sweep]:
     found = []
     for name, entry in (machine.study.configuration.get("sweeps") or {}).items():
-        own = members(name, entry)
+        own = {key: one for key, one in members(name, entry).items() if key in machine.workloads}
         sizes = tuple(member.size for member in own.values())
-        found.append(Sweep(name, parameter(entry), sizes, tuple(own)))
+        if sizes:
+            found.append(Sweep(name, parameter(entry), sizes, tuple(own)))
     return found
 
 
 def crossover_lines(findings: Findings) -> list[CrossoverLine]:
-    """By sweep, axis and pair, for pairs that have an interval at two sizes at least."""
-    return [line for sweep in sweeps(findings.machine) for line in lines(findings, sweep)]
+    """By sweep, axis and pair, for pairs that have an interval at two sizes at least. Sizes in
+    different contests are left out, because their replicates do not belong together."""
+    groups = {contest.workload: contest.group for contest in findings.machine.records.contests}
+    return [
+        line
+        for sweep in sweeps(findings.machine)
+        if len({groups.get(name) for name in sweep.workloads}) == 1
+        for line in lines(findings, sweep)
+    ]
 
 
 def lines(findings: Findings, sweep: Sweep) -> Iterator[CrossoverLine]:

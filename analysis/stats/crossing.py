@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.inference import students
+from analysis.stats.inference import holm, students
 
 STEPS = 200  # between two neighbouring sizes
 
@@ -16,14 +16,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Crossing:
-    """`changes` counts how often the sign changes from one size to the next, among the sizes whose
-    interval leaves out 1. With one change, the ratio crosses 1 `at` a size between `low` and
-    `high`; with none or several, all three are None. `below` and `above` are the signs of the
-    logarithm at the smallest and at the largest such size, 0 if there is none."""
+    """`changes` counts how often the sign changes from one size to the next, among the `decided`
+    sizes: those whose ratio differs significantly from 1, by Holm over all sizes. With one change,
+    the ratio crosses 1 `at` a size between `low` and `high`; with none or several, all three are
+    None. `below` and `above` are the signs of the logarithm at the smallest and at the largest
+    such size, 0 if there is none."""
 
     changes: int
     below: int
     above: int
+    decided: int
     at: float | None = None
     low: float | None = None
     high: float | None = None
@@ -40,16 +42,15 @@ def crossing(
     first one after it. Two replicates at least; `sizes` from small to large.
     """
     values, places = np.asarray(logs, dtype=float), np.log(np.asarray(sizes, dtype=float))
-    _, _, low, high, _ = students(values.T, confidence)
-    signs = np.where(low > 0, 1, np.where(high < 0, -1, 0))
-    decided = np.flatnonzero(signs)
+    mean, _, _, _, p = students(values.T, confidence)
+    decided = np.flatnonzero(np.array(holm(p.tolist())) <= 1 - confidence)
     if not decided.size:
-        return Crossing(0, 0, 0)
-    found = signs[decided]
+        return Crossing(0, 0, 0, 0)
+    found = np.sign(mean[decided])
     turning = np.flatnonzero(np.diff(found))
-    below, above = int(found[0]), int(found[-1])
+    ends = (int(found[0]), int(found[-1]), int(decided.size))
     if turning.size != 1:
-        return Crossing(int(turning.size), below, above)
+        return Crossing(int(turning.size), *ends)
     first, last = decided[turning[0]], decided[turning[0] + 1]
     fine = np.concatenate([
         np.linspace(places[left], places[left + 1], STEPS, endpoint=False)
@@ -60,5 +61,5 @@ def crossing(
     accepted = fine[(under <= 0) & (over >= 0)]
     zeros = fine[np.flatnonzero(np.diff(np.sign(mean)))]
     at = float(zeros[len(zeros) // 2])
-    ends = (float(accepted.min()), float(accepted.max())) if accepted.size else (at, at)
-    return Crossing(1, below, above, math.exp(at), math.exp(ends[0]), math.exp(ends[1]))
+    reach = (float(accepted.min()), float(accepted.max())) if accepted.size else (at, at)
+    return Crossing(1, *ends, math.exp(at), math.exp(reach[0]), math.exp(reach[1]))

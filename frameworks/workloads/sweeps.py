@@ -42,8 +42,8 @@ def members(name: str, entry: Mapping[str, Any]) -> dict[str, Member]:
     found = {}
     for values in zip(*sizes.values(), strict=True):
         size = values[0][0] if isinstance(values[0], list) and values[0] else values[0]
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise ValueError(f"sizes: whole numbers are wanted, got {size!r:.80}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ValueError(f"sizes: whole numbers above 0 are wanted, got {size!r:.80}")
         found[f"{name}-{size}"] = Member(size, {**fixed, **dict(zip(sizes, values, strict=True))})
     ordered = [member.size for member in found.values()]
     if len(found) < min(lengths.values()) or ordered != sorted(ordered):

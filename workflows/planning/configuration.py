@@ -96,7 +96,7 @@ class Configuration(Section):
     @model_validator(mode="before")
     @classmethod
     def swept(cls, values: Any) -> Any:
-        """The workloads of sweeps join the others."""
+        """The workloads of sweeps join the others; `false` leaves one of them out, too."""
         sweeps, workloads = values.get("sweeps"), values.get("workloads")
         if not isinstance(sweeps, dict) or not isinstance(workloads, dict):
             return values
@@ -108,9 +108,13 @@ class Configuration(Section):
             except ValueError as error:
                 raise ValueError(f"sweeps.{name:.80}: {error}") from None
         for name in added:
-            if workloads.get(name, added[name]) != added[name]:
+            if workloads.get(name, added[name]) not in (added[name], False):
                 raise ValueError(f"sweeps: {name!r:.80} is also among the workloads")
-        return {**values, "sweeps": sweeps, "workloads": {**workloads, **added}}
+        return {
+            **values,
+            "sweeps": sweeps,
+            "workloads": {**workloads, **added, **without(workloads)},
+        }
 
     @field_validator("contenders", mode="before")
     @classmethod
@@ -134,7 +138,7 @@ class Configuration(Section):
     def wanted(cls, entries: Any) -> Any:
         if not isinstance(entries, dict):
             return entries
-        return {name: entry for name, entry in entries.items() if entry is not False}
+        return {name: entry for name, entry in entries.items() if name not in without(entries)}
 
     @model_validator(mode="after")
     def consistent(self) -> Self:
@@ -201,7 +205,11 @@ class Configuration(Section):
         listed = self.contest.together
         if isinstance(listed, bool):
             listed = [list(self.workloads)] if listed else []
-        swept = {name: list(members(name, entry)) for name, entry in self.sweeps.items()}
+        swept = {
+            name: [own for own in members(name, entry) if own in self.workloads]
+            for name, entry in self.sweeps.items()
+            if name not in self.workloads
+        }
         listed = [[own for name in names for own in swept.get(name, [name])] for names in listed]
         alone = [name for name in self.workloads if not any(name in names for names in listed)]
         return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
@@ -224,3 +232,8 @@ class Configuration(Section):
         cheapest = min(workloads, key=lambda each: narrowed(workloads[each]).flops_per_step)
         used = {workload.optimiser.kind for workload in workloads.values()}
         return [k for k in self.certificate.optimisers if name == cheapest and k not in used]
+
+
+def without(entries: dict[str, Any]) -> dict[str, bool]:
+    """The workloads that are left out."""
+    return {name: False for name, entry in entries.items() if entry is False}

@@ -100,6 +100,8 @@ class ContenderEntry(Section):
             return [entry]
         versions = entry["version"]
         listed = versions if isinstance(versions, list) else [versions]
+        if not listed:
+            raise ValueError("version: at least one is wanted")
         fixed = {key: value for key, value in entry.items() if key != "version"}
         for version in listed:
             if not isinstance(version, str) or not re.fullmatch(r"\d[0-9a-z.]*", version):
@@ -107,6 +109,7 @@ class ContenderEntry(Section):
                     f"version: text like 0.10.2 is wanted (two numbers in quotes: '0.10'), got "
                     f"{version!r:.80}"
                 )
+        without_repeats(listed)
         return [{**fixed, "framework": f"{entry.get('framework')}-{own}"} for own in listed]
 
     @model_validator(mode="after")

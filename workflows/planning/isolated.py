@@ -83,7 +83,7 @@ def environment(name: str) -> Environment:
         lock = file.with_suffix(".lock")
         if description.version:
             wanted = of_version(description, statements(text))
-            if list(wanted) != statements(text):
+            if description.version not in text:
                 lock = file.with_name(f"{file.stem}-{description.version}.lock")
         pins = statements(read(lock))
         # All workers use the study's own NumPy, whatever a lock says.
@@ -103,12 +103,13 @@ def environment(name: str) -> Environment:
 
 
 def of_version(description: Framework, required: Sequence[str]) -> tuple[str, ...]:
-    """The requirements with another version of the framework. Only packages that the framework
-    does not pin itself keep theirs."""
+    """The requirements as arguments of uv, with another version of the framework's own packages."""
     pattern = "|".join(map(re.escape, description.distributions))
-    return tuple(
-        re.sub(rf"^({pattern})==[^;\s]+", rf"\g<1>=={description.version}", one) for one in required
-    )
+    found: list[str] = []
+    for one in required:
+        own = re.sub(rf"^({pattern})==[^;\s]+", rf"\g<1>=={description.version}", one)
+        found += own.split() if own.startswith("-") else [own]
+    return tuple(found)
 
 
 def by_name(description: Framework) -> tuple[tuple[str, ...], str]:

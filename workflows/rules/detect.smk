@@ -6,6 +6,7 @@ rule detect:
     log:
         f"{HERE}/logs/detect-{{framework}}.log",
     priority: 20
+    threads: lambda wildcards: every_core(wildcards) if wildcards.machine in NODES else 1
     conda:
         "conda.yaml"
     resources:

@@ -72,7 +72,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             target_precision=study.target_precision,
             fixed=fixed.sentence if fixed else "",
             command=plan.command,
-            configuration=plan.configuration,
+            # Names of a cluster's partitions are nobody else's business.
+            configuration={k: v for k, v in plan.configuration.items() if k != "machines"},
             concluding=[key for key, scope in study.scopes() if scope is Scope.CONCLUSIONS],
             titles={c.framework: framework(c.framework).title for c in plan.contenders},
             left_out=left_out(study),

@@ -1,1 +1,2 @@
-"""What changes from study to study: the ratios, the machine's own speed, and its limit."""
+"""The machine's speed and limit, what steps take of it and where their time goes, and what changes
+from study to study."""

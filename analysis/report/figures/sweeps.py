@@ -29,7 +29,7 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             for axes, sweep in zip(axes_row, sweeps, strict=True):
                 axes.axhline(1, color=INK, linewidth=1.1)
                 for line in shown.get((kind, sweep), []):
-                    curve(axes, line, theme.colour(line.id.framework))
+                    curve(axes, line, theme)
                 axes.set_title(f"{fitting(sweep)}\n{kind}")
             logarithmic(axes_row[0], "y")
             for axes in axes_row:
@@ -96,17 +96,19 @@ def kind(row: CrossoverLine) -> str:
     return f"framework : {title(row.base.framework)}"
 
 
-def curve(axes: Axes, line: CrossoverLine, colour: str) -> None:
+def curve(axes: Axes, line: CrossoverLine, theme: Theme) -> None:
+    colour, dashes = theme.colour(line.id.framework), theme.dashes(line.id.variant)
     sizes = [line.size(point) for point in line.points]
     ratios, low, high = zip(*(point.estimate.ends for point in line.points), strict=True)
     axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(sizes, ratios, color=colour, marker="o", markersize=3, linewidth=1.4)
+    axes.plot(sizes, ratios, color=colour, marker="o", markersize=3, linewidth=1.4,
+              linestyle=dashes)  # fmt: skip
     if line.crossing.low and line.crossing.high:
         axes.axvspan(line.crossing.low, line.crossing.high, color=colour, alpha=0.15, linewidth=0)
 
 
 def finding(rows: Sequence[CrossoverLine]) -> str:
-    own = [row for row in rows if row.axis == "threads" and row.crossing.at]
+    own = [row for row in rows if row.axis == "threads" and row.pays]
     if not own:
         return ""
     low = min(own, key=lambda row: row.at_flops or 0.0)

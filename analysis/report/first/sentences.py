@@ -50,18 +50,25 @@ def compared(findings: Findings) -> Iterator[str]:
 
 def sized(findings: Findings) -> str:
     """From which size on more threads, or another device, pay; the sweep that is named first."""
-    rows = [row for row in CROSSOVERS.of(findings) if row.axis in ("threads", "device")]
-    own = [row for row in rows if row.sweep == rows[0].sweep and row.crossing.at]
+    rows = [
+        row for row in CROSSOVERS.of(findings)
+        if row.axis in ("threads", "device") and row.id.variant in USUAL and row.pays
+    ]  # fmt: skip
+    own = {
+        row.id.framework: row for row in reversed(rows)
+        if (row.sweep, row.axis) == (rows[0].sweep, rows[0].axis)
+    }  # fmt: skip
     if not own:
         return ""
-    where = "more threads" if own[0].axis == "threads" else "another device"
+    first = rows[0]
+    where = "more threads" if first.axis == "threads" else "another device"
     parts = [
         f"{two(row.crossing.at)} ({spread(row.crossing.low, row.crossing.high)}) in "
         f"{title(row.id.framework)}"
-        for row in own[:CUTS]
+        for row in sorted(own.values(), key=rows.index)[:CUTS]
         if row.crossing.at and row.crossing.low and row.crossing.high
     ]
-    sweep = own[0].sweep
+    sweep = first.sweep
     return f"Sizes: on {sweep.name}, {where} pay from {sweep.parameter} {listing(parts)} on."
 
 

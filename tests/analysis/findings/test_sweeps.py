@@ -60,7 +60,7 @@ def test_the_table_says_both(own: Findings) -> None:
     assert table is not None
     said = {row[1]: row[2:] for row in table.rows}
     assert said["PyTorch, 2 threads to 1"][0] == "slower below, faster above"
-    assert said["TensorFlow to PyTorch, 2 threads"] == ["faster at every size that is decided",
+    assert said["TensorFlow to PyTorch, 2 threads"] == ["faster at 5 of 5 sizes",
                                                         "", "", ""]  # fmt: skip
 
 
@@ -70,6 +70,10 @@ def test_the_page_has_the_section_and_its_figure(own: Findings, tmp_path: Path) 
     assert "From which size on" in text
     assert "sweep_ratios.svg" in text
     assert (tmp_path / "tables" / "crossovers.csv").read_text().count("\n") == 5
+
+
+def test_sizes_in_different_contests_are_not_joined(found: Callable[[Recipe], Findings]) -> None:
+    assert CROSSOVERS.of(found(replace(RECIPE, together=False, replicates=2))) == []
 
 
 def test_a_study_without_sweeps_has_no_such_table(found: Callable[[Recipe], Findings]) -> None:

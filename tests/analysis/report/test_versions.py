@@ -25,7 +25,7 @@ def test_a_later_version_is_compared_with_the_one_named_first(
     assert (row.id.framework, row.base.framework) == ("jax-0.10.2", "jax-0.9.2")
     assert row.estimate.ratio and 1.2 < row.estimate.ratio < 1.3
     assert row.estimate.verdict == "slower"
-    assert summary([row]).startswith("1 comparison of a version with an earlier one: 1 slower.")
+    assert summary([row]).startswith("1 comparison of a version with the earliest: 1 slower.")
     assert version_table(findings, [row]).rows[0][-2] == "slower"
 
 

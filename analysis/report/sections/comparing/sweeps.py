@@ -2,35 +2,34 @@
 
 from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
-from analysis.format import count, device, percent, title
+from analysis.format import count, device, percent
 from analysis.report.figures.sweeps import sweep_ratios
 from analysis.report.layout import Chapter, Parts, Section
-from analysis.report.prose import size, two, variant
+from analysis.report.prose import contender, elsewhere, pair, size, two
 from analysis.report.tables import Table
 
 
 def sides(row: CrossoverLine) -> str:
     """`JAX, 2 threads to 1`, `TensorFlow to PyTorch, 2 threads`"""
-    own = row.id
-    named = title(own.framework) + f", {variant(own.variant)}" * (own.variant != "default")
+    own, named = row.id, contender(row.id)
+    where = ", ".join([*elsewhere(own), count(own.threads, "thread")])
     if row.axis == "threads":
-        return f"{named}, {count(own.threads, 'thread')} to {row.base.threads}"
-    threads = count(own.threads, "thread")
+        return f"{named}, {where} to {row.base.threads}"
     if row.axis == "device":
-        return f"{named}, {device(own.device)} to {device(row.base.device)}, {threads}"
-    return f"{title(own.framework)} to {title(row.base.framework)}, {threads}"
+        return f"{named}, {device(own.device)} to {device(row.base.device)}, {where}"
+    return f"{pair(own, row.base)}, {where}"
 
 
 def says(row: CrossoverLine) -> str:
-    """`slower below, faster above`, `faster from 16 to 2,048`, `changes 3 times`"""
+    """`slower below, faster above`, `faster at 6 of 8 sizes`, `changes places 3 times`"""
     found = row.crossing
     if found.changes > 1:
-        return f"changes {count(found.changes, 'time')}"
+        return f"changes places {count(found.changes, 'time')}"
     if found.changes:
         return f"{row.below} below, {row.above} above"
     if not found.below:
         return "no significant difference"
-    return f"{row.below} at every size that is decided"
+    return f"{row.below} at {found.decided} of {count(len(row.points), 'size')}"
 
 
 def crossover_table(findings: Findings) -> Table | None:
@@ -41,7 +40,7 @@ def crossover_table(findings: Findings) -> Table | None:
     return Table(
         "Sizes at which two contenders change places",
         [
-            ("sweep", False), ("pair", False), ("the first one is", False), ("at", True),
+            ("sweep", False), ("pair", False), ("the first is", False), ("at", True),
             (f"{level} interval", True), ("operations there", True),
         ],
         [
@@ -68,7 +67,9 @@ SECTION = Section(
     "From which size on",
     sweeps,
     about="The same network in several sizes, all in the same contests. Where the ratio crosses 1, "
-    "the two change places. The interval holds the sizes at which equality is not rejected. "
-    "Operations: the floating-point operations of a mini-batch there.",
+    "the two change places. Sizes count as faster or slower if the difference is significant over "
+    "all sizes together (Holm), however small it is. Between sizes the ratio is interpolated, and "
+    "the interval holds the sizes at which equality is not rejected. Operations: the "
+    "floating-point operations of a mini-batch there.",
     in_markdown=True,
 )

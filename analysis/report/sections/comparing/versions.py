@@ -11,24 +11,25 @@ from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import place, variant
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
-from analysis.stats.inference import Verdict
 
-VERSION = re.compile(r"(.+)-\d[0-9a-z.]*")  # as contenders are named: `jax-0.10.1`
-VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "equivalent", "cannot tell", "refused")
+VERSION = re.compile(r"(?P<base>.+)-(?P<version>\d[0-9a-z.]*)")  # contenders' names: `jax-0.10.1`
 
 
 def base(framework: str) -> str:
     found = VERSION.fullmatch(framework)
-    return found[1] if found else ""
+    return found["base"] if found else ""
+
+
+def age(framework: str) -> list[int]:
+    """Sort key: earlier versions first."""
+    found = VERSION.fullmatch(framework)
+    return [int(number) for number in re.findall(r"\d+", found["version"])] if found else []
 
 
 def later(findings: Findings) -> list[PairLine]:
-    """Pairs of two versions of one framework, each with the version that is named first in the
-    study."""
-    first: dict[str, str] = {}
-    for own in findings.machine.study.titles:
-        if base(own):
-            first.setdefault(base(own), own)
+    """Pairs of two versions of one framework, each with the earliest one of the study."""
+    known = sorted({one.framework for one in findings.matched if base(one.framework)}, key=age)
+    first = {base(name): name for name in reversed(known)}
     rows = []
     for row in findings.pairs:
         kind = base(row.id.framework)
@@ -42,12 +43,11 @@ def later(findings: Findings) -> list[PairLine]:
 
 
 def summary(rows: list[PairLine]) -> str:
-    """`Of 8 comparisons of a version with the one before it, 2 are slower, 6 are equivalent.`"""
-    found = Counter(row.estimate.verdict for row in rows)
-    said = [f"{found[name]} {name}" for name in VERDICTS if found[name]]
+    """`8 comparisons of a version with the earliest: 2 slower and 6 equivalent.`"""
+    said = [f"{n} {verdict}" for verdict, n in Counter(r.estimate.verdict for r in rows).items()]
     same_work = sum(bool(row.certificate) for row in rows)
     return (
-        f"{count(len(rows), 'comparison')} of a version with an earlier one: {listing(said)}. "
+        f"{count(len(rows), 'comparison')} of a version with the earliest: {listing(said)}. "
         f"{same_work} of them {'is' if same_work == 1 else 'are'} certified to compute the same."
     )
 
@@ -55,7 +55,7 @@ def summary(rows: list[PairLine]) -> str:
 def version_table(findings: Findings, rows: list[PairLine]) -> Table:
     cells = intervals(row.estimate.ends for row in rows)
     return Table(
-        "A version's time over that of the earlier one",
+        "A version's time over that of the earliest",
         [
             ("version", False), ("compared with", False), ("on", False), ("variant", False),
             ("ratio", True), (f"{percent(findings.machine.study.confidence)} interval", True),
@@ -88,6 +88,6 @@ SECTION = Section(
     "Versions beside each other",
     versions,
     about="Each version has an environment of its own, and all took turns in the same contests. "
-    "Below 1 the later version is faster.",
+    "Below 1 the later version is faster. Intervals are not corrected for how many there are.",
     in_markdown=True,
 )

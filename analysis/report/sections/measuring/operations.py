@@ -97,13 +97,13 @@ def slowed(findings: Findings, found: Sequence[Profile]) -> str:
 
 
 def operations(chapter: Chapter) -> Parts:
-    found = profiles(chapter.findings)
+    found, without = profiles(chapter.findings), unprofiled(chapter.findings.machine)
     if not found:
-        return []
+        return [Paragraph(f"{sentence(reason)}") for reason in dict.fromkeys(without.values())]
     return [
         Bullets(largest(found)),
         chapter.figure(figure),
-        operation_table(found, unprofiled(chapter.findings.machine)),
+        operation_table(found, without),
         Paragraph(
             Rich(f"{slowed(chapter.findings, found)}{ABOUT} {more('by-operation')}"), style="soft"
         ),
@@ -111,7 +111,7 @@ def operations(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    return finding(profiles(chapter.findings))
+    return finding(profiles(chapter.findings)) or "No contender has a profile."
 
 
 ABOUT = (
