@@ -1,16 +1,17 @@
-"""Claims that a calculation decides: each function returns whether the claim holds, and the
-calculation in a sentence."""
+"""Claims that a calculation decides, some of them from the times of studies: each function returns
+whether the claim holds, and the calculation in a sentence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, three
+from analysis.format import count, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.table7 import DATA, rows
-from analysis.report.prose import two
+from analysis.literature.studies import Study, Time
+from analysis.literature.table7 import DATA, networks, rows
+from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
 
 
@@ -82,4 +83,53 @@ CALCULATIONS: dict[str, Callable[[], Calculation]] = {
         most_of_the_peak, "AlexNet-S", "Caffe", "the network is the one that it is named after"
     ),
     "CUDA in the default wheel": cuda_in_the_default_wheel,
+}
+
+SMALL = ("mlp-width-", "cnn-filters-", "cnn-batch-")  # workloads of the study `sweep`
+LIMIT = 0.05
+
+
+def fixed_cost(studies: Sequence[Study]) -> Calculation | None:
+    """Whether what a step costs whatever its size is below 5 % of the step of every network.
+
+    A step of the smallest workload costs at least as much, so it is an upper bound. Only the
+    tutorials' variants with a certificate count. None if a network, or a small workload under the
+    same conditions, is not there.
+    """
+    every = [own for study in studies for own in study.times if own[:5] in proven(study)]
+    names = {name.lower() for name in networks()}
+    large = [own for own in every if own.workload in names]
+    found = [(bound.high / own.low, bound, own) for own in large if (bound := least(every, own))]
+    if {own.workload for _, _, own in found} != names or len(found) < len(large):
+        return None
+    worst, bound, own = max(found, key=lambda one: one[0])
+    return Calculation(
+        worst < LIMIT,
+        f"the smallest step of {title(own.framework)} with {count(own.threads, 'thread')} takes "
+        f"{milliseconds(bound.median)}, which is at most {share(worst)} of its step on "
+        f"{workload(own.workload)}; no share is larger",
+    )
+
+
+def proven(study: Study) -> set[tuple[str, str, str, str, int]]:
+    """The contenders of pairs of frameworks whose certificates allow a ratio."""
+    return {
+        (row.workload, side, row.variant, row.device, row.threads)
+        for row in study.ratios
+        if row.usable and row.pair.axis == "framework" and row.variant == "default"
+        for side in (row.pair.one, row.pair.over)
+    }
+
+
+def least(every: Sequence[Time], one: Time) -> Time | None:
+    """The shortest step of a small workload under the conditions of a contender."""
+    alike = [
+        own for own in every
+        if own.workload.startswith(SMALL) and own[1:5] == one[1:5]
+    ]  # fmt: skip
+    return min(alike, key=lambda own: own.median, default=None)
+
+
+MEASURED: dict[str, Callable[[Sequence[Study]], Calculation | None]] = {
+    "fixed cost of a step": fixed_cost
 }

@@ -12,8 +12,7 @@ from functools import cache
 from typing import Literal
 
 from analysis.format import device
-from analysis.literature.arithmetic import CALCULATIONS
-from analysis.literature.fixed_cost import MEASURED
+from analysis.literature.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.judging import Answer, Rule, answers, most, rule, together
 from analysis.literature.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study

@@ -2,7 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Framework, Variant
-from frameworks.jax.operations import OPERATIONS
+from frameworks.jax.profiling.operations import OPERATIONS
 
 CACHES = (Cache("JAX's", "JAX_COMPILATION_CACHE_DIR"),)
 

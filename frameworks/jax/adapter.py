@@ -11,7 +11,8 @@ import numpy as np
 import optax
 
 from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.jax import network, optimisers, pitfalls, profiler, settings, tuned
+from frameworks.jax import network, optimisers, pitfalls, settings, tuned
+from frameworks.jax.profiling import profiler
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import first_trained
 
@@ -163,7 +164,7 @@ class Forward(JaxTrainer):
         return self._part, self._parameters, self._running, *batch
 
     def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "optimiser": "none", "weights_memory": "n/a"}
+        return {**super().settings(), "optimiser": "n/a", "weights_memory": "n/a"}
 
 
 class Gradient(Forward):

@@ -2,7 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Framework, Variant
-from frameworks.pytorch.operations import OPERATIONS
+from frameworks.pytorch.profiling.operations import OPERATIONS
 
 CACHES = (Cache("torch.compile's", "TORCHINDUCTOR_CACHE_DIR", otherwise="torchinductor_{user}"),)
 

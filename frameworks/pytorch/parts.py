@@ -21,7 +21,7 @@ class Forward(PyTorchTrainer):
         self._loss = loss.detach()
 
     def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "optimiser": "none"}
+        return {**super().settings(), "optimiser": "n/a"}
 
 
 class Gradient(Forward):

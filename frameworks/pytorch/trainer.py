@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.pytorch import optimisers, profiler, settings
+from frameworks.pytorch import optimisers, settings
 from frameworks.pytorch.network import Network
+from frameworks.pytorch.profiling import profiler
 from frameworks.pytorch.residual import undisturbed
 from frameworks.pytorch.sequences import OverTime, trained
 from frameworks.workloads import Weights, Workload

@@ -2,7 +2,7 @@
 
 from frameworks import memory
 from frameworks.contract import Cache, Deviation, Framework, Variant
-from frameworks.tensorflow.operations import OPERATIONS
+from frameworks.tensorflow.profiling.operations import OPERATIONS
 
 # Keras deviates on every backend. Nothing but this state depends on it.
 STATE = Deviation(

@@ -30,7 +30,7 @@ class Forward(TensorFlowTrainer):
         return step  # type: ignore[no-any-return]
 
     def settings(self) -> dict[str, Setting]:
-        return {**super().settings(), "optimiser": "none"}
+        return {**super().settings(), "optimiser": "n/a"}
 
 
 class Gradient(Forward):

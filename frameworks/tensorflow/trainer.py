@@ -1,27 +1,20 @@
 """A TensorFlow network, trained by one tf.function. Every variant trains with this class or a
 subclass of it."""
 
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from frameworks import operations
 from frameworks.contract import Conditions, Setting, Trainer
-from frameworks.operations import Event
 from frameworks.tensorflow import graphs, keras_model, settings, tuned
+from frameworks.tensorflow.profiling import profiler
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
-PS = 1e-12
-# `adam/Mul_3:Mul`, as the profiler names what runs; `EagerLocalExecute: Mul` without tf.function
-KERNEL = re.compile(r"[^:]+:\w+|EagerLocalExecute: (?!__)\w+")
 
 # Where each variant has its network and loss from, and where its optimiser; memory and pages only
 # start in another environment.
@@ -98,11 +91,7 @@ class TensorFlowTrainer(Trainer):
             variable.assign(tf.constant(weights[name], self._dtype))
 
     def profile(self, run: Callable[[], None]) -> dict[str, float]:
-        with TemporaryDirectory() as folder:
-            with tf.profiler.experimental.Profile(folder):
-                run()
-            (path,) = Path(folder).rglob("*.xplane.pb")
-            return operations.seconds(kernels(path.read_bytes()), PS)
+        return profiler.seconds(run)
 
     def settings(self) -> dict[str, Setting]:
         images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
@@ -119,22 +108,6 @@ class TensorFlowTrainer(Trainer):
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
         }
-
-
-def kernels(trace: bytes) -> Iterator[list[Event]]:
-    """The kernels that ran on each thread."""
-    # Not above, because every TensorFlow process imports this file.
-    from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
-
-    for plane in XSpace.FromString(trace).planes:
-        for line in plane.lines:
-            ran = []
-            for event in line.events:
-                name = plane.event_metadata[event.metadata_id].name
-                if KERNEL.fullmatch(name):
-                    begin = 1000 * line.timestamp_ns + event.offset_ps
-                    ran.append(Event(name, begin, begin + event.duration_ps))
-            yield ran
 
 
 class Unwrapped:

@@ -121,7 +121,7 @@ def test_tensorflow_says_what_is_stepped(variant: str, compilation: str) -> None
         assert trainer.settings()["compilation"] == "tf.function"
 
 
-def test_torch_says_what_is_stepped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_says_what_is_stepped() -> None:
     torch = pytest.importorskip("torch")
     from frameworks.pytorch.settings import compilation
 
@@ -130,8 +130,8 @@ def test_torch_says_what_is_stepped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compilation(torch.jit.script(network)) == "torch.jit"
     compiled = torch.compile(network)
     assert compilation(compiled) == compilation(torch.compile(lambda x: x)) == "torch.compile"
-    monkeypatch.setattr(torch._dynamo.config, "disable", True)
-    assert compilation(compiled) == "eager"
+    with torch._dynamo.config.patch(disable=True):
+        assert compilation(compiled) == "eager"
 
 
 @pytest.mark.parametrize("channels", ["NHWC", "NCHW"])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from frameworks import operations as o
-from frameworks.jax.profiler import Program
+from frameworks.jax.profiling.profiler import Program
 from frameworks.operations import Event
 from frameworks.registry import framework
 from frameworks.workloads import load

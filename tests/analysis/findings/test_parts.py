@@ -11,7 +11,7 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.variants.parts import PartLine
 from analysis.literature.studies import GRADIENTS, LOSS, PART, STEP, Pair, read
-from analysis.report.figures.parts import shares_of_steps
+from analysis.report.figures.comparing.parts import shares_of_steps
 from analysis.report.figures.style import Theme
 from analysis.report.page import write
 from analysis.report.sections.comparing.parts import part_table, summary

@@ -12,9 +12,10 @@ from samestep.__main__ import main as samestep
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.measure import contest
-from workflows.planning.plan import load_study
+from workflows.planning.plan import StudyRequest, load_study
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES
+from workflows.records.storage import read_json
 from workflows.stages import collect, prepare
 
 SIZE = 2**20
@@ -115,6 +116,7 @@ def test_a_contest(disk: Path, study, capsys, monkeypatch) -> None:
     before = everything(disk)
     words = ["contest", "--study", str(place.root), "--group", "mlp", "--replicate", "1"]
     monkeypatch.setattr("sys.argv", words)
+    monkeypatch.setenv("SAMESTEP_MACHINE", read_json(place.study, StudyRequest).machine)
     assert contest.main() == 1
     said = capsys.readouterr().err
     assert "No space left on device: make room" in said and "Traceback" not in said

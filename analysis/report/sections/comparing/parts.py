@@ -3,8 +3,8 @@ step."""
 
 from analysis.findings.variants.parts import PartLine
 from analysis.format import listing, percent, sentence, title
+from analysis.report.figures.comparing.parts import shares_of_steps
 from analysis.report.figures.panels import than
-from analysis.report.figures.parts import shares_of_steps
 from analysis.report.layout import Bullets, Chapter, Parts, Section
 from analysis.report.prose import place, share, two
 from analysis.report.sections.comparing.comparisons import same

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, percent, sentence, title
-from analysis.report.figures.steps import tuning_steps
+from analysis.report.figures.comparing.steps import tuning_steps
 from analysis.report.layout import Bullets, Chapter, Parts, Section
 from analysis.report.prose import place, two
 from analysis.report.sections.comparing.comparisons import same

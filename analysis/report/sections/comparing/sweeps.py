@@ -3,7 +3,7 @@
 from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent
-from analysis.report.figures.sweeps import sweep_ratios
+from analysis.report.figures.comparing.sweeps import sweep_ratios
 from analysis.report.layout import Chapter, Parts, Section
 from analysis.report.prose import contender, elsewhere, pair, size, two
 from analysis.report.tables import Table

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.report.figures.steps import tuning_steps
+from analysis.report.figures.comparing.steps import tuning_steps
 from analysis.report.figures.style import Theme
 from analysis.report.first.grid import matrix
 from analysis.report.first.sentences import sentences

@@ -1,0 +1,1 @@
+"""Figures of what variants and sizes change."""

@@ -1,0 +1,1 @@
+"""What a step's time goes to, by the framework's own profiler."""
