@@ -222,7 +222,7 @@ def test_keys_explained_are_keys() -> None:
     keys = [
         key for row in table.splitlines()[1:] for key in re.findall(r"`(\w+)`", row.split("|")[1])
     ]
-    assert len(keys) == 8
+    assert len(keys) == 9
     assert set(keys) <= set(yaml.safe_load(text("config/study.yaml")))
 
 

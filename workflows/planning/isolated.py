@@ -84,7 +84,7 @@ def environment(name: str) -> Environment:
         if description.version:
             wanted = of_version(description, statements(text))
             if description.version not in text:
-                lock = file.with_name(f"{file.stem}-{description.version}.lock")
+                lock = beside / "versions" / f"{description.version}.lock"
         pins = statements(read(lock))
         # All workers use the study's own NumPy, whatever a lock says.
         pins = [pin for pin in pins if not re.match(r"(?i)numpy\b", pin)]

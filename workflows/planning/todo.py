@@ -17,7 +17,7 @@ UNRANKED = 0.5  # of the time of another contender's certificate: a pitfall or p
 # Seconds of each contender's certificate in two default studies on the two cores of an Intel Xeon,
 # 24 November 2026 (`compile`: in proportion to the reference, in a trial on the same machine). Only
 # their proportions count: how fast this machine is shows at once.
-USUAL = Path(__file__).with_name("certificates.csv")
+USUAL = Path(__file__).parent / "data" / "certificates.csv"
 REFERENCE = "the reference"
 
 

@@ -23,7 +23,7 @@ OUTSIDE, OUTSIDE_MS = 0.25, 1.0
 FASTER = 2.25  # times the machine's matrix product; Winograd's convolutions save as much
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
-OVERHEAD_NS = 2e6  # of a mini-batch: below it, Python and dispatch are most of the time
+OVERHEAD_NS = 2e6  # of the others' mini-batch: below it, most time is Python and dispatch
 
 
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
@@ -122,9 +122,8 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
     steady = steady.assign(cpu_ns=steady["cpu_ns"] * steady["weight"])
     sums = steady.groupby(["workload", "contender", "threads"])[["cpu_ns", "weight"]].sum()
     each = sums["cpu_ns"] / sums["weight"]
-    each = each[each > OVERHEAD_NS]
     others = each.groupby(["workload", "threads"], group_keys=False).apply(medians_of_others)
-    ratios = (each / others)[others > 0]
+    ratios = (each / others)[others > OVERHEAD_NS]
     if len(less := ratios[ratios * FAR < 1]):
         yield warning(
             "Processor time",
