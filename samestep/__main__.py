@@ -49,6 +49,11 @@ COMMANDS = {
         "write a study's report again, from its records",
         "samestep report reference",
     ),
+    "share": Command(
+        "samestep.commands.share",
+        "write a study's records into one file, for others to report on",
+        "samestep share reference",
+    ),
     "compare": Command(
         "samestep.commands.compare",
         "compare studies of different times, machines or versions",

@@ -34,7 +34,8 @@ SHORT = [page.relative_to(ROOT).as_posix() for page in PAGES]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
-COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads")
+COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads", "sweep",
+             "parts", "fence")  # fmt: skip
 
 
 @cache

@@ -4,13 +4,15 @@ import argparse
 from pathlib import Path
 
 import analysis.__main__
+from samestep.archives import SUFFIX, unpack
 from samestep.studies import MACHINES, machines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "studies", nargs="+", metavar="FOLDER",
-        help="the name of a study in reports/, its folder, or its machines' folders",
+        help="the name of a study in reports/, its folder, its machines' folders, or an archive that "
+        "`samestep share` wrote",
     )  # fmt: skip
     parser.add_argument(
         "--earlier", nargs="+", default=[], metavar="STUDY",
@@ -23,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """2 if the records cannot be used; `analysis` has said why."""
-    folders = [folder for word in arguments.studies for folder in machines(word)]
+    folders = [
+        folder
+        for word in arguments.studies
+        for folder in (unpack(Path(word)) if word.endswith(SUFFIX) else machines(word))
+    ]
     homes = {folder.parents[1] for folder in folders if folder.parent.name == MACHINES}
     out = arguments.out or (homes.pop() if len(homes) == 1 else None)
     options = ["--out", str(out)] if out else []

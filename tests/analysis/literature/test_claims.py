@@ -32,6 +32,7 @@ from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
+STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "parts", "fence")
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 
@@ -207,7 +208,7 @@ def test_the_committed_ledger_follows_from_the_committed_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    studies = [f"reports/{name}" for name in ("reference", "networks", "definitions", "threads")]
+    studies = [f"reports/{name}" for name in STUDIES]
     assert main([*studies, "--out", str(tmp_path)]) == 0
     for name in ("claims.md", "then.csv"):
         assert (tmp_path / name).read_bytes() == (ROOT / "reports/literature" / name).read_bytes()
@@ -236,7 +237,7 @@ def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
 
 def test_the_page_says_what_the_ledger_says() -> None:
     page = " ".join((ROOT / "docs/literature.md").read_text().split())
-    studies = [read(ROOT / "reports" / name) for name in ("reference", "networks", "definitions")]
+    studies = [read(ROOT / "reports" / name) for name in STUDIES]
     decided = [one for one in judge(studies) if not one.verdict.startswith("needs")]
     assert {one.verdict for one in decided if one.claim.calculation} == {"does not hold here"}
     assert len([one for one in decided if one.claim.calculation]) == 5

@@ -14,7 +14,7 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("aa", "ablation", "networks", "definitions", "threads")
+BRIEF = ("aa", "ablation", "networks", "definitions", "threads", "sweep", "parts", "fence")
 
 
 @pytest.mark.parametrize("name", ["reference", "traps", *BRIEF])
@@ -55,6 +55,9 @@ CONFIGURATIONS = {
     "networks": ["networks.yaml"],
     "definitions": ["definitions.yaml"],
     "threads": ["threads.yaml"],
+    "sweep": ["sweep.yaml"],
+    "parts": ["parts.yaml"],
+    "fence": ["fence.yaml", "mnist-test.yaml"],
 }
 
 

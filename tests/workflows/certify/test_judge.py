@@ -247,6 +247,16 @@ def test_small_tensors_are_judged_together():
     assert set(astray(*({"b": each[:9]} for each in (own, exact, start)), 4)) == set()
 
 
+def test_one_kernel_may_go_astray_in_a_small_network():
+    """One sample whose ReLU float32 decides differently moves a whole kernel."""
+    rest = {name: (1e-5, 0.0) for name in ("a", "b")}
+
+    def told(typical):
+        return judged(astray={10: {**rest, "w": (typical, 0.0)}})[0]
+
+    assert (told(2.5e-3), told(6e-3)) == ("agrees", "refused")
+
+
 def test_one_gradient_may_be_a_sum_that_cancels():
     right = {"a": 1e-15, "b": 2e-13, "c": 8e-12}
     assert wrong_gradients(right, 1e-12) == ""

@@ -1,0 +1,35 @@
+"""`share`: a study's records as one file, for others to report on."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from samestep.archives import SUFFIX, pack
+from samestep.studies import machines
+from samestep.terminal import Problem
+from workflows.records.storage import RecordError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", help="the name of a study in reports/, or its folder")
+    parser.add_argument(
+        "--out", type=Path, help="the file to write (default: the study's name, .zip)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    folders = machines(arguments.study)
+    out = arguments.out or Path(Path(arguments.study).name + SUFFIX)
+    if out.suffix != SUFFIX:
+        raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            pack(folders, out, Path(scratch))
+    except FileExistsError:
+        raise Problem(f"{out} is there already: remove it, or name another with --out") from None
+    except (RecordError, OSError) as error:
+        out.unlink(missing_ok=True)
+        raise Problem(f"{out} was not written: {error}") from None
+    print(f"{out}: {len(folders)} machine(s), {out.stat().st_size / 1e6:.1f} MB. It says nothing about "
+          f"who measured. Others read it with: samestep report {out.name}")  # fmt: skip
+    return 0

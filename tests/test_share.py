@@ -1,0 +1,81 @@
+"""A study's records as one file: what goes in comes out, and nothing else is let in."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from samestep.__main__ import main
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+
+SMALL = Recipe(workloads=("mlp",), threads=(1,), variants=("default",), replicates=2)
+RECORDS = "machines/here/records.json.zst"
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "reports" / "mine" / "machines" / SMALL.machine, SMALL)
+    assert main(["share", "mine"]) == 0
+    return tmp_path / "mine.zip"
+
+
+def test_the_report_of_an_archive_is_that_of_its_study(archive: Path) -> None:
+    assert main(["report", "mine"]) == 0
+    archive.rename("theirs.zip")
+    assert main(["report", "theirs.zip"]) == 0
+    own, theirs = (Path("reports", name, "tables", "pairs.csv") for name in ("mine", "theirs"))
+    assert own.read_bytes() == theirs.read_bytes()
+
+
+def test_nothing_is_overwritten(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = archive.read_bytes()
+    assert main(["share", "mine"]) == 2
+    assert archive.read_bytes() == before
+    assert main(["report", "mine.zip"]) == 2
+    said = capsys.readouterr().err
+    assert "mine.zip is there already" in said and "reports/mine is there already" in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil", "machines/../../evil", "/etc/evil", "machines/here/records.json.zst/x", "evil.py",
+     "machines/a b/batches.parquet", "machines/.hidden/turns.parquet"],
+)  # fmt: skip
+def test_other_files_are_refused_and_not_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "inside"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    with zipfile.ZipFile("theirs.zip", "w") as found:
+        found.writestr(RECORDS, b"x")
+        found.writestr(name, b"x")
+    assert main(["report", "theirs.zip"]) == 2
+    assert "is no file of records" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["inside", "theirs.zip"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_archive_is_refused_in_words(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.zip").write_bytes(content)
+    assert main(["report", "theirs.zip"]) == 2
+    assert capsys.readouterr().err.startswith("samestep: theirs.zip")
+    assert not Path("reports").exists()
+
+
+def test_damaged_records_in_an_archive_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("theirs.zip", "w") as found:
+        for name in ("records.json.zst", "batches.parquet", "turns.parquet"):
+            found.writestr(f"machines/here/{name}", b"garbage")
+    assert main(["report", "theirs.zip"]) == 2
+    said = capsys.readouterr().err
+    assert "records.json.zst" in said and "Traceback" not in said
