@@ -45,14 +45,16 @@ def unpack(archive: Path) -> list[Path]:
     home = REPORTS / study
     if home.exists():
         raise Problem(f"{home} is there already: rename {archive.name}, or remove that folder")
-    wanted = {name: re.compile(rf"{MACHINES}/({MACHINE[1:-1]})/{re.escape(name)}") for name in FILES}
+    wanted = {
+        name: re.compile(rf"{MACHINES}/({MACHINE[1:-1]})/{re.escape(name)}") for name in FILES
+    }
     try:
         with zipfile.ZipFile(archive) as found:
             entries = found.infolist()
             if not 0 < len(entries) <= MOST * len(FILES):
                 raise Problem(f"{archive}: {len(entries)} files, of at most {MOST} machines")
             for entry in entries:
-                if not any(pattern.fullmatch(entry.filename) for pattern in wanted.values()):
+                if not any(pattern.fullmatch(entry.filename) for pattern in wanted):
                     raise Problem(f"{archive}: {entry.filename[:80]!r} is no file of records")
                 if entry.file_size > FILE:
                     raise Problem(f"{archive}: {entry.filename} is too large")

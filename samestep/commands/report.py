@@ -11,8 +11,8 @@ from samestep.studies import MACHINES, machines
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "studies", nargs="+", metavar="FOLDER",
-        help="the name of a study in reports/, its folder, its machines' folders, or an archive that "
-        "`samestep share` wrote",
+        help="the name of a study in reports/, its folder, its machines' folders, or an archive "
+        "that `samestep share` wrote",
     )  # fmt: skip
     parser.add_argument(
         "--earlier", nargs="+", default=[], metavar="STUDY",

@@ -4,6 +4,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from analysis.format import count
 from samestep.archives import SUFFIX, pack
 from samestep.studies import machines
 from samestep.terminal import Problem
@@ -30,6 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (RecordError, OSError) as error:
         out.unlink(missing_ok=True)
         raise Problem(f"{out} was not written: {error}") from None
-    print(f"{out}: {len(folders)} machine(s), {out.stat().st_size / 1e6:.1f} MB. It says nothing about "
-          f"who measured. Others read it with: samestep report {out.name}")  # fmt: skip
+    megabytes = out.stat().st_size / 1e6
+    print(
+        f"{out}: {count(len(folders), 'machine')}, {megabytes:.1f} MB. It says nothing about who "
+        f"measured. Others read it with: samestep report {out.name}"
+    )
     return 0

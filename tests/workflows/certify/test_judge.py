@@ -249,7 +249,7 @@ def test_small_tensors_are_judged_together():
 
 def test_one_kernel_may_go_astray_in_a_small_network():
     """One sample whose ReLU float32 decides differently moves a whole kernel."""
-    rest = {name: (1e-5, 0.0) for name in ("a", "b")}
+    rest = dict.fromkeys(("a", "b"), (1e-05, 0.0))
 
     def told(typical):
         return judged(astray={10: {**rest, "w": (typical, 0.0)}})[0]
