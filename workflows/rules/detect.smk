@@ -6,9 +6,9 @@ rule detect:
     log:
         f"{HERE}/logs/detect-{{framework}}.log",
     priority: 20
-    threads: lambda wildcards: every_core(wildcards) if wildcards.machine in NODES else 1
     conda:
         "conda.yaml"
+    threads: lambda wildcards: every_core(wildcards) if wildcards.machine in NODES else 1
     resources:
         slurm_partition=asked("slurm_partition"),
         constraint=asked("constraint"),
