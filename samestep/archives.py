@@ -45,9 +45,8 @@ def unpack(archive: Path) -> list[Path]:
     home = REPORTS / study
     if home.exists():
         raise Problem(f"{home} is there already: rename {archive.name}, or remove that folder")
-    wanted = {
-        name: re.compile(rf"{MACHINES}/({MACHINE[1:-1]})/{re.escape(name)}") for name in FILES
-    }
+    machine = MACHINE.strip("^$")
+    wanted = [re.compile(rf"{MACHINES}/{machine}/{re.escape(name)}") for name in FILES]
     try:
         with zipfile.ZipFile(archive) as found:
             entries = found.infolist()
