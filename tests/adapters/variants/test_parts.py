@@ -61,7 +61,7 @@ def test_a_part_has_the_settings_of_the_step_but_no_optimiser(name: str) -> None
         Contender(name, variant).trainer(workload).settings()
         for variant in ("part-gradient", "default")
     )
-    assert own["optimiser"] == "none"
+    assert own["optimiser"] == "n/a"
     assert {setting for setting in other if own[setting] != other[setting]} <= {
         "optimiser", "weights_memory",
     }  # fmt: skip

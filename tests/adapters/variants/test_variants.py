@@ -178,7 +178,7 @@ def test_what_fit_raises_surfaces_in_step() -> None:
 def test_a_process_ends_in_the_middle_of_a_fit() -> None:
     FIT.trainer(REGRESSION)
     code = (
-        "from tests.adapters.test_variants import *\n"
+        "from tests.adapters.variants.test_variants import *\n"
         "trainer = FIT.trainer(REGRESSION); train(trainer, REGRESSION, 2); print(len(fits()))"
     )
     run = subprocess.run(
