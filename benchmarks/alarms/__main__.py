@@ -31,7 +31,6 @@ class Alarms:
     """What was tried, and what was refused."""
 
     def __init__(self) -> None:
-
         self.statuses: Counter[tuple[str, str]] = Counter()
         self.alarms: list[str] = []
 

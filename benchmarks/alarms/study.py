@@ -5,25 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, to_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.runs import Reference, Runner
+from workflows.conformance.rules.certificates import as_if_detected
 from workflows.planning.configfiles import parse
-from workflows.planning.plan import (
-    Detected,
-    Detection,
-    Plan,
-    contenders_here,
-    load_plan,
-    surface,
-    write_request,
-)
+from workflows.planning.plan import Plan
 from workflows.records.folders import Folders
 from workflows.records.schema import Contender
-from workflows.records.storage import write_json
 from workflows.stages.prepare import prepare
 from workflows.worker.process import WorkerProcess
 
@@ -126,10 +117,4 @@ def planned(workload: Workload, name: str, folders: Folders) -> Plan:
             "certificate": {"steps": STEPS, "full_steps": 1, "optimisers": []},
         }
     )
-    write_request(folders, study, "here", "python -m benchmarks.alarms")
-    for one in variants:
-        found = Detected(versions=versions(framework(one)))
-        surfaces = map(surface, contenders_here(study, one))
-        probe = Detection(framework=one, devices=dict.fromkeys(surfaces, found))
-        write_json(folders.probe(one), probe)
-    return load_plan(folders)
+    return as_if_detected(study, folders, "python -m benchmarks.alarms")

@@ -140,8 +140,12 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
 
 def planned(subject: Subject, folders: Folders) -> Plan:
     """A study of the subject and the reference, as if both had been detected."""
-    study = configured(subject)
-    write_request(folders, study, "here", "samestep check")
+    return as_if_detected(configured(subject), folders, "samestep check")
+
+
+def as_if_detected(study: Configuration, folders: Folders, command: str) -> Plan:
+    """The plan of a study whose frameworks are taken to run on every device that it names."""
+    write_request(folders, study, "here", command)
     for entry in study.contenders:
         found = Detected(
             versions=versions(framework(entry.framework)) or {entry.framework: "there"}
