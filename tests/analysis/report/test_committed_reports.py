@@ -14,7 +14,8 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence")
+BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
+         "parts", "versions")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -57,6 +58,8 @@ CONFIGURATIONS = {
     "threads": ["threads.yaml"],
     "sweep": ["sweep.yaml"],
     "fence": ["fence.yaml", "mnist-test.yaml"],
+    "parts": ["parts.yaml"],
+    "versions": ["versions.yaml", "mnist-test.yaml"],
 }
 
 
