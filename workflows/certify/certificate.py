@@ -10,8 +10,8 @@ import numpy as np
 from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import framework, is_pitfall
-from frameworks.workloads import Workload
-from frameworks.workloads.distance import astray, relative
+from frameworks.workloads import Weights, Workload
+from frameworks.workloads.distance import Astray, astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
 from workflows.certify.following import against
@@ -29,6 +29,7 @@ from workflows.certify.judge import (
     require_shapes,
     set_aside,
     wrong_as_timed,
+    wrong_moves,
     wrong_rounding,
 )
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
@@ -38,7 +39,8 @@ from workflows.records.schema import CertificateRow, Measured, OptimiserRow, Reh
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
 
-OTHER_BATCHES = (1, 2)  # used if the first mini-batch's float32 gradients are too far off
+# Used if float32 is too far off on the first mini-batch, or in the first stretch of them.
+OTHER_BATCHES = (1, 2)
 
 
 class Examination:
@@ -122,6 +124,8 @@ class Examination:
                     self.result.turns = Rehearsal(**found)
         if not self.pitfall:
             self.compare_timed(self.timed, own)
+            if wrong_moves(self.result, self.limits.rounding):
+                self.result.astray = self.median_moves(own.weights[0], file)
             if self.fewest_threads:
                 self.try_other_optimisers(scratch)
         judge(self.result, self.limits, self.deviations)
@@ -246,16 +250,41 @@ class Examination:
 
     def compare_timed(self, own: Result, exact: Result) -> None:
         """Compare a float32 run with the same steps in float64, and with itself after a restart."""
-        start = exact.weights[0]
-        aside = {*self.runner.workload.idle, *self.state}
-        for step, weights in own.weights.items():
-            right = {n: w for n, w in exact.weights[step].items() if n not in aside}
-            found = astray(weights, right, start, step)
-            self.result.astray[step] = {**found}
+        self.result.astray = self.moves(own, exact, exact.weights[0])
         if own.strange and self.as_given:
             raise Uncanonical(f"in float32 {own.strange} does not start as given")
         self.result.float32 = loss_distances(own.losses, exact.losses)
         self.result.again = restarted(own)
+
+    def moves(self, own: Result, exact: Result, start: Weights) -> dict[int, dict[str, Astray]]:
+        aside = {*self.runner.workload.idle, *self.state}
+        found = {}
+        for step, weights in own.weights.items():
+            right = {n: w for n, w in exact.weights[step].items() if n not in aside}
+            found[step] = astray(weights, right, start, step)
+        return found
+
+    def median_moves(self, start: Weights, file: Path) -> dict[int, dict[str, Astray]]:
+        """The median over three stretches of mini-batches, for the reason of `median_rounding`.
+        What is wrong in float32 goes astray on each."""
+        run = float32_run(self.runner.runs)
+        others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
+        trained: dict[str, list[Result]] = {}
+        for precision in ("float32", "float64"):
+            with self.runner.process(self.contender, precision) as worker:
+                trained[precision] = [
+                    Result.read(self.runner.train(worker, self.contender, one, file), file)
+                    for one in others
+                ]
+        pairs = zip(trained["float32"], trained["float64"], strict=True)
+        found = [self.result.astray, *(self.moves(*pair, start) for pair in pairs)]
+        return {
+            step: {
+                name: Astray(*np.median([one[step].get(name, here) for one in found], axis=0))
+                for name, here in tensors.items()
+            }
+            for step, tensors in self.result.astray.items()
+        }
 
     @property
     def fewest_threads(self) -> bool:

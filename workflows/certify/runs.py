@@ -46,6 +46,7 @@ class Run:
     weights_at: tuple[int, ...]
     optimiser: dict[str, Any] | None = None  # in place of the workload's own
     restart: int = 0  # steps to repeat after a restart
+    first: int = 0  # mini-batch of the first step
 
 
 def runs(workload: Workload, settings: CertificateEntry, others: Iterable[str]) -> dict[str, Run]:
@@ -189,6 +190,7 @@ class Runner:
             at=run.weights_at,
             restart=run.restart,
             optimiser=run.optimiser,
+            first=run.first,
             out=str(out.resolve()),
         )
 

@@ -152,12 +152,17 @@ class Handlers:
         at: list[int],
         optimiser: Any = None,
         restart: int = 0,
+        first: int = 0,
     ) -> dict[str, Any]:
-        """Train without timing, with another optimiser if one is given: the loss of every step,
-        and the losses of `restart` steps repeated after a restart. The weights after the steps
-        `at` go to the file `out`."""
+        """Train without timing from mini-batch `first` on, with another optimiser if one is given:
+        the loss of every step, and the losses of `restart` steps repeated after a restart. The
+        weights after the steps `at` go to the file `out`."""
         trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
-        trained = training.train(trainer, self.mini_batch, self.initial, steps, at, restart)
+
+        def mini_batch(step: int) -> training.Batch:
+            return self.mini_batch(first + step)
+
+        trained = training.train(trainer, mini_batch, self.initial, steps, at, restart)
         self.require_original()
         np.savez(out, **training.stored(trained.weights))
         return {key: value for key, value in trained._asdict().items() if key != "weights"}

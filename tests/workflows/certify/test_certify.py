@@ -5,7 +5,7 @@ import pytest
 
 from frameworks.registry import framework
 from tests.workflows.conftest import several
-from workflows.certify.runs import FAILED, Runner
+from workflows.certify.runs import FAILED, RESTARTED, Runner
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import precision, summary
 from workflows.planning.plan import PlannedContender
@@ -63,6 +63,30 @@ def test_plain_sgd_in_place_of_a_declared_optimiser_is_trained_once(study, monke
     assert row.status == "declared"
     assert row.optimisers["sgd"].run == row.substituted and row.substituted.worst_loss <= 1e-12
     assert trained.count(("rounded", "sgd")) == trained.count(("default", "sgd")) - 1 == 1
+
+
+@pytest.mark.parametrize(("astray", "status"), [(1, "agrees"), (3, "refused")])
+def test_weights_astray_in_float32_have_the_median_of_three_stretches(
+    astray, status, study, monkeypatch
+):
+    """One stretch may hold a sample that float32 decides differently; what is wrong goes astray in
+    all three. Float64 trains the other two last."""
+    train, stretches = Runner.train, []
+
+    def spoilt(self, worker, contender, run, out):
+        answer = train(self, worker, contender, run, out)
+        if contender.variant == "kept" and run.steps == RESTARTED:
+            stretches.append(run.first)
+            if len(stretches) <= astray:
+                with np.load(out) as stored:
+                    arrays = {name: value + 0.1 for name, value in stored.items()}
+                np.savez(out, **arrays)
+        return answer
+
+    monkeypatch.setattr(Runner, "train", spoilt)
+    row = rows(study, "kept", certificate={"steps": 30, "optimisers": []})["kept"]
+    assert stretches == [0, 10, 20, 10, 20]
+    assert row.status == status and ("go astray" in row.reason) == (status == "refused")
 
 
 def test_contenders_side_by_side_share_the_cores():
