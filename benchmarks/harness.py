@@ -1,0 +1,152 @@
+"""What the harness costs: its own time of a mini-batch over that of the same calls bare.
+
+`python -m benchmarks.harness --processes 8` takes about ten minutes. In each process the harness
+and a bare loop take turns, mini-batch by mini-batch, on the same trainer, in an order drawn anew.
+The harness's time is the one that is compared: transfer and step. The bare loop copies, puts,
+steps and synchronises as often, and reads the clock twice. The interval (95 %) is one over
+processes. It ends with 1 if an interval lies above 1.01.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analysis.format import markdown_table
+from analysis.stats.inference import estimate
+from frameworks.conditions import Conditions
+from frameworks.contract import Trainer
+from frameworks.registry import adapter_class, framework, variables
+from frameworks.workloads import Workload
+from frameworks.workloads.catalogue import mlp, mnist_cnn
+from workflows.worker.clock import Turns, now
+
+ALLOWED = 1.01
+BATCHES, WARM = 8, 5
+WORKLOADS = {"mlp": mlp, "mnist-cnn": mnist_cnn}
+FRAMEWORKS, VARIANTS = ("pytorch", "tensorflow", "jax"), ("default", "tuned")
+
+
+class Contender(NamedTuple):
+    workload: str
+    framework: str
+    variant: str
+
+
+def pairs(contender: Contender, seconds: float, seed: int) -> list[float]:
+    """The log-ratios of harness and bare loop, pair by pair, in this process."""
+    workload = WORKLOADS[contender.workload]()
+    generator = np.random.default_rng(seed)
+    adapter = adapter_class(framework(contender.framework))(Conditions())
+    trainer = adapter.trainer(workload, drawn(workload, generator), contender.variant)
+    turns = Turns(*mini_batches(workload, generator))
+    draw = random.Random(seed)
+    for number in range(WARM):
+        turns.measure(trainer, number, number)
+    logs = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        number = draw.randrange(BATCHES)
+        first = draw.random() < 0.5
+        bare_ns = bare(turns, trainer, number) if first else 0
+        row = turns.measure(trainer, number, 0)
+        bare_ns = bare_ns or bare(turns, trainer, number)
+        harness_ns = row["data_ns"] + row["transfer_ns"] + row["step_ns"]
+        logs.append(float(np.log(harness_ns / bare_ns)))
+    return logs
+
+
+def bare(turns: Turns, trainer: Trainer, number: int) -> int:
+    """The same mini-batch without the harness, in nanoseconds."""
+    begin = now()
+    np.copyto(turns.host_inputs, turns.inputs[number])
+    np.copyto(turns.host_targets, turns.targets[number])
+    batch = trainer.put(turns.host_inputs, turns.host_targets)
+    trainer.synchronise()
+    trainer.step(batch)
+    trainer.synchronise()
+    taken = now() - begin
+    trainer.loss()  # as the harness does behind its clock
+    return taken
+
+
+def drawn(workload: Workload, generator: np.random.Generator) -> dict[str, Any]:
+    return {
+        name: generator.normal(0, 0.01, shape).astype(np.float32)
+        for name, shape in workload.parameter_shapes.items()
+    }
+
+
+def mini_batches(workload: Workload, generator: np.random.Generator) -> tuple[Any, Any]:
+    inputs = generator.normal(size=(BATCHES, workload.batch, *workload.dataset.shape))
+    if classes := workload.dataset.classes:
+        targets = generator.integers(0, classes, (BATCHES, workload.batch)).astype(np.int32)
+    else:
+        targets = np.zeros((BATCHES, *workload.zeros()[1].shape), np.float32)
+    return inputs.astype(np.float32), targets
+
+
+def in_a_process(contender: Contender, seconds: float, seed: int, core: int) -> float:
+    """The median log-ratio of a process of its own, on this core."""
+    command = [sys.executable, "-m", "benchmarks.harness", "--alone", *contender]
+    command += ["--seconds", str(seconds), "--seed", str(seed), "--core", str(core)]
+    environment = {**os.environ, **of_variant(contender)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}:\n{done.stderr[-2000:]}")
+    return float(np.median(json.loads(done.stdout.splitlines()[-1])))
+
+
+def of_variant(contender: Contender) -> dict[str, str]:
+    return {"OMP_NUM_THREADS": "1", **variables(contender)}
+
+
+def shown(contender: Contender, logs: Sequence[float]) -> tuple[list[str], bool]:
+    """The row of a contender, and whether its interval leaves out all that is allowed."""
+    ratio, low, high = estimate(logs, 0.0, 0.95).ends
+    assert ratio and low and high, "an interval needs two processes"
+    names = [contender.workload, framework(contender.framework).title, contender.variant]
+    return [*names, f"{ratio:.4f}", f"{low:.4f} to {high:.4f}"], low > ALLOWED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.harness", description=__doc__)
+    parser.add_argument("--processes", type=int, default=8, help="of each contender (default: 8)")
+    parser.add_argument("--seconds", type=float, default=8, help="in each (default: 8)")
+    parser.add_argument("--seed", type=int, default=1, help="of data, weights and order")
+    parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--core", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.alone:
+        os.sched_setaffinity(0, {options.core})
+        print(json.dumps(pairs(Contender(*options.alone), options.seconds, options.seed)))
+        return 0
+    cores = sorted(os.sched_getaffinity(0))
+    contenders = [Contender(*names) for names in product(WORKLOADS, FRAMEWORKS, VARIANTS)]
+    rows, above = [], False
+    with ThreadPoolExecutor(len(cores)) as pool:  # a process for each core at a time
+        for contender in contenders:
+
+            def tried(number: int, contender: Contender = contender) -> float:
+                core = cores[number % len(cores)]
+                return in_a_process(contender, options.seconds, options.seed + number, core)
+
+            row, more = shown(contender, list(pool.map(tried, range(options.processes))))
+            print(" ".join(row), flush=True)
+            rows.append(row)
+            above |= more
+    print(markdown_table(["on", "framework", "variant", "over bare", "95 % interval"], rows))
+    return int(above)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
