@@ -1,6 +1,6 @@
 """Print default, tuned and the fastest loop beside each other, from the report of their study.
 
-`python -m benchmarks.loops reports/loops`
+`python -m analysis reports/loops/machines/* --out REPORT && python -m benchmarks.loops REPORT`
 """
 
 import argparse
@@ -56,7 +56,7 @@ def ratio(pairs: pd.DataFrame, loop: str, name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
-    parser.add_argument("report", type=Path, help="the report of loops.yaml")
+    parser.add_argument("report", type=Path, help="the report of loops.yaml, not brief")
     tables = parser.parse_args(arguments).report / "tables"
     use, pairs = (pd.read_csv(tables / f"{name}.csv") for name in ("use", "pairs"))
     print(markdown_table(HEADINGS, rows(use, pairs)))
