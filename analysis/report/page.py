@@ -106,12 +106,12 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
 def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
     """The sections that have any part."""
     for section in SECTIONS:
-        inside, in_markdown, about = "", False, ""
+        inside, about = "", ""
         if isinstance(section, StudySection):
             found = [("", present(section.parts(chapters)))]
             inside = section.inside
         else:
-            about, in_markdown = section.about, section.in_markdown
+            about = section.about
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
             alike = all(own == shown[0][1] for _, own in shown)  # what all machines share
             found = [("" if alike else chapter.name, own) for chapter, own in shown]
@@ -124,7 +124,9 @@ def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
                 # A line that is missing means that what is inside must be seen.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:
-            yield Shown(section.title, anchor(section.title), about, inside, in_markdown, kept)
+            yield Shown(
+                section.title, anchor(section.title), about, inside, section.in_markdown, kept
+            )
 
 
 def present(parts: Parts) -> list[Part]:
