@@ -57,7 +57,8 @@ def runs(numbers: Iterable[int]) -> str:
             found[-1].append(number)
         else:
             found.append([number])
-    return listing(f"{run[0]} to {run[-1]}" if len(run) > 2 else listing(run) for run in found)
+    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else run for run in found]
+    return listing(part for run in parts for part in run)
 
 
 def three(value: float | None) -> str:

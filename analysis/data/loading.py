@@ -14,12 +14,12 @@ from analysis.data.occasions import occasion
 from analysis.data.results import PARTS, Machine, Uncompared
 from analysis.data.rows import require_possible
 from analysis.format import line
-from frameworks.workloads import WorkloadError, from_dict
+from frameworks.workloads import WorkloadError, from_dict, to_dict
 from workflows.records.machine_folder import read_machine, records_file
 from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord, MachineRecords
 from workflows.records.storage import RecordError
 
-COMMON = ("name", "smoke", "reference", "fastest", "margin", "confidence")
+COMMON = ("smoke", "reference", "fastest", "confidence")
 
 
 def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
@@ -28,7 +28,7 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
 
     Raises:
         RecordError: a folder is missing or incomplete, a start of a machine is given twice, folders
-            are of different studies, or no folder has a measurement.
+            do not measure the same, or no folder has a measurement.
     """
     machines = named_by_start([read(folder) for folder in folders])
     for name, times in Counter(machine.name for machine in machines).items():
@@ -41,6 +41,14 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
                 raise RecordError(
                     f"folders of different studies: {field} is {values[0]!r} on {one.name} "
                     f"and {values[1]!r} on {other.name}"
+                )
+    works: dict[str, tuple[Machine, dict[str, Any]]] = {}
+    for machine in machines:
+        for name, work in definitions(machine).items():
+            first, known = works.setdefault(name, (machine, work))
+            if work != known:
+                raise RecordError(
+                    f"workload {name} is not the same on {first.name} and on {machine.name}"
                 )
     if not any(len(machine.batches) for machine in machines):
         raise RecordError(f"nothing measured: {first_reason(machines)}")
@@ -59,6 +67,14 @@ def named_by_start(machines: Sequence[Machine]) -> list[Machine]:
         else one
         for one in ordered
     ]
+
+
+def definitions(machine: Machine) -> dict[str, dict[str, Any]]:
+    """Workloads without the number of samples, on which the time of a step does not depend."""
+    found = {one.name: to_dict(from_dict(one.description)) for one in machine.records.workloads}
+    for work in found.values():
+        work["dataset"] = {**work["dataset"], "samples": None}
+    return found
 
 
 def read(folder: Path) -> Machine:

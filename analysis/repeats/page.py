@@ -23,15 +23,7 @@ from analysis.format import (
     three,
     title,
 )
-from analysis.repeats.series import (
-    Captures,
-    Joint,
-    Series,
-    Study,
-    captures,
-    joint_tests,
-    speeds,
-)
+from analysis.repeats.series import Captures, Joint, Series, Study, captures, joint_tests, speeds
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
 from frameworks.device import DEVICES

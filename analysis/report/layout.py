@@ -143,10 +143,10 @@ class Section:
 
 @dataclass(frozen=True)
 class StudySection:
-    """A section about the study, not about each machine. With `inside` it is folded; `in_markdown`
-    is as in `Section`."""
+    """A section about the study, not about each machine; folded with the line `inside`. The `first`
+    ones, on both pages, come before the machines' first screens."""
 
     title: str
     parts: Callable[[Sequence[Chapter]], Parts]
     inside: str = ""
-    in_markdown: bool = False
+    first: bool = False

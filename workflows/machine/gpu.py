@@ -46,7 +46,7 @@ def kept_open() -> bool:
 
 
 def energy_mj() -> int | None:
-    """Millijoules that all GPUs have used so far; None if there is none, or if one does not tell."""
+    """Millijoules that all GPUs have used; None if there is none, or if one does not tell."""
     return asked(total_mj, None) if kept_open() else None
 
 

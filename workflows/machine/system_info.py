@@ -12,9 +12,8 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from workflows.machine import energy
+from workflows.machine import energy, gpu
 from workflows.machine import fingerprint as machine
-from workflows.machine import gpu
 from workflows.machine.fingerprint import printed, read
 from workflows.machine.tuning import variables
 

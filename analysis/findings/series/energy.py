@@ -66,10 +66,10 @@ def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     lines = []
     for one, rows in used.items():
         mean = student(logs(rows).tolist(), study.confidence)
-        ends = [None if end is None else math.exp(end) for end in (mean.low, mean.high)]
+        low, high = (None if end is None else math.exp(end) for end in (mean.low, mean.high))
         base = pairs[one].contender if one in pairs else ""
         estimate = judged.get(one, Estimate())
-        lines.append(EnergyLine(one, of, math.exp(mean.mean), *ends, base, estimate))
+        lines.append(EnergyLine(one, of, math.exp(mean.mean), low, high, base, estimate))
     return lines
 
 
@@ -101,7 +101,7 @@ def by_turn(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]
         **{part: [one[place] for one in own] for place, part in enumerate(BenchmarkId._fields)},
     )
     keys = [*BenchmarkId._fields, "replicate"]
-    table = rows.groupby(keys, as_index=False)["ms"].median().rename(columns={"ms": "median"})
+    table = rows.groupby(keys)["ms"].median().rename("median").reset_index()
     held = np.empty(len(table), dtype=object)
     for place, values in enumerate(grid(rows, keys)):
         held[place] = values

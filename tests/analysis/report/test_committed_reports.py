@@ -14,7 +14,8 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence")
+BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
+         "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])

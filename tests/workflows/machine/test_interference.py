@@ -52,7 +52,13 @@ def test_frequency_and_heat_of_the_cores_asked_about(whole):
 
 def test_a_turn_is_what_passed_between_two_looks():
     before = Counters(
-        0, [1], {0: Ticks(100, 4), 1: Ticks(200, 5)}, {7: Schedule(10**9, 10**8)}, 2600.0, 3, 100,
+        0,
+        [1],
+        {0: Ticks(100, 4), 1: Ticks(200, 5)},
+        {7: Schedule(10**9, 10**8)},
+        2600.0,
+        3,
+        100,
         Reading({"intel-rapl:0": Meter(1_000_000, 10**9)}),
     )
     after = Counters(

@@ -16,6 +16,7 @@ from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.tables import Table, estimate
 
 Rows = Mapping[int, Comparison]  # of one comparison, by the number of the machine
+ABSENT = "\u2013"
 UNITS = {"product": "GFLOP/s", "stream": "GB/s"}
 
 
@@ -62,7 +63,7 @@ def overview(found: Mapping[int, Findings]) -> Table:
             [
                 str(number), findings.machine.name, when(findings.machine),
                 str(processor(findings.machine)),
-                *(alike(speeds[number].get(kind))[0] or "–" for kind in kinds),
+                *(alike(speeds[number].get(kind))[0] or ABSENT for kind in kinds),
             ]
             for number, findings in found.items()
         ],
@@ -95,7 +96,7 @@ def ratios(found: Mapping[int, Findings], where: str, held: Mapping[str, Rows]) 
 
 def cell(row: Comparison | None) -> str:
     if row is None:
-        return "–"
+        return ABSENT
     middle, interval = estimate(*row.estimate.ends)
     return middle + f" ({interval})" * bool(interval) + f" {DECLARED}" * declared(row)
 
@@ -137,19 +138,18 @@ def apart(shared: Sequence[Rows]) -> Iterator[str]:
 
 
 def unlike(found: Mapping[int, Findings]) -> Iterator[str]:
-    """Settings and versions that are not the same on all machines."""
+    """Settings, versions and margins that are not the same on all machines."""
     numbers = {findings.machine.name: number for number, findings in found.items()}
     for (framework, setting), values in changed_settings([*found.values()]).items():
         held = {value: [numbers[one.machine.name] for one in own] for value, own in values.items()}
         yield f"{title(framework)}'s {setting} is {spread(held)}."
-    packages = {number: versions(findings.machine) for number, findings in found.items()}
-    for name in sorted({name for own in packages.values() for name in own}):
-        held = {}
-        for number, own in packages.items():
-            if name in own:
-                held.setdefault(" and ".join(own[name]), []).append(number)
-        if len(held) > 1:
-            yield f"The version of {name} is {spread(held)}."
+    asked: dict[str, dict[str, list[int]]] = {}
+    for number, findings in found.items():
+        own = {f"version of {name}": both for name, both in versions(findings.machine).items()}
+        own["margin of equivalence"] = [percent(findings.machine.study.margin)]
+        for name, values_of in own.items():
+            asked.setdefault(name, {}).setdefault(" and ".join(values_of), []).append(number)
+    yield from (f"The {name} is {spread(by)}." for name, by in asked.items() if len(by) > 1)
 
 
 def spread(held: Mapping[str, Sequence[int]]) -> str:
@@ -166,4 +166,4 @@ ABOUT = (
     "may be part of what differs: [how far ratios move](../../docs/repeatability.md). A name that "
     "ends with a start, or with its date, is one start of a machine, which may be on another host."
 )
-SECTION = StudySection("Between machines", machines, in_markdown=True)
+SECTION = StudySection("Between machines", machines, first=True)
