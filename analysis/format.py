@@ -49,6 +49,18 @@ def listing(items: Iterable[object], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def runs(numbers: Iterable[int]) -> str:
+    """`1 to 3 and 6`"""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else run for run in found]
+    return listing(part for run in parts for part in run)
+
+
 def three(value: float | None) -> str:
     """Three significant digits, without an exponent: `0.580`, `12.3`, `1,230`."""
     return alike(value)[0]

@@ -24,12 +24,14 @@ def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
         OSError: the archive cannot be written.
     """
     with zipfile.ZipFile(archive, "x", zipfile.ZIP_STORED) as found:
-        for folder in folders:
+        for number, folder in enumerate(folders, 1):
             records, batches = read_machine(folder)
             own = scratch / records.machine
+            if own.exists():  # two starts of one machine
+                own = scratch / f"{records.machine}_{number}"
             write_machine(own, records, batches)
             for name in FILES:
-                found.write(own / name, f"{MACHINES}/{records.machine}/{name}")
+                found.write(own / name, f"{MACHINES}/{own.name}/{name}")
 
 
 def unpack(archive: Path) -> list[Path]:

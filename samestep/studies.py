@@ -25,4 +25,4 @@ def machines(word: str) -> list[Path]:
 def names() -> list[str]:
     """The studies in `reports/` that have records."""
     folders = {folder.parent for folder in REPORTS.glob(f"**/{MACHINES}")}
-    return sorted(folder.relative_to(REPORTS).as_posix() for folder in folders)
+    return sorted(folder.relative_to(REPORTS).as_posix() for folder in folders - {REPORTS})

@@ -1,6 +1,7 @@
 """A study's records as one file: what goes in comes out, and nothing else is let in."""
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,18 @@ def test_damaged_records_in_an_archive_are_refused(
     assert main(["report", "theirs.zip"]) == 2
     said = capsys.readouterr().err
     assert "records.json.zst" in said and "Traceback" not in said
+
+
+def test_two_starts_of_one_machine_are_shared_and_stand_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for year in (2024, 2025):
+        folder = Path("reports", "mine", "machines", str(year))
+        write(folder, replace(SMALL, year=year, seed=year))
+    assert main(["share", "mine"]) == 0
+    Path("mine.zip").rename("theirs.zip")
+    assert main(["report", "theirs.zip"]) == 0
+    page = Path("reports/theirs/report.md").read_text()
+    assert f"\n## {SMALL.machine}_2024-01-02\n" in page
+    assert f"\n## {SMALL.machine}_2025-01-02\n" in page

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,28 +10,31 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.condensing import LARGE, condensed, rows_of_a_turn
+from analysis.data.occasions import occasion
 from analysis.data.results import PARTS, Machine, Uncompared
 from analysis.data.rows import require_possible
 from analysis.format import line
-from frameworks.workloads import WorkloadError, from_dict
+from frameworks.workloads import WorkloadError, from_dict, to_dict
 from workflows.records.machine_folder import read_machine, records_file
 from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord, MachineRecords
 from workflows.records.storage import RecordError
 
-COMMON = ("name", "smoke", "reference", "fastest", "margin", "confidence")
+COMMON = ("smoke", "reference", "fastest", "confidence")
 
 
 def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
-    """Read machine folders, sorted by machine.
+    """Read machine folders, sorted by machine and time. Starts of one machine stand apart, because
+    a virtual machine may be on another host after the next.
 
     Raises:
-        RecordError: a folder is missing or incomplete, a machine is given twice, folders are of
-            different studies, or no folder has a measurement.
+        RecordError: a folder is missing or incomplete, a start of a machine is given twice, folders
+            do not measure the same, or no folder has a measurement.
     """
-    machines = sorted((read(folder) for folder in folders), key=lambda machine: machine.name)
+    machines = named_by_start([read(folder) for folder in folders])
+    for name, times in Counter(machine.name for machine in machines).items():
+        if times > 1:
+            raise RecordError(f"machine {name} is given twice: two studies of one start of it")
     for one, other in pairwise(machines):
-        if one.name == other.name:
-            raise RecordError(f"machine {one.name} is given twice")
         for field in COMMON:
             values = [getattr(m.study, field) for m in (one, other)]
             if values[0] != values[1]:
@@ -38,9 +42,39 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
                     f"folders of different studies: {field} is {values[0]!r} on {one.name} "
                     f"and {values[1]!r} on {other.name}"
                 )
+    works: dict[str, tuple[Machine, dict[str, Any]]] = {}
+    for machine in machines:
+        for name, work in definitions(machine).items():
+            first, known = works.setdefault(name, (machine, work))
+            if work != known:
+                raise RecordError(
+                    f"workload {name} is not the same on {first.name} and on {machine.name}"
+                )
     if not any(len(machine.batches) for machine in machines):
         raise RecordError(f"nothing measured: {first_reason(machines)}")
     return tuple(machines)
+
+
+def named_by_start(machines: Sequence[Machine]) -> list[Machine]:
+    several = Counter(machine.name for machine in machines)
+    ordered = sorted(
+        machines,
+        key=lambda one: (one.name, min((c.started for c in one.records.contests), default="")),
+    )
+    return [
+        replace(one, start=occasion(one).start)
+        if several[one.name] > 1 and one.records.contests
+        else one
+        for one in ordered
+    ]
+
+
+def definitions(machine: Machine) -> dict[str, dict[str, Any]]:
+    """Workloads without the number of samples, on which the time of a step does not depend."""
+    found = {one.name: to_dict(from_dict(one.description)) for one in machine.records.workloads}
+    for work in found.values():
+        work["dataset"] = {**work["dataset"], "samples": None}
+    return found
 
 
 def read(folder: Path) -> Machine:

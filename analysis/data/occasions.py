@@ -17,7 +17,9 @@ class Occasion(NamedTuple):
 
 def occasion(machine: Machine) -> Occasion:
     """A study whose contests are of several starts is an occasion of its own."""
-    return Occasion(machine.name, "+".join(boots(machine)) or f"{span(machine)[0]:%Y-%m-%d}")
+    return Occasion(
+        machine.records.machine, "+".join(boots(machine)) or f"{span(machine)[0]:%Y-%m-%d}"
+    )
 
 
 class Processor(NamedTuple):

@@ -93,10 +93,12 @@ class Machine:
     batches: pd.DataFrame
     uncompared: Uncompared = field(default_factory=Uncompared)
     others: "tuple[Machine, ...]" = ()  # other studies of this machine, given beside this one
+    start: str = ""  # of the machine, in a report that has several starts of it
 
     @property
     def name(self) -> str:
-        return self.records.machine
+        """The machine's; with its start, if the report has several of them."""
+        return "_".join(filter(None, (self.records.machine, self.start)))
 
     @property
     def study(self) -> StudyRecord:

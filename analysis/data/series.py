@@ -35,13 +35,13 @@ def with_others(machines: Sequence[Machine], folders: Sequence[Path]) -> list[Ma
         RecordError: as `read_series`, or a study is of a machine that the report does not have.
     """
     others = [load([folder])[0] for folder in folders]
-    known = {machine.name for machine in machines}
+    known = {machine.records.machine for machine in machines}
     for other in others:
         if other.name not in known:
             raise RecordError(f"{label(other)} is of {other.name}, which is not in this report")
     found = []
     for machine in machines:
-        own = tuple(other for other in others if other.name == machine.name)
+        own = tuple(other for other in others if other.name == machine.records.machine)
         check_series([machine, *own])
         found.append(replace(machine, others=own))
     return found

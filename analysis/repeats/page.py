@@ -9,6 +9,7 @@ from rich.table import Table
 
 from analysis.data.occasions import Occasion, processor, span, when
 from analysis.findings.comparisons import ToReference
+from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.series.movement import OCCASIONS, Movement
 from analysis.format import (
     alike,
@@ -18,19 +19,11 @@ from analysis.format import (
     markdown_table,
     percent,
     probability,
+    runs,
     three,
     title,
 )
-from analysis.repeats.series import (
-    Captures,
-    Joint,
-    Series,
-    Study,
-    captures,
-    changed_settings,
-    joint_tests,
-    speeds,
-)
+from analysis.repeats.series import Captures, Joint, Series, Study, captures, joint_tests, speeds
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
 from frameworks.device import DEVICES
@@ -169,15 +162,7 @@ def joint_sheet(page: Page) -> Sheet:
 
 
 def numbers(studies: Sequence[Study]) -> str:
-    """`1 to 3 and 6`"""
-    own = [study.number for study in studies]
-    runs: list[list[int]] = []
-    for number in own:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return listing(f"{run[0]} to {run[-1]}" if len(run) > 2 else listing(run) for run in runs)
+    return runs(study.number for study in studies)
 
 
 def capture_sheet(page: Page) -> Sheet:

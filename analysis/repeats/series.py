@@ -150,26 +150,6 @@ def captures(found: Sequence[Series]) -> list[Captures]:
     ]  # fmt: skip
 
 
-def changed_settings(studies: Sequence[Study]) -> dict[tuple[str, str], dict[str, list[Study]]]:
-    """Settings read back from frameworks that are not the same in all studies: by framework and
-    setting, the studies with each value."""
-    found: dict[tuple[str, ...], dict[str, list[Study]]] = {}
-    for study in studies:
-        values = {
-            ((one.framework, setting, contest.workload, one.name), str(value))
-            for contest in study.machine.records.contests
-            for one in contest.contenders
-            for setting, value in one.settings.items()
-        }
-        for key, value in sorted(values):
-            found.setdefault(key, {}).setdefault(value, []).append(study)
-    changed: dict[tuple[str, str], dict[str, list[Study]]] = {}
-    for (framework, name, *_), by_value in found.items():
-        if len(by_value) > 1:
-            changed.setdefault((framework, name), by_value)
-    return changed
-
-
 class Speed(NamedTuple):
     """The share of the ratios' variance, between studies or within occasions, that goes with
     the machine's speed, and the share that any number would take by chance. `own`: whether the

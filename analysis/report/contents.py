@@ -3,6 +3,7 @@
 from analysis.report.layout import Section, StudySection
 from analysis.report.sections.comparing import (
     comparisons,
+    machines,
     movement,
     pairs,
     parts,
@@ -36,6 +37,7 @@ from analysis.report.sections.sameness import (
 )
 
 SECTIONS: tuple[Section | StudySection, ...] = (
+    machines.SECTION,
     pitfalls.SECTION,
     steps.SECTION,
     parts.SECTION,

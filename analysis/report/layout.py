@@ -143,8 +143,10 @@ class Section:
 
 @dataclass(frozen=True)
 class StudySection:
-    """A section about the study, not about each machine; folded with the line `inside`."""
+    """A section about the study, not about each machine; folded with the line `inside`. The `first`
+    ones, on both pages, come before the machines' first screens."""
 
     title: str
     parts: Callable[[Sequence[Chapter]], Parts]
     inside: str = ""
+    first: bool = False

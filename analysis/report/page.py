@@ -33,13 +33,15 @@ LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `setti
 
 class Shown(NamedTuple):
     """A section as the pages show it: its parts below the names of the machines, "" if there
-    is one machine or the section is about the study. With `inside` it is folded."""
+    is one machine or the section is about the study. With `inside` it is folded. It is `first`
+    if it comes before the machines."""
 
     title: str
     anchor: str
     about: str
     inside: str
     in_markdown: bool
+    first: bool
     chapters: list[tuple[str, list[Part]]]
 
 
@@ -48,7 +50,8 @@ def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[C
     tables of an earlier rendering that this rendering does not have.
 
     `brief`: only report.md, what it shows or links, and the tables that judge claims, without the
-    table of settings, which is larger than all others together.
+    table of settings, which is larger than all others together. Of several machines, it has what is
+    between them and their first screens.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
@@ -77,7 +80,7 @@ def render(
     chapters = [
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found
     ]
-    sections = list(show(chapters))
+    sections = list(show(chapters, brief))
     data = {f"{name}.csv": text for name, text in tables(found).items()}
     files: dict[str, str] = {f"tables/{name}": text for name, text in data.items()}
     screens = [screen(chapter) for chapter in chapters]
@@ -90,7 +93,7 @@ def render(
         files = {
             name: text
             for name, text in files.items()
-            if f"]({name})" in page or name in BRIEF_TABLES
+            if f"]({name})" in page or (name in BRIEF_TABLES and len(found) == 1)
         }
         files["report.md"] = page
     return chapters, files
@@ -103,15 +106,17 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
             yield figure
 
 
-def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
+def show(chapters: Sequence[Chapter], brief: bool = False) -> Iterator[Shown]:
     """The sections that have any part."""
     for section in SECTIONS:
-        inside, in_markdown, about = "", False, ""
+        inside, about, first, in_markdown = "", "", False, False
         if isinstance(section, StudySection):
+            first = section.first
             found = [("", present(section.parts(chapters)))]
             inside = section.inside
         else:
-            about, in_markdown = section.about, section.in_markdown
+            about = section.about
+            in_markdown = section.in_markdown and not (brief and len(chapters) > 1)
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
             alike = all(own == shown[0][1] for _, own in shown)  # what all machines share
             found = [("" if alike else chapter.name, own) for chapter, own in shown]
@@ -124,7 +129,8 @@ def show(chapters: Sequence[Chapter]) -> Iterator[Shown]:
                 # A line that is missing means that what is inside must be seen.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:
-            yield Shown(section.title, anchor(section.title), about, inside, in_markdown, kept)
+            name = anchor(section.title)
+            yield Shown(section.title, name, about, inside, in_markdown, first, kept)
 
 
 def present(parts: Parts) -> list[Part]:
@@ -143,8 +149,10 @@ def pages(
     brief: bool,
 ) -> dict[str, str]:
     several = len(chapters) > 1
+    folders = {chapter.findings.machine.study.name for chapter in chapters}
     words: dict[str, Any] = {
         "study": chapters[0].findings.machine.study,
+        "folder": folders.pop() if len(folders) == 1 else "FOLDER",
         "screens": [
             (chapter.name * several, shown)
             for chapter, shown in zip(chapters, screens, strict=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -36,6 +37,22 @@ def cuda_driver() -> str:
     """The newest CUDA that the driver supports, "" without a driver."""
     version = asked(lambda nvml: int(nvml.nvmlSystemGetCudaDriverVersion_v2()), 0)
     return f"{version // 1000}.{version % 1000 // 10}" if version else ""
+
+
+@cache
+def kept_open() -> bool:
+    """Whether there is a GPU. NVML then stays open, because opening it takes long."""
+    return asked(lambda nvml: nvml.nvmlDeviceGetCount() > 0 and not nvml.nvmlInit(), False)
+
+
+def energy_mj() -> int | None:
+    """Millijoules that all GPUs have used; None if there is none, or if one does not tell."""
+    return asked(total_mj, None) if kept_open() else None
+
+
+def total_mj(nvml: Any) -> int:
+    handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
+    return sum(nvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)
 
 
 def asked(question: Callable[[Any], T], otherwise: T) -> T:

@@ -12,8 +12,8 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
+from workflows.machine import energy, gpu
 from workflows.machine import fingerprint as machine
-from workflows.machine import gpu
 from workflows.machine.fingerprint import printed, read
 from workflows.machine.tuning import variables
 
@@ -37,6 +37,7 @@ def system_info() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "variables": variables(),
         "load_average": [round(load, 2) for load in psutil.getloadavg()],
+        "energy": energy.described(),
     }
     parts["cuda_driver"] = gpu.cuda_driver() if parts["gpus"] else ""
     return {"summary": summary(parts), **parts}

@@ -11,7 +11,7 @@ the ticks of a core that it did not run on. It also reads the frequency of every
 the cores that the turn did not use.
 
 The clocks of a GPU are recorded once per contest, with the system info, because the cost of reading
-them beside a turn has not been measured.
+them beside a turn has not been measured. What GPUs have used is read beside a turn if NVML tells.
 """
 
 import time
@@ -23,6 +23,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from workflows.machine import fingerprint as machine
+from workflows.machine.energy import Reading, joules_between, reading
 
 TICK_S = 0.01  # of /proc/stat: USER_HZ is 100 on every architecture that frameworks run on
 CPU = "sys/devices/system/cpu"
@@ -59,6 +60,7 @@ class Counters:
     mhz: float | None = None
     throttles: int | None = None
     pressure_us: int | None = None
+    energy: Reading = field(default_factory=Reading)
 
 
 def look(pid: int, cores: Sequence[int]) -> Counters:
@@ -72,11 +74,12 @@ def look(pid: int, cores: Sequence[int]) -> Counters:
         mhz=mhz,
         throttles=throttles(cores),
         pressure_us=pressure(lines("proc/pressure/cpu")),
+        energy=reading(),
     )
 
 
 def between(before: Counters, after: Counters) -> dict[str, Any]:
-    """The fields of a `TurnRecord` that follow from two readings, in seconds and MHz."""
+    """The fields of a `TurnRecord` that follow from two readings, in seconds, MHz and joules."""
     wall = after.now_ns - before.now_ns
     figures: dict[str, Any] = {
         "duration_s": wall / 1e9,
@@ -87,6 +90,7 @@ def between(before: Counters, after: Counters) -> dict[str, Any]:
         "steal_s": None,
         "other_s": None,
         "elsewhere_s": None,
+        **joules_between(before.energy, after.energy),
     }
     pressure_us = passed(before.pressure_us, after.pressure_us)
     figures["pressure_s"] = None if pressure_us is None else pressure_us / 1e6

@@ -71,6 +71,8 @@ TURNS = pa.schema(
         ("major_faults", pa.float64()),
         ("peak_mib", pa.float64()),
         ("outside_us", pa.int64()),
+        ("package_j", pa.float64()),
+        ("gpu_j", pa.float64()),
     ]
 )
 
@@ -78,7 +80,7 @@ TURNS = pa.schema(
 # value here, so that earlier files can still be read. All other columns are required.
 DEFAULTS: dict[str, Any] = dict.fromkeys(
     ["steal_us", "other_us", "elsewhere_us", "pressure_us", "mhz", "throttles",
-     "minor_faults", "major_faults", "peak_mib", "outside_us"]
+     "minor_faults", "major_faults", "peak_mib", "outside_us", "package_j", "gpu_j"]
 )  # fmt: skip
 
 # Columns that need not have a value in each row.
@@ -114,7 +116,7 @@ RANGES: dict[str, tuple[float, float]] = {
     ),
     "mhz": (0, 1e6),
     "throttles": (0, 2**62),
-    **dict.fromkeys(("minor_faults", "major_faults", "peak_mib"), (0, 1e12)),
+    **dict.fromkeys(("minor_faults", "major_faults", "peak_mib", "package_j", "gpu_j"), (0, 1e12)),
 }
 
 

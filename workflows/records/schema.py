@@ -1,10 +1,9 @@
 """The schema of all records of a study, checked on writing and reading.
 
-One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of `BATCHES`
-(columns.py), and `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its
-workloads. A certificate is a `CertificateRecord`. `collect` gathers one machine's into the
-folder that analysis reads: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
-`records.json.zst`, a `MachineRecords` without the turns.
+One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of `BATCHES`, and
+`<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its workloads. A certificate
+is a `CertificateRecord`. `collect` gathers one machine's: `batches.parquet`, `turns.parquet` in the
+columns of `TURNS`, and `records.json.zst`, a `MachineRecords` without the turns.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -141,10 +140,10 @@ class TurnRecord(Record):
     which any process waited for a core. `switches` counts involuntary context switches during
     mini-batches. `mhz` is the mean frequency of its cores at the end, and `throttles` counts how
     often heat slowed them. Page faults are the process's per counted mini-batch; a minor one costs
-    the kernel time, a major one waits for a disk. `peak_mib` is the most memory of the process at
-    one time, with all workloads of the contest. `outside_s` is the processor time of the process
-    outside its timed mini-batches since its turn before, without restoring the network: reading
-    losses, and whatever it does while others have their turns.
+    the kernel time, a major one waits for a disk. `peak_mib` is its most memory at one time, with
+    all workloads of the contest. `outside_s` is its processor time outside its timed mini-batches
+    since its turn before, without restoring the network. `package_j` and `gpu_j` are the joules of
+    all processor packages and of all GPUs.
     """
 
     round: Count  # 0: warm-up before the rounds
@@ -166,6 +165,8 @@ class TurnRecord(Record):
     major_faults: Amount | None = None
     peak_mib: Amount | None = None
     outside_s: Amount | None = None
+    package_j: Amount | None = None
+    gpu_j: Amount | None = None
 
 
 class Code(Record):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from analysis.data.availability import Availability
 from analysis.data.pairing import pairs
@@ -15,6 +16,14 @@ UNRECORDED = "not recorded"
 SILENT = (NONE, UNRECORDED, "not supported")  # prefixes of values that are not compared
 STATED = " (stated)"  # by the adapter; nothing has read it back
 STATUSES = ("mismatched", "declared", "equal", NONE)  # the most serious first
+
+
+class OfMachine(Protocol):
+    @property
+    def machine(self) -> Machine: ...
+
+
+Own = TypeVar("Own", bound=OfMachine)
 
 
 @dataclass(frozen=True)
@@ -156,3 +165,23 @@ def spoken(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def changed_settings(found: Sequence[Own]) -> dict[tuple[str, str], dict[str, list[Own]]]:
+    """Settings read back from frameworks that are not the same in all studies or on all machines:
+    by framework and setting, those with each value."""
+    known: dict[tuple[str, ...], dict[str, list[Own]]] = {}
+    for one in found:
+        values = {
+            ((contender.framework, setting, contest.workload, contender.name), str(value))
+            for contest in one.machine.records.contests
+            for contender in contest.contenders
+            for setting, value in contender.settings.items()
+        }
+        for key, value in sorted(values):
+            known.setdefault(key, {}).setdefault(value, []).append(one)
+    changed: dict[tuple[str, str], dict[str, list[Own]]] = {}
+    for (framework, name, *_), by_value in known.items():
+        if len(by_value) > 1:
+            changed.setdefault((framework, name), by_value)
+    return changed

@@ -46,8 +46,14 @@ def test_another_schema(one: Path, refused: Refused) -> None:
 
 
 def test_different_studies(one: Path, refused: Refused) -> None:
-    other = write(one.parent / "other", Recipe(**{**vars(SMALL), "machine": "b", "study": "x"}))
-    assert "different studies: name is 'default'" in refused(one, other)
+    there = {**vars(SMALL), "machine": "b", "study": "x"}
+    other = write(one.parent / "other", Recipe(**{**there, "fastest": True}))
+    assert "different studies: fastest is " in refused(one, other)
+    other = write(one.parent / "other", Recipe(**there))
+    values = json.loads((other / "records.json").read_text())
+    values["workloads"][0]["description"]["batch"] *= 2
+    (other / "records.json").write_text(json.dumps(values))
+    assert "workload mnist-cnn is not the same on " in refused(one, other)
 
 
 def test_one_machine_twice(one: Path, refused: Refused) -> None:

@@ -14,10 +14,11 @@ import pytest
 from analysis.data.loading import load
 from analysis.data.occasions import boots, occasion, when
 from analysis.data.series import read_series, with_others
+from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings, tables
 from analysis.findings.series.movement import MOVEMENT, Movement, movements
 from analysis.repeats.__main__ import main
-from analysis.repeats.series import all_series, captures, changed_settings, joint_tests, speeds
+from analysis.repeats.series import all_series, captures, joint_tests, speeds
 from analysis.report.first.grid import matrix
 from analysis.report.first.trust import repeats
 from analysis.report.page import write as write_report

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.all
 
 
 BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
-         "parts", "versions", "loops")  # fmt: skip
+         "parts", "versions", "loops", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])

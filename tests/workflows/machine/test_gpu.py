@@ -5,11 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflows.machine.gpu import Gpu, cuda_driver, gpus
+from workflows.machine import gpu
+from workflows.machine.gpu import Gpu, cuda_driver, energy_mj, gpus
 
 
 class NVMLError(Exception):
     pass
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    gpu.kept_open.cache_clear()
+    yield
+    gpu.kept_open.cache_clear()
 
 
 def refused(*_):
@@ -32,6 +40,7 @@ def driver(**changes):
         "nvmlDeviceGetClockInfo": lambda gpu, kind: refused() if gpu else 345,
         "nvmlDeviceGetMaxClockInfo": lambda gpu, kind: 1980,
         "nvmlDeviceGetCurrentClocksEventReasons": lambda gpu: refused() if gpu else 0x04 | 0x60,
+        "nvmlDeviceGetTotalEnergyConsumption": lambda gpu: 1000 * (gpu + 1),
     }
     return SimpleNamespace(NVMLError=NVMLError, NVML_CLOCK_SM=1, **{**answers, **changes})
 
@@ -59,6 +68,19 @@ def test_without_a_driver_there_is_no_gpu(monkeypatch, library):
 def test_no_cuda_without_a_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
     assert cuda_driver() == ""
+
+
+def test_energy_is_that_of_all_gpus(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", driver())
+    assert energy_mj() == 3000
+    silent = driver(nvmlDeviceGetTotalEnergyConsumption=lambda gpu: refused() if gpu else 1)
+    monkeypatch.setitem(sys.modules, "pynvml", silent)
+    assert energy_mj() is None
+
+
+def test_without_a_driver_there_is_no_energy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
+    assert energy_mj() is None
 
 
 def test_nvml_is_ended_also_after_an_error(monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from workflows.machine.energy import Meter, Reading
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.interference import Counters, Schedule, Ticks, between, look
 
@@ -51,12 +52,19 @@ def test_frequency_and_heat_of_the_cores_asked_about(whole):
 
 def test_a_turn_is_what_passed_between_two_looks():
     before = Counters(
-        0, [1], {0: Ticks(100, 4), 1: Ticks(200, 5)}, {7: Schedule(10**9, 10**8)}, 2600.0, 3, 100
+        0,
+        [1],
+        {0: Ticks(100, 4), 1: Ticks(200, 5)},
+        {7: Schedule(10**9, 10**8)},
+        2600.0,
+        3,
+        100,
+        Reading({"intel-rapl:0": Meter(1_000_000, 10**9)}),
     )
     after = Counters(
         500_000_000, [1], {0: Ticks(130, 4), 1: Ticks(248, 7)},
         {7: Schedule(1_400_000_000, 150_000_000), 9: Schedule(20_000_000, 1_000_000)},
-        2400.0, 4, 60_100,
+        2400.0, 4, 60_100, Reading({"intel-rapl:0": Meter(2_500_000, 10**9)}),
     )  # fmt: skip
     assert between(before, after) == {
         "duration_s": 0.5,
@@ -68,6 +76,8 @@ def test_a_turn_is_what_passed_between_two_looks():
         "pressure_s": 0.06,
         "mhz": 2400.0,
         "throttles": 1,
+        "package_j": 1.5,
+        "gpu_j": None,
     }
 
 
@@ -108,7 +118,7 @@ def test_what_is_malformed_is_none_and_the_rest_is_there(whole, name, text, lost
     whole(name, text)
     found = between(look(77, [0]), look(77, [0]))
     absent = {key for key, value in found.items() if value is None}
-    assert absent == {"throttles", *lost.split()}
+    assert absent == {"throttles", "package_j", "gpu_j", *lost.split()}
 
 
 def test_no_thread_can_be_read(whole, tmp_path):

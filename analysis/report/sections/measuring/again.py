@@ -9,14 +9,14 @@ EARLIER = "Add `--earlier` and the folders of the other studies that *Other time
 
 
 def again(chapters: Sequence[Chapter]) -> Parts:
-    studies = [chapter.findings.machine.study for chapter in chapters]
-    report = f"reports/{studies[0].name}"
-    folders = [f"{report}/machines/{chapter.name}" for chapter in chapters]
+    machines = [chapter.findings.machine for chapter in chapters]
+    report = f"reports/{machines[0].study.name}"
+    folders = [f"reports/{m.study.name}/machines/{m.records.machine}" for m in machines]
     command = ["python", "-m", "analysis", *folders, "--out", report]
-    others = any(chapter.findings.machine.others for chapter in chapters)
+    others = any(machine.others for machine in machines)
     return [
         Paragraph("Measure it again:"),
-        Commands(list(dict.fromkeys(study.command for study in studies))),
+        Commands(list(dict.fromkeys(machine.study.command for machine in machines))),
         Paragraph("Rebuild this report from its records, without any framework installed:"),
         Commands([shlex.join(command)]),
         Paragraph(Rich(EARLIER)) if others else None,

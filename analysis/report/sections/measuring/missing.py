@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.missing import MissingLine
+from analysis.findings.series.energy import silence
 from analysis.format import count, device, listing, sentence
 from analysis.report.layout import Bullets, Chapter, File, Paragraph, Parts, Section
 from analysis.report.prose import places
@@ -13,14 +14,16 @@ NOTHING = "Nothing: every contender was measured in every replicate."
 
 
 def gaps(findings: Findings) -> list[str]:
-    """A line for each device that no contender could use, then for each other cause."""
+    """A line for each device that no contender could use, for each other cause, and for energy
+    that the machine does not tell."""
     absent = unused(findings)
     found = [without(findings, name, lines) for name, lines in absent.items()]
     groups: dict[tuple[str, str, str], list[BenchmarkId]] = {}
     for line in findings.missing:
         if line.id.device not in absent:
             groups.setdefault((line.status, line.replicates, line.reason), []).append(line.id)
-    return found + [gap(*cause, who) for cause, who in groups.items()]
+    found += [gap(*cause, who) for cause, who in groups.items()]
+    return found + silence(findings)
 
 
 def unused(findings: Findings) -> Mapping[str, list[MissingLine]]:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
+from analysis.findings.series.energy import ENERGY
 from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.roofline import roofline
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import contender, more, place, share, subject, workload
-from analysis.report.tables import Table, column
+from analysis.report.tables import Table, column, intervals
 
 
 def compared(findings: Findings) -> list[UseLine]:
@@ -38,6 +39,28 @@ def use_table(rows: Sequence[UseLine]) -> Table:
     )
 
 
+def energy_table(findings: Findings) -> Table | None:
+    rows = findings.machine.matched_rows(ENERGY.of(findings))
+    if not rows:
+        return None
+    interval = f"{percent(findings.machine.study.confidence)} interval"
+    joules = intervals((row.joules, row.joules_low, row.joules_high) for row in rows)
+    ratios = intervals(row.estimate.ends for row in rows)
+    return Table(
+        "Joules per mini-batch",
+        [
+            ("on", False), ("contender", False), ("of the", False), ("joules", True),
+            (interval, True), ("ratio", True), (interval, True),
+        ],
+        [
+            [place(row.id), contender(row.id), row.of, *own, *ratio]
+            for row, own, ratio in zip(rows, joules, ratios, strict=True)
+        ],
+        [],
+        "energy.csv",
+    )  # fmt: skip
+
+
 def nearest(rows: Sequence[UseLine]) -> list[str]:
     """The contender of each workload that is nearest to the machine's limit."""
     found: dict[str, UseLine] = {}
@@ -56,10 +79,13 @@ def use(chapter: Chapter) -> Parts:
     rows = compared(chapter.findings)
     if not rows:
         return []
+    energy = energy_table(chapter.findings)
     return [
         use_table(rows),
         chapter.figure(roofline),
         Paragraph(Rich(f"{ABOUT} {more('memory-and-the-machines-limit')}"), style="soft"),
+        energy,
+        Paragraph(Rich(f"{ENERGY_ABOUT} {more('energy')}"), style="soft") if energy else None,
     ]
 
 
@@ -72,5 +98,10 @@ ABOUT = (
     "matrix product, and its least memory traffic at the speed of its memory stream. A share above "
     "100 % means that the step used the machine better than these two do. A process holds all "
     "workloads of its contest, so its peak is about all of them."
+)
+ENERGY_ABOUT = (
+    "A turn's energy is that of the whole processor, or of all GPUs: all contenders are alive, but "
+    "only one computes in a turn. It also has what the machine takes when idle, and the restart of "
+    "the network. Ratios are to what times are compared with, within rounds."
 )
 SECTION = Section("What steps take of the machine", use, inside=inside)

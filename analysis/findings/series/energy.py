@@ -1,0 +1,126 @@
+"""What a mini-batch takes of energy, on machines that tell: joules of the processor's package or of
+the GPU, through the same statistics as times.
+
+Each turn has one value: the joules of the turn over its mini-batches. It stands in the place of a
+round's times.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import by_benchmark, grid, logs, paired
+from analysis.data.results import BenchmarkId
+from analysis.findings.findings import Findings, Table, added
+from analysis.format import sentence
+from analysis.stats.inference import Estimate, estimates, student
+from frameworks.device import HOST
+
+FIELDS = {"processor": "package_j", "GPU": "gpu_j"}  # of a turn's record
+TURN = ["workload", "replicate", "contender", "round"]
+NOT_READ = "not read: "  # how a reason begins in the records
+
+
+@dataclass(frozen=True)
+class EnergyLine:
+    """A row of energy.csv: joules per mini-batch that the processor's packages or the GPUs (`of`)
+    used during the turns of a contender: the geometric mean of the replicates' medians, with
+    Student's interval. The estimate is of this energy over that of the benchmark that times are
+    compared with, within rounds; it has no ratio without one."""
+
+    COLUMNS: ClassVar = (
+        "machine workload device threads variant framework of joules joules_low joules_high "
+        "reference replicates ratio ratio_low ratio_high"
+    )
+
+    id: BenchmarkId
+    of: str
+    joules: float
+    joules_low: float | None
+    joules_high: float | None
+    reference: str
+    estimate: Estimate
+
+
+def energy_lines(findings: Findings) -> list[EnergyLine]:
+    return [line for of, name in FIELDS.items() for line in lines_of(findings, of, name)]
+
+
+def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
+    """Only contenders on a GPU have rows of GPUs, which others leave idle."""
+    found = by_turn(findings, name)
+    used = {
+        one: found[one]
+        for one in findings.measured
+        if one in found and (of == "processor" or one.device != HOST.name)
+    }
+    bases = {row.id: row.base for row in findings.comparisons if row.estimate.ratio is not None}
+    pairs = {one: base for one, base in bases.items() if one in used and base in used}
+    study = findings.machine.study
+    family = [paired(used[one], used[base]).tolist() for one, base in pairs.items()]
+    judged = dict(zip(pairs, estimates(family, study.margin, study.confidence), strict=True))
+    lines = []
+    for one, rows in used.items():
+        mean = student(logs(rows).tolist(), study.confidence)
+        low, high = (None if end is None else math.exp(end) for end in (mean.low, mean.high))
+        base = pairs[one].contender if one in pairs else ""
+        estimate = judged.get(one, Estimate())
+        lines.append(EnergyLine(one, of, math.exp(mean.mean), low, high, base, estimate))
+    return lines
+
+
+def by_turn(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]:
+    """The processes of each benchmark by replicate: the `median` over turns of the joules per
+    mini-batch, and the `logs` of these, (rounds, 1)."""
+    contests = findings.machine.records.contests
+    turns = pd.DataFrame(
+        [
+            (contest.workload, contest.replicate, turn.contender, turn.round, joules)
+            for contest in contests
+            for turn in contest.turns
+            if turn.round and (joules := getattr(turn, name))
+        ],
+        columns=[*TURN, "joules"],
+    )
+    counted = findings.batches.groupby(TURN)["weight"].sum().rename("batches").reset_index()
+    rows = turns.merge(counted, on=TURN)
+    if rows.empty:
+        return {}
+    who = {
+        (contest.workload, one.name): BenchmarkId.of(contest.workload, one)
+        for contest in contests
+        for one in contest.contenders
+    }
+    own = [who[key] for key in zip(rows["workload"], rows["contender"], strict=True)]
+    rows = rows[["replicate", "round"]].assign(
+        ms=rows["joules"] / rows["batches"],
+        **{part: [one[place] for one in own] for place, part in enumerate(BenchmarkId._fields)},
+    )
+    keys = [*BenchmarkId._fields, "replicate"]
+    table = rows.groupby(keys)["ms"].median().rename("median").reset_index()
+    held = np.empty(len(table), dtype=object)
+    for place, values in enumerate(grid(rows, keys)):
+        held[place] = values
+    return by_benchmark(table.assign(logs=held))
+
+
+def silence(findings: Findings) -> list[str]:
+    """Why no energy was measured: a line for each reason that the records have."""
+    told = {line.of for line in ENERGY.of(findings)}
+    found = [contest.system_info.get("energy") for contest in findings.machine.records.contests]
+    kinds = {"processor": "processor", "gpu": "GPU"}
+    reasons = [
+        f"Energy of the {kinds[kind]} was {sentence(str(reason))}"
+        for said in found
+        if isinstance(said, Mapping)
+        for kind, reason in said.items()
+        if kind in kinds and kinds[kind] not in told and str(reason).startswith(NOT_READ)
+    ]
+    return [*dict.fromkeys(reasons)]
+
+
+ENERGY = added("energy", Table(EnergyLine, energy_lines, optional=True))
