@@ -46,7 +46,9 @@ class Quoted(str):
     """Words of a command line that are quoted already, also if the rule does not write `:q`."""
 
     def __new__(cls, value: object) -> "Quoted":
-        return super().__new__(cls, shlex.join(map(str, value if isinstance(value, list) else [value])))
+        return super().__new__(
+            cls, shlex.join(map(str, value if isinstance(value, list) else [value]))
+        )
 
     def __format__(self, how: str) -> str:
         return str(self)
@@ -90,7 +92,9 @@ class Run:
     def detect(self, name: str) -> bool:
         """Again after each attempt to build an environment that was not there."""
         key = [provenance.probe_key(self.study, name), attempt(self.folders, name)]
-        return self.make("detect", f"detect-{name}", [self.folders.probe(name)], key, framework=name)
+        return self.make(
+            "detect", f"detect-{name}", [self.folders.probe(name)], key, framework=name
+        )
 
     def prepare(self, workload: str) -> bool:
         key = [provenance.dataset_key(self.study, workload)]
