@@ -128,7 +128,7 @@ class Bundle:
         except DataError as error:
             if settings.source == "mnist" or given(settings):
                 raise Problem(str(error)) from None
-            self.say(f"no MNIST, and the stand-in there: {error}")
+            self.say(f"without MNIST, so the study uses the stand-in: {error}")
             return False
         (self.top / "mnist").mkdir()
         for path in found:
