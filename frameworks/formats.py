@@ -36,4 +36,4 @@ def computes_bfloat16() -> bool:
     except OSError:
         return False  # another system than Linux
     flags = re.search(r"^(?:flags|Features)\s*:(.*)", known, re.M)
-    return bool(flags) and not INSTRUCTIONS.isdisjoint(flags[1].split())
+    return flags is not None and not INSTRUCTIONS.isdisjoint(flags[1].split())

@@ -46,22 +46,23 @@ class ReducedLine(ToReference):
 def reduced_lines(found: Measurements, check: LossCheck) -> list[ReducedLine]:
     """On devices that are here. What cannot be computed here is a row with its reason."""
     machine, certificates = found.machine, Certificates(found.machine).found
-    formats = {one: row for one in found.availability if (row := machine.format(one))}
-    pairs = {one: one._replace(variant=row.beside) for one, row in formats.items()}
+    formats = {one: own for one in found.availability if (own := machine.format(one))}
+    pairs = {one: one._replace(variant=own.beside) for one, own in formats.items()}
     pairs = {one: base for one, base in pairs.items() if base in found.processes}
     lines = []
     for row in comparisons(found, check, pairs):
-        own, base = (certificates[side][1] if side in certificates else None
-                     for side in (row.id, row.base))  # fmt: skip
+        reduced, full = (
+            certificates[side][1] if side in certificates else None for side in (row.id, row.base)
+        )
         lines.append(
             ReducedLine(
                 row.id,
                 row.base,
                 formats[row.id].change,
                 row.estimate,
-                *distances(own),
-                own.room[1] if own and own.room else None,
-                *distances(base),
+                *distances(reduced),
+                reduced.room[1] if reduced and reduced.room else None,
+                *distances(full),
                 row.certificate,
                 row.reason,
             )

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import built_once, package
 from tests.workflows.conftest import folders_in, make_study, several
+from workflows.certify.judge import wrong_moves
 from workflows.certify.summary import summary
 from workflows.records.schema import CertificateRecord, CertificateRow
 from workflows.records.storage import read_json
@@ -52,7 +53,7 @@ def test_a_format_that_is_not_in_use_is_a_row_with_its_reason(rows):
     ("variant", "words"),
     [
         ("bfloat16-frozen", "first gradient in float32: dense1.kernel differs by 1.0e+00"),
-        ("bfloat16-uncorrected", "in float32 the weights go astray: after step 2"),
+        ("bfloat16-uncorrected", "in float32 the loss of step 4 differs by "),
         ("bfloat16-drifting", "in float32 the loss of step 2 differs by "),
     ],
 )
@@ -60,6 +61,12 @@ def test_a_mistake_of_the_reduced_variant_alone_is_refused(rows, variant, words)
     row = rows[variant]
     assert row.long.worst_loss <= 1e-12
     assert row.status == "refused" and row.reason.startswith(words), row.reason
+
+
+def test_updates_of_another_size_show_in_the_weights_too(rows):
+    assert wrong_moves(rows["bfloat16"], 1e-5) == ""
+    off = wrong_moves(rows["bfloat16-uncorrected"], 1e-5)
+    assert off.startswith("in float32 the weights go astray: after step 2")
 
 
 def test_the_reference_is_never_reduced(study):
