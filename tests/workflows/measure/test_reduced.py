@@ -36,6 +36,7 @@ def test_it_is_compared_with_its_own_float32_alone(found, tmp_path):
     sides = {side.variant for row in found.pairs for side in (row.id, row.base)}
     assert sides == ranked and {row.id.variant for row in found.comparisons} <= ranked
     write([found.machine], tmp_path / "page")
+    assert (tmp_path / "page" / "figures" / "reduced.svg").exists()
     page = (tmp_path / "page" / "report.md").read_text()
     assert "## Reduced precision" in page and "| Abacus in bfloat16 |" in page
     assert "this build does not use bfloat16" in page.lower()
