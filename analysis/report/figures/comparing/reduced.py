@@ -52,7 +52,7 @@ def speed_and_distance(findings: Findings, theme: Theme, name: str) -> Figure | 
 
 
 def draw(axes: Axes, row: ReducedLine, colour: str) -> None:
-    ratio, low, high = row.estimate.ends
+    ratio, low, high = row.estimate.ratio or 1.0, *row.estimate.ends[1:]
     before, after = (max(end or 0.0, FLOOR) for end in (row.float32_gradients, row.gradients))
     axes.plot([1.0, ratio], [before, after], color=colour, linewidth=1, linestyle=":")
     axes.plot(1.0, before, ".", color=colour, markersize=5)
