@@ -158,10 +158,11 @@ class Framework:
                     f"{self.name}: variant {name!r}: a name begins with part- if and only if the "
                     f"variant is a part of a step, and a part is one of {', '.join(PARTS)}"
                 )
-            if variant.reduced != next((one for one in FORMATS if name.startswith(one)), ""):
+            form = variant.reduced
+            if form and not (form in FORMATS and name.startswith(form)):
                 raise ValueError(
-                    f"{self.name}: variant {name!r}: a name begins with {' or '.join(FORMATS)} if "
-                    "and only if the variant computes in that format"
+                    f"{self.name}: variant {name!r} computes in {form!r}: the name begins with "
+                    f"that of the format, one of {', '.join(FORMATS)}"
                 )
             other = variant.compared_with
             if variant.change and other not in self.variants:

@@ -64,7 +64,7 @@ def test_it_is_refused_without_its_float32(abacus, small):
     "variants",
     [
         {"default": Variant("right"), "odd": Variant("", reduced="bfloat16")},
-        {"default": Variant("right"), "bfloat16-odd": Variant("")},
+        {"default": Variant("right"), "float16-odd": Variant("", reduced="float16")},
         {"default": Variant("right"), "tf32-odd": Variant("", reduced="bfloat16")},
         {"bfloat16-odd": Variant("", reduced="bfloat16")},
     ],
