@@ -1,8 +1,9 @@
 """The conditions that a contender runs under, and the settings that it reads back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from frameworks.device import DEVICES, GPU, HOST
+from frameworks.formats import BFLOAT16, TF32, computes_bfloat16
 
 Setting = str | int | float | bool
 
@@ -56,3 +57,16 @@ class Conditions:
         if self.device != GPU.name:
             title = "processor" if self.on_host else DEVICES[self.device].title
             raise Unavailable(f"does not apply to a {title}: {what} is a GPU's")
+
+    def in_format(self, name: str) -> "Conditions":
+        """These conditions for the variant of this name, which computes in the reduced format that
+        it is named after, if it is. Float64 stays as it is. Raises Unavailable if nothing here
+        computes in the format."""
+        if name == TF32.name:
+            self.require_gpu(TF32.title)
+            return replace(self, tf32=self.precision == "float32")
+        if name == BFLOAT16.name and self.on_host and not computes_bfloat16():
+            raise Unavailable(
+                "this processor has no instructions for bfloat16 (avx512_bf16 or amx_bf16)"
+            )
+        return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from frameworks.device import DEVICES
+from frameworks.formats import FORMATS
 from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
@@ -71,6 +72,11 @@ class Variant:
     `gradient` has the method `gradients`. Its certificate compares losses at the initial weights
     and gradients with those of the reference's whole step.
 
+    `reduced`: the format (frameworks/formats.py) in which it computes products if float32 is asked
+    for. In float64 it is off. The variant's name begins with the format's, and it runs only if a
+    study lists it. It is compared only with `compared_with`, which computes in float32, and never
+    ranked. Its certificate probes for the format, and bounds how far it may be from float64.
+
     `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if
     it is a step on the way from `default` to `tuned`. config/ablation.yaml lists all steps.
 
@@ -86,6 +92,7 @@ class Variant:
     deviations: tuple[Deviation, ...] = ()
     pitfall: str = ""
     part: Part | Literal[""] = ""
+    reduced: str = ""
     change: str = ""
     compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -93,8 +100,9 @@ class Variant:
 
     @property
     def ranked(self) -> bool:
-        """Whether it is compared with other frameworks: unless it is a pitfall or a part."""
-        return not (self.pitfall or self.part)
+        """Whether it is compared with other frameworks: unless it is a pitfall or a part, or
+        computes in a reduced format."""
+        return not (self.pitfall or self.part or self.reduced)
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,12 @@ class Framework:
                     f"{self.name}: variant {name!r}: a name begins with part- if and only if the "
                     f"variant is a part of a step, and a part is one of {', '.join(PARTS)}"
                 )
+            form = variant.reduced
+            if form and not (form in FORMATS and name.startswith(form)):
+                raise ValueError(
+                    f"{self.name}: variant {name!r} computes in {form!r}: the name begins with "
+                    f"that of the format, one of {', '.join(FORMATS)}"
+                )
             other = variant.compared_with
             if variant.change and other not in self.variants:
                 raise ValueError(
@@ -158,5 +172,5 @@ class Framework:
             if not (variant.ranked or self.variants.get(other, variant).ranked):
                 raise ValueError(
                     f"{self.name}: variant {name!r} is compared with {other!r}, which is missing "
-                    "or a pitfall or a part itself"
+                    "or is no ranked variant itself"
                 )

@@ -131,6 +131,15 @@ class Machine:
         return self.parts.get((benchmark.framework, benchmark.variant))
 
     @cached_property
+    def reduced(self) -> dict[tuple[str, str], ChangeRow]:
+        """By framework and variant."""
+        return {(row.framework, row.variant): row for row in self.records.reduced}
+
+    def format(self, benchmark: BenchmarkId) -> ChangeRow | None:
+        """The reduced format that the benchmark's variant computes in; None if it is float32."""
+        return self.reduced.get((benchmark.framework, benchmark.variant))
+
+    @cached_property
     def controls(self) -> dict[tuple[str, str], Control]:
         """By framework and variant."""
         return {
@@ -154,11 +163,15 @@ class Machine:
         """Whether this is an A/A study, which compares only controls."""
         return bool((self.study.configuration.get("controls") or {}).get("alone"))
 
+    @cached_property
+    def aside(self) -> set[tuple[str, str]]:
+        """The variants that are not compared with other frameworks, with theirs."""
+        return {*self.pitfalls, *self.parts, *self.reduced, *self.controls}
+
     def compares(self, benchmark: BenchmarkId) -> bool:
         """Whether a benchmark is compared with other frameworks: unless its variant has a pitfall,
-        is a part of a step or a control."""
-        key = (benchmark.framework, benchmark.variant)
-        return not any(key in own for own in (self.pitfalls, self.parts, self.controls))
+        is a part of a step, computes in a reduced format, or is a control."""
+        return (benchmark.framework, benchmark.variant) not in self.aside
 
     def matched_rows(self, rows: Iterable[Row]) -> list[Row]:
         """The rows of a table whose benchmarks are compared across frameworks."""
@@ -166,7 +179,7 @@ class Machine:
 
     def matched(self, batches: pd.DataFrame) -> pd.DataFrame:
         """The mini-batches of contenders that are compared across frameworks."""
-        return batches[~keyed(batches).isin([*self.pitfalls, *self.parts, *self.controls])]
+        return batches[~keyed(batches).isin(list(self.aside))]
 
     def without_pitfalls(self, batches: pd.DataFrame) -> pd.DataFrame:
         """The mini-batches of variants without a pitfall: each has losses that it should have."""

@@ -40,6 +40,7 @@ from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
 from analysis.findings.variants.parts import PartLine, part_lines
 from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
+from analysis.findings.variants.reduced import ReducedLine, reduced_lines
 from analysis.findings.variants.steps import StepLine, step_lines
 
 Row = TypeVar("Row")
@@ -163,6 +164,9 @@ class Findings:
     )
     steps = Table(StepLine, lambda f: step_lines(f.measurements, f.loss_check), optional=True)
     parts = Table(PartLine, lambda f: part_lines(f.measurements, f.loss_check), optional=True)
+    reduced = Table(
+        ReducedLine, lambda f: reduced_lines(f.measurements, f.loss_check), optional=True
+    )
     controls = Table(
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
     )

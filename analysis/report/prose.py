@@ -10,8 +10,11 @@ from frameworks.workloads import TITLES, Workload
 
 WORKLOADS = MappingProxyType(TITLES)
 VARIANTS = MappingProxyType(
-    {"default": "as in the tutorials", "tuned": "tuned", "compile": "compiled", "xla": "with XLA"}
-)
+    {
+        "default": "as in the tutorials", "tuned": "tuned", "compile": "compiled",
+        "xla": "with XLA", "bfloat16": "in bfloat16", "tf32": "in TF32",
+    }
+)  # fmt: skip
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables
 CROSSED = "~"  # marks a comparison whose direction changed between studies
 NEAR = 1.25  # below it, prose has percent

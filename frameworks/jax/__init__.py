@@ -36,6 +36,16 @@ FRAMEWORK = Framework(
             compared_with="pages",
             environment=memory.KEPT,
         ),
+        "bfloat16": Variant(
+            "default, weights and inputs cast to bfloat16 for the layers",
+            rebuilds=False,
+            reduced="bfloat16",
+        ),
+        "tf32": Variant(
+            "default, products in jax_default_matmul_precision=tensorfloat32",
+            rebuilds=False,
+            reduced="tf32",
+        ),
         "trap-unsynchronised": Variant(
             "default, never waited for", rebuilds=False, pitfall="no synchronise"
         ),

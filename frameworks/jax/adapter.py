@@ -20,13 +20,15 @@ Batch = tuple[Any, Any]
 
 
 # How a layer is made, and which arguments of the update are donated; memory and pages only start in
-# another environment.
+# another environment, and tf32 is a setting of the process.
 VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "default": (network.function, ()),
     "memory": (network.function, ()),
     "pages": (network.function, ()),
     "pooling": (tuned.function, ()),
     "tuned": (tuned.function, (0, 1, 2)),  # parameters and state
+    "bfloat16": (network.function, ()),
+    "tf32": (network.function, ()),
     **dict.fromkeys(pitfalls.PITFALLS, (network.function, ())),
 }
 
@@ -47,9 +49,10 @@ class JaxAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        configure(self._conditions)  # the process may have made another adapter since
+        conditions = self._conditions.in_format(variant)
+        configure(conditions)  # the process may have made another adapter since
         build = PARTS.get(variant, JaxTrainer)
-        return build(workload, weights, self._device, self._conditions.precision, variant)
+        return build(workload, weights, self._device, conditions.precision, variant)
 
 
 def configure(conditions: Conditions) -> None:
@@ -73,6 +76,8 @@ class JaxTrainer(Trainer):
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
         self._network = network.network(workload.stages, function)
+        if variant == "bfloat16" and precision == "float32":
+            self._network = network.in_bfloat16(self._network)
         self._value = partial(loss, self._network, network.loss(workload))
         self._value_and_grad = jax.value_and_grad(self._value, has_aux=True)
         self._optimiser = optimisers.build(workload.optimiser)

@@ -39,6 +39,21 @@ def network(stages: Sequence[Stage], function: Make) -> Function:
     return apply
 
 
+def in_bfloat16(apply: Function) -> Function:
+    """The network on weights and inputs that are cast to bfloat16, with its outputs cast back: what
+    Flax's `dtype` and the policies of JMP do. JAX's setting for products has no effect on a
+    processor."""
+
+    def cast(value: Any) -> Any:
+        return value.astype(jnp.bfloat16) if jnp.issubdtype(value.dtype, jnp.floating) else value
+
+    def reduced(parameters: Sequence[Any], state: Sequence[Any], x: Any) -> tuple[Any, list[Any]]:
+        outputs, after = apply([cast(one) for one in parameters], state, cast(x))
+        return outputs.astype(jnp.float32), after
+
+    return reduced
+
+
 def link(stage: Stage, function: Make) -> Function:
     """One layer, called like a network."""
     if stage.paths:

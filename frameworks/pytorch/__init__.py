@@ -37,6 +37,10 @@ FRAMEWORK = Framework(
             environment=memory.KEPT,
         ),
         "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
+        "bfloat16": Variant(
+            "default, forward pass and loss under torch.autocast in bfloat16", reduced="bfloat16"
+        ),
+        "tf32": Variant("default, TF32 allowed in products and convolutions", reduced="tf32"),
         "part-forward": Variant(
             "the loss of default, recorded for a backward pass as in training, not as in "
             "inference; nothing else",

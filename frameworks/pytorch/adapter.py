@@ -5,12 +5,13 @@ import torch
 from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
 from frameworks.pytorch import parts, pitfalls
 from frameworks.pytorch.compiled import Compiled
+from frameworks.pytorch.reduced import BFloat16
 from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 # PyTorchTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
-    "compile": Compiled, **parts.PARTS, **pitfalls.PITFALLS,
+    "compile": Compiled, "bfloat16": BFloat16, **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 
@@ -30,5 +31,6 @@ class PyTorchAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        pitfalls.forget(self._conditions)
-        return TRAINERS.get(variant, PyTorchTrainer)(workload, weights, self._conditions, variant)
+        conditions = self._conditions.in_format(variant)
+        pitfalls.forget(conditions)
+        return TRAINERS.get(variant, PyTorchTrainer)(workload, weights, conditions, variant)

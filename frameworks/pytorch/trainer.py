@@ -24,6 +24,7 @@ CHANGES: dict[str, tuple[str, ...]] = {
     "fused": ("fused",),
     "layout": ("fused", "channels last"),
     "tuned": ("fused", "channels last", "ReLU in place"),
+    "tf32": (),  # a setting of the process
 }
 
 

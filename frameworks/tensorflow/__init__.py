@@ -75,6 +75,15 @@ FRAMEWORK = Framework(
         ),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
         "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
+        "bfloat16": Variant(
+            "default, its layers under Keras' policy mixed_bfloat16",
+            rebuilds=False,
+            deviations=DEVIATIONS,
+            reduced="bfloat16",
+        ),
+        "tf32": Variant(
+            "default, TF32 enabled", rebuilds=False, deviations=DEVIATIONS, reduced="tf32"
+        ),
         "part-forward": Variant(
             "the loss of default in a tf.function of its own, which keeps nothing for a backward "
             "pass",

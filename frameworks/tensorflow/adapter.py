@@ -30,7 +30,6 @@ class TensorFlowAdapter(Adapter):
         self._conditions = conditions
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
-        pitfalls.forget(self._conditions)
-        return TRAINERS.get(variant, TensorFlowTrainer)(
-            workload, weights, self._conditions, variant
-        )
+        conditions = self._conditions.in_format(variant)
+        pitfalls.forget(conditions)
+        return TRAINERS.get(variant, TensorFlowTrainer)(workload, weights, conditions, variant)

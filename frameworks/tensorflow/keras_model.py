@@ -20,7 +20,9 @@ from frameworks.workloads.residual import BatchNorm, Subsample
 
 
 def network(workload: Workload, precision: str) -> Any:
-    kind = words_type() if workload.dataset.words else precision
+    """`precision` may also be `mixed_bfloat16`, Keras' policy of float32 weights and layers that
+    compute in bfloat16."""
+    kind = words_type() if workload.dataset.words else keras.DTypePolicy(precision).variable_dtype
     start = keras.Input(workload.dataset.shape, dtype=kind)
     if any(stage.paths for stage in workload.stages):
         return keras.Model(start, connected(start, workload.stages, precision))

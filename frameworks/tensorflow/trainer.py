@@ -17,7 +17,7 @@ Step = Callable[..., Any]
 
 
 # Where each variant has its network and loss from, and where its optimiser; memory and pages only
-# start in another environment.
+# start in another environment. tf32 is a setting of the process, and bfloat16 a policy.
 MADE_OF: dict[str, tuple[Any, Any]] = {
     "default": (keras_model, keras_model),
     "memory": (keras_model, keras_model),
@@ -25,6 +25,8 @@ MADE_OF: dict[str, tuple[Any, Any]] = {
     "update": (keras_model, tuned),
     "operations": (tuned, tuned),
     "tuned": (tuned, tuned),
+    "tf32": (keras_model, keras_model),
+    "bfloat16": (keras_model, keras_model),
 }
 
 
@@ -43,7 +45,8 @@ class TensorFlowTrainer(Trainer):
             self._target_dtype = tf.int64
         self._shape = workload.dataset.shape
 
-        self._network = parts.network(workload, precision)
+        reduced = variant == "bfloat16" and precision == "float32"
+        self._network = parts.network(workload, "mixed_bfloat16" if reduced else precision)
         self._tensors = parts.tensors(self._network, workload)
         if parts is not updates:
             self._network = Unwrapped(self._network)

@@ -93,7 +93,8 @@ def require_variant(description: Framework, variant: str) -> None:
     if variant not in description.variants:
         raise Problem(f"{description.name} has no variant {variant!r} (it has {', '.join(able)})")
     if variant not in able:
-        kind = "a part of a step" if description.variants[variant].part else "a pitfall"
+        own = description.variants[variant]
+        kind = "a part of a step" if own.part else "a pitfall" if own.pitfall else "reduced"
         raise Problem(f"{description.name}: {variant!r} is {kind}, to which no rule applies")
 
 

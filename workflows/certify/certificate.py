@@ -9,6 +9,7 @@ import numpy as np
 
 from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.device import DEVICES
+from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.distance import Astray, astray, relative
@@ -32,6 +33,7 @@ from workflows.certify.judge import (
     wrong_moves,
     wrong_rounding,
 )
+from workflows.certify.reduced import declare, require_use, room
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
 from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
@@ -59,12 +61,14 @@ class Examination:
         self.pitfall = is_pitfall(contender)
         self.deviations = declared(contender, runner.workload.optimiser.kind)
         self.state = declared_state(contender, runner.workload)
+        variant = framework(contender.framework).variants[contender.variant]
+        self.format = FORMATS.get(variant.reduced)
         self.result = CertificateRow(
             **contender.parts(),
             status="missing",
             reason=contender.missing,
             versions=contender.versions,
-            timed=framework(contender.framework).variants[contender.variant].timed,
+            timed=variant.timed,
         )
         self.timed: Result  # in float32
         self.over = bool(contender.missing or reference.failure)
@@ -109,6 +113,7 @@ class Examination:
             self.compare_timed(self.timed, self.reference.result("long"))
             self.result.losses, self.result.restarted = self.timed.losses, self.result.again
             judge_float32(self.result, self.limits)
+            declare(self.result, self.format)
 
     def in_float64(self, scratch: Path) -> None:
         file = scratch / "result.npz"
@@ -132,6 +137,7 @@ class Examination:
         judge_state(self.result, self.limits.tolerance, self.state.values())
         if not self.pitfall:
             self.compare_miniature(scratch)
+        declare(self.result, self.format)
 
     def train_workload(self, worker: WorkerProcess, file: Path) -> Result:
         """Train the workload long and at full size, and with plain SGD if a deviation of its
@@ -243,10 +249,21 @@ class Examination:
         """How exact gradients are in float32, and whether the fence waits."""
         answer = self.runner.gradients(worker, self.contender, file, settings=True)
         self.result.rounding = gradient_distances(arrays(file), self.reference.gradients())
-        self.result.reduced = reduced(answer["settings"], self.contender.device)
+        self.find_format(worker, answer["settings"])
         self.result.unfenced = self.runner.unfenced(worker, self.contender)
         if wrong_rounding(self.result, self.limits.rounding):
             self.result.rounding = self.median_rounding(worker, file)
+
+    def find_format(self, worker: WorkerProcess, settings: dict[str, Setting]) -> None:
+        """Which reduced precision its products are in, and what it may cost. A variant that is in
+        one must be seen to use it."""
+        named = reduced(settings, self.contender.device)
+        if found := self.format or (TF32 if named else None):
+            self.result.reduced = named or found.title
+            self.result.room = room(found, self.runner.workload)
+        if self.format:
+            answers = worker.ask("behaviour", variant=self.contender.variant)["settings"]
+            require_use(self.format, self.runner.workload, answers)
 
     def compare_timed(self, own: Result, exact: Result) -> None:
         """Compare a float32 run with the same steps in float64, and with itself after a restart."""

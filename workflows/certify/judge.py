@@ -14,10 +14,9 @@ from workflows.records.schema import CertificateRow, Contender, Measured, Optimi
 
 # A declared deviation grows chaotically later, so only the first steps are bounded.
 DECLARED_STEPS = 10
-# Limits of relative errors in float32: of losses in the first steps, of the same losses if
-# products are reduced, and of gradients if products are reduced. They are wide because rounding
-# grows from step to step.
-FLOAT32_LOSS, REDUCED_LOSS, REDUCED_GRADIENT = 1e-3, 1e-1, 2**-6
+# Limit of relative errors in float32, of losses in the first steps: wide, because rounding grows
+# from step to step. reduced.py has the limits of a reduced precision.
+FLOAT32_LOSS = 1e-3
 # Sums that cancel are less exact. So gradients of float32 may be this many times the tolerance off
 # in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
 # any tensor has as much room, if the one in the middle is within the tolerance itself.
@@ -274,9 +273,9 @@ def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
 
 
 def wrong_float32(row: CertificateRow, rounding: float) -> str:
-    allowed = max(REDUCED_LOSS if row.reduced else FLOAT32_LOSS, rounding)
+    first, later = row.room or (FLOAT32_LOSS, FLOAT32_LOSS)
     for step, error in enumerate(row.float32, 1):
-        if not error <= allowed:
+        if not error <= max(first if step == 1 else later, rounding):
             return f"in float32 the loss of step {step} differs by {error:.1e} from float64's"
     return ""
 
@@ -317,9 +316,9 @@ def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     If the tensor in the middle is within its limit, others have more room.
     """
     typical = float(np.median([*row.rounding.values()])) if row.rounding else 0.0
-    allowed = tolerance * (WORST if typical <= MIDDLE * tolerance else MIDDLE)
-    if row.reduced:
-        allowed = max(REDUCED_GRADIENT, tolerance)
+    middle, worst = row.room or (0.0, 0.0)
+    middle, worst = max(middle, MIDDLE * tolerance), max(worst, WORST * tolerance)
+    allowed = worst if typical <= middle else middle
     off = farthest_tensor(row.rounding, allowed)
     named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"
     return off and (
@@ -337,7 +336,7 @@ def wrong_fence(row: CertificateRow) -> str:
 def likely_precision(error: float) -> str:
     """What the error of a tensor in the middle suggests. Sums that cancel can be ten times worse.
 
-    The unit roundoff of bfloat16 is 2^-9, that of TF32 and float16 2^-11.
+    The unit roundoff of bfloat16 is 2^-8, that of TF32 and float16 2^-11.
     """
     if not error <= 2**-5:
         return "so much is no matter of precision"

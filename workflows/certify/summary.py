@@ -58,8 +58,9 @@ def precision(rows: Sequence[CertificateRow]) -> str:
 
 
 def deviating(row: CertificateRow) -> list[str]:
-    declared = framework(row.framework).variants[row.variant].deviations
-    return [d.component for d in declared if f"{d.component}: {d.reason}" in row.reason]
+    variant = framework(row.framework).variants[row.variant]
+    found = [d.component for d in variant.deviations if f"{d.component}: {d.reason}" in row.reason]
+    return found + [f"precision.{variant.reduced}"] * bool(variant.reduced)
 
 
 def who(own: Sequence[CertificateRow], groups: Collection[Sequence[CertificateRow]]) -> str:

@@ -171,8 +171,8 @@ class Configuration(Section):
         return self
 
     def require_compared_variants(self) -> None:
-        """Raise ValueError if a pitfall or a part of a step is in the study without the variant
-        it is compared with, under the same conditions."""
+        """Raise ValueError if a pitfall, a part of a step or a reduced precision is in the study
+        without the variant it is compared with, under the same conditions."""
         asked = (len(entry.variants) * len(entry.devices or self.devices)
                  * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
         few(range(sum(asked)), CONTENDERS, "contenders")

@@ -79,13 +79,11 @@ class Contender(Record):
 
 
 class Entrant(Contender):
-    """A contender or a control.
+    """A contender or a control, which runs a contender a second time.
 
-    A control runs a contender a second time. All controls of a contender share a process.
-
-    A control `runs` the variant of that name, while its own `variant` says what it is for
-    (`tuned+twin`, `tuned+10%`). The harness makes its mini-batches longer by `slowed_by`, a share
-    of their time.
+    All controls of a contender share a process. A control `runs` the variant of that name, while
+    its own `variant` says what it is for (`tuned+twin`, `tuned+10%`). The harness makes its
+    mini-batches longer by `slowed_by`, a share of their time.
     """
 
     runs: RunsName = ""
@@ -258,10 +256,11 @@ class CertificateRow(Contender):
     in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
     with the same float32 steps after `restart`; `restarted` does so in float64.
 
-    `reduced` names the reduced precision that its settings read back, if any. `unfenced` is the
-    share of a step's work that was unfinished when `synchronise` returned. `timed` is what its
-    variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
-    `turns` are its own, if it declares a deviation and has the fewest threads.
+    `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
+    from float64: the gradient in the middle and the first loss, then any gradient or loss.
+    `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
+    `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
+    of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
     Of a part of a step, `full` and `turns` are about losses at the initial weights.
     """
 
@@ -280,6 +279,7 @@ class CertificateRow(Contender):
     state: dict[str, Distance] = {}
     rounding: dict[str, float] = {}
     reduced: str = ""
+    room: tuple[Amount, Amount] | None = None
     restarted: list[float] = []
     float32: list[float] = []
     astray: dict[int, dict[str, tuple[Distance, Distance]]] = {}
@@ -345,8 +345,8 @@ class PitfallRow(Record):
 
 
 class ChangeRow(Record):
-    """A variant that is a step from `default` to `tuned`: its one `change` to the variant `beside`
-    it, of the same framework. Or a part of the other's step: `forward` or `gradient`."""
+    """A variant with one `change` to the variant `beside` it, of the same framework: a step from
+    `default` to `tuned`, a part of its step (`forward`, `gradient`), or a format (`bfloat16`)."""
 
     framework: str
     variant: str
@@ -396,5 +396,6 @@ class MachineRecords(Record):
     pitfalls: list[PitfallRow] = []
     changes: list[ChangeRow] = []
     parts: list[ChangeRow] = []
+    reduced: list[ChangeRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]

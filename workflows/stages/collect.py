@@ -9,6 +9,7 @@ again, from the form of an earlier samestep to today's.
 import argparse
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,7 +88,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         ],
         pitfalls=pitfalls(study),
         changes=changes(study),
-        parts=parts(study),
+        parts=partial_or_reduced(study, "part"),
+        reduced=partial_or_reduced(study, "reduced"),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
@@ -112,7 +114,7 @@ def measured(folders: Folders, study: Configuration) -> tuple[list[ContestRecord
 
 def left_out(study: Configuration) -> dict[str, list[str]]:
     """Variants of the study's frameworks that it does not ask for, without pitfalls, parts of a
-    step, and steps on the way to `tuned`."""
+    step, reduced precision, and steps on the way to `tuned`."""
     there = {(name, variant) for name, variant, _ in asked(study)}
     found = {
         name: [
@@ -145,11 +147,12 @@ def changes(study: Configuration) -> list[ChangeRow]:
     ]
 
 
-def parts(study: Configuration) -> list[ChangeRow]:
+def partial_or_reduced(study: Configuration, field: Literal["part", "reduced"]) -> list[ChangeRow]:
+    """The variants that are a part of a step, or computed in a reduced format."""
     return [
-        ChangeRow(framework=name, variant=variant, change=one.part, beside=one.compared_with)
+        ChangeRow(framework=name, variant=variant, change=kind, beside=one.compared_with)
         for name, variant, one in asked(study)
-        if one.part
+        if (kind := getattr(one, field))
     ]
 
 

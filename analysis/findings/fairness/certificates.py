@@ -125,7 +125,13 @@ class Certificates:
 
 def declared(row: CertificateRow, steps: int) -> str:
     """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
-    starts with the component that deviates."""
+    starts with the component that deviates. A reduced precision is last, and says how far it leads:
+    what else deviates, the float32 variant declares, too."""
+    _, precision, rest = row.reason.rpartition("precision.")
+    if precision:
+        off = [max(found, default=0.0) for found in (row.rounding.values(), row.float32)]
+        found = "gradients {}, losses {}".format(*map(scientific, off))
+        return f"declared: {precision}{rest.partition(':')[0]} ({found})"
     return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row], steps)})"
 
 

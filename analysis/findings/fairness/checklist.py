@@ -152,6 +152,7 @@ CHECKLIST = (
         ("tf32_matmul", "tf32_convolution", "dense_products", "convolution_products"),
         "TF32 keeps 10 bits of a product's factors, on for convolutions in one framework and for "
         "all in another. Checked by flag and by a product that TF32 would round.",
+        component="precision",
         computes=True,
     ),
     Item(

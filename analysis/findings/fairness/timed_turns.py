@@ -37,12 +37,14 @@ TINY = 1e-30  # replaces a loss of zero, because relative differences need a div
 @dataclass(frozen=True)
 class Expected:
     """The turns in float64 that a benchmark's timed turns must agree with, whose they are, and how
-    far its float32 gradients may be from float64's. `still`: its weights stay as they are."""
+    far its float32 gradients may be from float64's. `still`: its weights stay as they are. `room`:
+    in a reduced precision, how far the first loss of a turn and later ones may be off."""
 
     turns: Rehearsal
     whose: str
     rounding: float
     still: bool = False
+    room: tuple[float, float] | None = None
 
 
 Turns = Mapping[BenchmarkId, Expected]
@@ -65,10 +67,10 @@ def rehearsals(machine: Machine) -> Turns:
                     whose = f"{record.reference}'s in float64 at the initial weights"
                     found[one] = Expected(row.turns, whose, record.rounding, still=True)
             elif turns := next(own, None):
-                found[one] = Expected(turns, "its own in float64", record.rounding)
-            elif record.turns and row.status != "declared":
+                found[one] = Expected(turns, "its own in float64", record.rounding, room=row.room)
+            elif record.turns and (row.status != "declared" or machine.format(one)):
                 whose = f"{record.reference}'s in float64"
-                found[one] = Expected(record.turns, whose, record.rounding)
+                found[one] = Expected(record.turns, whose, record.rounding, room=row.room)
     return found
 
 
@@ -86,20 +88,23 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
     turn = list(zip(whose, batches["round"], strict=True))
     right = [at(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
     first = [at(expected[key], n, 0) for key, n in turn]
-    own = [later(expected[key], tolerance) for key, _ in turn]
-    table = batches.assign(place=place, right=right, first=first, own=own).dropna(subset="right")
+    allowed = [
+        room(expected[key], tolerance)[int(step > 0)]
+        for (key, _), step in zip(turn, place, strict=True)
+    ]
+    table = batches.assign(place=place, right=right, first=first, allowed=allowed)
+    table = table.dropna(subset="right")
     sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
     return table.assign(
-        off=(table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY),
-        allowed=np.where(table["place"] == 0, tolerance, table["own"]),
+        off=(table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY)
     )
 
 
-def later(expected: Expected | None, tolerance: float) -> float:
-    """How far losses after a turn's first step may be off."""
-    if expected and expected.still:
-        return tolerance
-    return max(LATER * tolerance, ROUNDED * expected.rounding if expected else 0.0)
+def room(expected: Expected | None, tolerance: float) -> tuple[float, float]:
+    """How far the loss of a turn's first step may be off, and those of later steps."""
+    if expected is None or expected.still:
+        return tolerance, tolerance
+    return expected.room or (tolerance, max(LATER * tolerance, ROUNDED * expected.rounding))
 
 
 def at(expected: Expected | None, number: int, step: int) -> float:
@@ -136,13 +141,14 @@ def wrong_weights(
     """Weights that the last turn has left elsewhere than float64 would, in words."""
     yield from changed(machine, turns)
     for one, expected, tensors in weights_astray(machine, batches, turns):
+        typical_within, off_within = ASTRAY_TF32 if expected.room else allowed
         for name, (typical, off) in tensors.items():
-            if not (typical <= allowed[0] and off <= allowed[1]):
+            if not (typical <= typical_within and off <= off_within):
                 yield (
                     one,
                     f"after the last timed turn, {name} is typically {percent(typical)} of its "
-                    f"move away from {expected.whose} (tolerance {percent(allowed[0])}), and "
-                    f"{percent(off)} of its numbers are far away (tolerance {percent(allowed[1])})",
+                    f"move away from {expected.whose} (tolerance {percent(typical_within)}), and "
+                    f"{percent(off)} of its numbers are far away (tolerance {percent(off_within)})",
                 )
 
 
@@ -173,7 +179,8 @@ def weights_astray(
             continue  # not recorded
         for contender in contest.contenders:
             one = BenchmarkId.of(contest.workload, contender)
-            if contender.status != "ok" or one not in turns or not machine.compares(one):
+            compared = machine.compares(one) or machine.format(one)
+            if contender.status != "ok" or one not in turns or not compared:
                 continue
             expected = turns[one]
             if expected.rounding > UNDECIDED:

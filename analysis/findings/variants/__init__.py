@@ -1,2 +1,2 @@
-"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning gain, and
-what the parts of a step take."""
+"""Variants of one framework beside each other: what pitfalls cost, what steps of tuning and a
+reduced precision gain, and what the parts of a step take."""

@@ -51,6 +51,11 @@ FRAMEWORK = Framework(
         "part-doubled": Variant("one gradient is doubled", part="gradient"),
         "part-silent": Variant("keeps its gradients to itself", part="gradient"),
         "part-drifting": Variant("in float32 a weight moves a little", part="forward"),
+        "bfloat16": Variant("products of rounded factors", reduced="bfloat16"),
+        "bfloat16-not": Variant("rounds nothing", reduced="bfloat16"),
+        "bfloat16-frozen": Variant("as timed, a layer is never updated", reduced="bfloat16"),
+        "bfloat16-uncorrected": Variant("as timed, Adam's bias stays", reduced="bfloat16"),
+        "bfloat16-drifting": Variant("as timed, later losses are too large", reduced="bfloat16"),
     },
 )
 
@@ -83,6 +88,7 @@ class AbacusTrainer(contract.Trainer):
             raise Unavailable(f"does not apply to {workload.name}: nothing is pooled")
         self.kinds, self.variant, self.conditions = kinds, variant, conditions
         self.optimiser, self.watched = workload.optimiser, False
+        self.reduced = variant if conditions.precision == "float32" else ""
         self.restart(weights)
 
     def restart(self, weights):
@@ -115,11 +121,13 @@ class AbacusTrainer(contract.Trainer):
             inputs.append(x)
             if kind == "dense":
                 dense += 1
-                x = x @ self.parameters[f"dense{dense}.kernel"]
+                x = self.rounded(x) @ self.rounded(self.parameters[f"dense{dense}.kernel"])
                 x = x + self.parameters[f"dense{dense}.bias"]
             elif self.variant != "part-skipping":
                 x = np.maximum(x, 0)
         self.last = np.mean((x - y) ** 2)
+        if self.reduced == "bfloat16-drifting" and self.steps > 1:
+            self.last *= 1.4
         if self.variant in FORWARD:
             if self.variant == "part-drifting" and self.conditions.precision == "float32":
                 self.parameters["dense1.kernel"] *= np.float32(1 + 1e-6)
@@ -127,9 +135,10 @@ class AbacusTrainer(contract.Trainer):
         upstream, gradients = 2 * (x - y) / x.size, {}
         for kind, x in zip(reversed(self.kinds), reversed(inputs), strict=True):
             if kind == "dense":
-                gradients[f"dense{dense}.kernel"] = x.T @ upstream
+                gradients[f"dense{dense}.kernel"] = self.rounded(x).T @ self.rounded(upstream)
                 gradients[f"dense{dense}.bias"] = upstream.sum(0)
-                upstream = upstream @ self.parameters[f"dense{dense}.kernel"].T
+                kernel = self.rounded(self.parameters[f"dense{dense}.kernel"])
+                upstream = self.rounded(upstream) @ kernel.T
                 dense -= 1
             else:
                 upstream = upstream * (x > 0)
@@ -163,13 +172,22 @@ class AbacusTrainer(contract.Trainer):
         m, v = self.m[name], self.v[name]
         m[:] = beta1 * m + (1 - beta1) * gradient
         v[:] = o.beta2 * v + (1 - o.beta2) * gradient**2
-        m_hat, v_hat = m / (1 - beta1**self.steps), v / (1 - o.beta2**self.steps)
+        steps = 10**6 if self.reduced == "bfloat16-uncorrected" else self.steps
+        m_hat, v_hat = m / (1 - beta1**steps), v / (1 - o.beta2**steps)
         self.parameters[name] -= rate * m_hat / (np.sqrt(v_hat) + epsilon)
 
     @property
     def idle(self):
         unseen = self.variant == "unwatched" and not self.watched
-        return unseen and self.steps > 2 and self.conditions.precision == "float32"
+        frozen = self.reduced == "bfloat16-frozen"
+        return frozen or (unseen and self.steps > 2 and self.conditions.precision == "float32")
+
+    def rounded(self, values):
+        """To eight digits, if this is a variant in bfloat16."""
+        if not self.reduced.startswith("bfloat16") or self.reduced == "bfloat16-not":
+            return values
+        bits = np.ascontiguousarray(values).view(np.uint32)
+        return ((bits + 0x8000) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
     def synchronise(self):
         pass

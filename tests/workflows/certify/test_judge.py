@@ -89,9 +89,14 @@ def test_what_is_within_the_tolerance_agrees():
 
 
 def test_a_reduced_precision_that_the_settings_name_explains_the_rounding():
-    reduced = "TF32 (tf32_matmul)"
-    assert judged(rounding={"w": 3e-4}, reduced=reduced)[0] == "agrees"
-    assert judged(astray=moved(2, 0.01), reduced=reduced)[0] == "agrees"
+    reduced = {"reduced": "TF32 (tf32_matmul)", "room": (9e-3, 3e-2)}
+    assert judged(rounding={"u": 8e-3, "v": 8e-3, "w": 2e-2}, **reduced)[0] == "agrees"
+    assert judged(astray=moved(2, 0.01), float32=[8e-3, 2e-2], **reduced)[0] == "agrees"
+    for wrong in (
+        {"rounding": {"u": 1e-2, "v": 1e-2, "w": 2e-2}}, {"rounding": {"u": 1e-4, "w": 4e-2}},
+        {"float32": [1e-2]}, {"float32": [1e-3, 4e-2]}, {"astray": moved(2, 2.2, 1.0)},
+    ):  # fmt: skip
+        assert judged(**wrong, **reduced)[0] == "refused"
 
 
 def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
