@@ -54,6 +54,11 @@ COMMANDS = {
         "write a study's records into one file, for others to report on",
         "samestep share reference",
     ),
+    "bundle": Command(
+        "samestep.commands.bundle",
+        "pack a study for a machine without internet: code, wheels, configuration, MNIST",
+        "samestep bundle --configfile config/smoke.yaml --python 3.11 --gpu none",
+    ),
     "compare": Command(
         "samestep.commands.compare",
         "compare studies of different times, machines or versions",

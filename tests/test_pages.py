@@ -1,7 +1,6 @@
-"""The pages written by hand are true: links, names, commands, numbers, and one script."""
+"""The pages written by hand are true: links, names, commands and numbers."""
 
 import csv
-import os
 import re
 import subprocess
 import sys
@@ -288,48 +287,3 @@ def test_the_drawing_shows_what_is_there() -> None:
 def test_the_drawing_leaves_no_room_out(package: str) -> None:
     there = {path.parent for path in (ROOT / package).glob("*/__init__.py")}
     assert there and there <= set(rooms())
-
-
-def test_the_script_is_of_the_default_study() -> None:
-    study = yaml.safe_load(text("config/study.yaml"))
-    script = without_snakemake()
-    assert f"for workload in {' '.join(study['workloads'])}; do" in script
-    assert f"--group {'+'.join(study['workloads'])} " in script
-    frameworks = [entry["framework"] for entry in study["contenders"]]
-    assert f"for framework in {' '.join(frameworks)}; do" in script
-
-
-def without_snakemake() -> str:
-    (script,) = [s for s in blocks("sh", ARCHITECTURE) if "workflows.measure.contest" in s]
-    return script
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the script is for a Unix shell")
-def test_without_snakemake_it_works_too(tmp_path, abacus, small) -> None:
-    """The script of the page, word for word but for a smaller study."""
-    script = without_snakemake()
-    small = {**small, "study": "default", "minutes": 0.01, "replicates": 2}
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
-    for pattern, smaller in [
-        (r"config/study\.yaml", "small.yaml"),
-        (r"for workload in .*;", "for workload in mlp;"),
-        (r"--group \S+", "--group mlp"),
-        (r"for framework in .*;", "for framework in abacus;"),
-    ]:
-        script, count = re.subn(pattern, smaller, script)
-        assert count == (2 if "group" in pattern else 1), pattern
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{abacus}",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        ["bash", "-euc", script], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    contests = tmp_path.glob("results/*/default/contests/mlp/*.json")
-    assert sorted(path.stem for path in contests) == ["1", "2"]
-    report = (tmp_path / "reports" / "default" / "report.html").read_text()
-    assert "python -m workflows.stages.detect --configfile small.yaml" in report
-    assert "As many replicates as fit in 0.01 minutes (at least 2, at most 2)" in done.stderr
-    assert "2 replicates, which take about 1 minute rather than 0.01 minutes" in done.stderr

@@ -48,20 +48,17 @@ class Built(Record):
     attempt: int = 1
 
 
-def without_environment(
-    study: Configuration, name: str, folders: Folders, again: bool = False
-) -> str:
+def without_environment(study: Configuration, name: str, folders: Folders) -> str:
     """Why a framework has no environment, or "".
 
-    A record of the present requirements answers, unless it is of a failure and `again` is true.
-    Otherwise this builds the environment.
+    A record of the present requirements answers. Otherwise this builds the environment.
     """
     if not isolated(study, name):
         return ""
     wanted = environment(name)
     with suppress(RecordError):
         known = read_json(folders.environment(name), Built)
-        if known.folder == str(wanted.folder) and not (known.missing and again):
+        if known.folder == str(wanted.folder):
             return known.missing
     return make(wanted, folders, attempt(folders, name)).missing
 

@@ -18,6 +18,7 @@ from workflows.records.schema import Code
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ("results", "reports", "logs", ".snakemake")
+COMMIT = "COMMIT"  # a file of a copy without a repository, as `samestep bundle` writes it
 DIGITS = 16
 
 
@@ -25,11 +26,14 @@ def code(root: Path = ROOT) -> Code:
     """The version, the commit, and whether files differ from that commit, apart from what a
     study writes.
 
-    Outside a git clone, or without git, the commit is "" and no file counts as different.
+    Outside a git clone, or without git, the commit is the one that the file `COMMIT` names, or "",
+    and no file counts as different.
     """
     if git(root, "rev-parse", "--show-prefix") != "":
         # No repository, or one that merely has this folder somewhere inside, like a .venv.
-        return Code(version=version(root), commit="", dirty=False)
+        noted = root / COMMIT
+        commit = noted.read_text().strip() if noted.is_file() else ""
+        return Code(version=version(root), commit=commit, dirty=False)
     commit = git(root, "rev-parse", "--verify", "--quiet", "HEAD") or ""
     changes = git(root, "status", "--porcelain", "--", ".", *(f":(exclude){o}" for o in OUTPUT))
     return Code(version=version(root), commit=commit, dirty=commit != "" and changes != "")

@@ -13,7 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import Distribution, version
 from pathlib import Path
 from platform import python_version
 
@@ -125,16 +125,24 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
     named = tuple(f"{name}{exactly}" for name in description.distributions[:1])
     if description.unversioned in folders() or own is None:
         return named, ""
-    url = json.loads(own.read_text("direct_url.json") or "{}").get("url", "")  # PEP 610
-    if not url and (own.read_text("INSTALLER") or "").strip() not in ("pip", "uv"):
+    itself = source(own)
+    if not itself:
         return (), (
             f"{own.name} was not installed by pip or uv, so its source is unknown: install it, "
             "or give its Framework a file of `requirements`"
         )
-    itself = f"{own.name} @ {url}" if url else f"{own.name}=={own.version}"
     if own.name in description.distributions and exactly:
         return named, ""
     return (itself, *(name for name in named if name != own.name)), ""
+
+
+def source(own: Distribution) -> str:
+    """The requirement that installs a package again from where it came; "" if that is unknown."""
+    url = json.loads(own.read_text("direct_url.json") or "{}").get("url", "")  # PEP 610
+    if url:
+        return f"{own.name} @ {url}"
+    known = (own.read_text("INSTALLER") or "").strip() in ("pip", "uv")
+    return f"{own.name}=={own.version}" * known
 
 
 def statements(text: str) -> list[str]:

@@ -23,8 +23,7 @@ rule reference:
         ),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
-        "--reference --log {log}"
+        COMMANDS["reference"]
 
 
 rule certify:
@@ -51,5 +50,4 @@ rule certify:
         ),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.certify.stage --study {params.study} --workload {wildcards.workload} "
-        "--framework {wildcards.framework} --log {log}"
+        COMMANDS["certify"]

@@ -19,6 +19,7 @@ from workflows.machine.fingerprint import fingerprint
 from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import PlanError, write_request
 from workflows.stages.captions import caption
+from workflows.stages.commands import COMMANDS
 from workflows.planning.replicates import contests_key, counting
 from workflows.progress import explained
 

@@ -26,8 +26,7 @@ rule contest:
         key=lambda wildcards: keys.contest_key(ON[wildcards.machine], wildcards.group),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.measure.contest --study {params.study} --group {wildcards.group} "
-        "--replicate {wildcards.replicate} --log {log}"
+        COMMANDS["contest"]
 
 
 # With `minutes`: how many replicates fit, by the time that the first contest of each group took.
@@ -48,4 +47,4 @@ checkpoint replicates:
         ),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.stages.replicates --study {params.study} --log {log} >/dev/null"
+        COMMANDS["replicates"]

@@ -18,4 +18,4 @@ rule detect:
         key=lambda wildcards: keys.probe_key(ON[wildcards.machine], wildcards.framework),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.stages.detect --study {params.study} --framework {wildcards.framework} --log {log}"
+        COMMANDS["detect"]

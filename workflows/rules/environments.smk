@@ -10,7 +10,5 @@ rule environment:
         key=lambda wildcards: environment(wildcards.framework).key,
         attempt=lambda wildcards: attempt(folders_of(wildcards.machine), wildcards.framework),
         study=lambda wildcards: here(wildcards.machine),
-    # A failed build becomes a row of the report: the command succeeds, and uv's output is in the log.
     shell:
-        "python -m workflows.machine.guardian workflows.environments.stage --study {params.study} --framework {wildcards.framework} "
-        "--attempt {params.attempt}"
+        COMMANDS["environment"]

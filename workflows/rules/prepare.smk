@@ -11,5 +11,4 @@ rule prepare:
         key=lambda wildcards: keys.dataset_key(STUDY, wildcards.workload),
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.stages.prepare --study {params.study} --workload {wildcards.workload} "
-        "--log {log}"
+        COMMANDS["prepare"]

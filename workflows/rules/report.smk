@@ -18,7 +18,7 @@ rule collect:
         asked=content_hash([command(), STUDY.model_dump(mode="json")]),
         code=files_hash("workflows/stages/collect.py", "workflows/records"),
     shell:
-        "python -m workflows.machine.guardian workflows.stages.collect {params.folder:q} --out {params.out:q} --log {log:q}"
+        COMMANDS["collect"]
 
 
 rule report:
@@ -55,7 +55,7 @@ rule report:
         out=lambda wildcards, output: str(Path(output[0]).parent),
         code=files_hash("analysis", *Path(workflow.basedir).glob("analysis/report/templates/*")),
     shell:
-        "python -m workflows.machine.guardian analysis {params.folders:q} --out {params.out:q} 2>&1 | tee {log:q}"
+        COMMANDS["report"]
 
 
 rule failures:
@@ -71,4 +71,4 @@ rule failures:
     params:
         study=lambda wildcards: here(wildcards.machine),
     shell:
-        "python -m workflows.machine.guardian workflows.stages.failures --study {params.study} 2>&1 | tee {log}"
+        COMMANDS["failures"]

@@ -1,8 +1,7 @@
 """Detect: can a framework run here, on which devices, in which versions?
 
-`python -m workflows.stages.detect --configfile config/study.yaml` begins a study without Snakemake:
-it writes `study.json`, detects every framework and prints the study's folder.
-`python -m workflows.stages.detect --study FOLDER --framework NAME` detects one framework again.
+`python -m workflows.stages.detect --study results/<machine>/<study> --framework jax` looks for one
+framework.
 """
 
 import argparse
@@ -16,12 +15,9 @@ from frameworks.contract import Framework, Unavailable
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework
 from workflows.environments.stage import without_environment
-from workflows.machine.fingerprint import fingerprint
 from workflows.machine.guardian import interruptible
 from workflows.planning import names
-from workflows.planning.configfiles import ConfigurationError, read
 from workflows.planning.configuration import Configuration
-from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import (
     Detected,
     Detection,
@@ -30,7 +26,6 @@ from workflows.planning.plan import (
     contenders_here,
     load_study,
     surface,
-    write_request,
 )
 from workflows.planning.todo import Todo
 from workflows.progress import Progress, explained
@@ -144,40 +139,24 @@ def devices_here(folders: Folders, study: Configuration) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workflows.stages.detect", description=__doc__)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--configfile", type=Path, nargs="+", help="later files go over earlier")
-    source.add_argument("--study", type=Path, help="results/<machine>/<study>, with study.json")
-    parser.add_argument("--framework", help="with --study: detect this one")
+    parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
+    parser.add_argument("--framework", required=True)
     parser.add_argument("--log", type=Path, help="also write there what was found")
     arguments = parser.parse_args()
+    name = arguments.framework
     try:
-        if arguments.configfile:
-            study, machine = read(arguments.configfile), fingerprint()
-            folders = Folders(Path("results") / machine / study.study)
-            files = " ".join(map(str, arguments.configfile))
-            command = f"python -m workflows.stages.detect --configfile {files}"
-            require_ready(study)
-            report = f"reports/{study.study}/report.html"
-            print(*opening(study, folders, report), sep="\n", file=sys.stderr)
-            write_request(folders, study, machine, command)
-            frameworks = list(dict.fromkeys(entry.framework for entry in study.contenders))
-        else:
-            folders = Folders(arguments.study)
-            study = load_study(folders)
-            frameworks = [arguments.framework]
-        for name in frameworks:
-            unbuilt = without_environment(study, name, folders, again=bool(arguments.configfile))
-            spent = timed(folders.spent(f"detect-{name}"))
-            with Progress(1, "", log=arguments.log) as progress, spent:
-                progress.draw(0, f"looking for {framework(name).title}")
-                write_json(folders.probe(name), detect(study, name, progress.note, unbuilt))
-                if text := devices_here(folders, study):
-                    progress.note(text)
-    except (ConfigurationError, NotReady, PlanError, RecordError, ValueError, OSError) as error:
+        folders = Folders(arguments.study)
+        study = load_study(folders)
+        unbuilt = without_environment(study, name, folders)
+        spent = timed(folders.spent(f"detect-{name}"))
+        with Progress(1, "", log=arguments.log) as progress, spent:
+            progress.draw(0, f"looking for {framework(name).title}")
+            write_json(folders.probe(name), detect(study, name, progress.note, unbuilt))
+            if text := devices_here(folders, study):
+                progress.note(text)
+    except (PlanError, RecordError, ValueError, OSError) as error:
         print(explained(error), file=sys.stderr)
         return 1
-    if arguments.configfile:
-        print(folders.root)
     return 0
 
 

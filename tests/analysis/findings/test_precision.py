@@ -172,7 +172,7 @@ def test_lost_replicates_are_made_up_for(found: Found) -> None:
             "snakemake --cores 1 --configfile a.yaml 'b c.yaml' --config margin=0.1 replicates=9",
         ),
         ("snakemake --cores 1 --config replicates=8", "snakemake --cores 1 --config replicates=9"),
-        ("python -m workflows.stages.detect --configfile a.yaml", ""),
+        ("python -m workflows.stages.run --configfile a.yaml", ""),
     ],
 )
 def test_the_command_is_the_studys_own(command: str, then: str) -> None:
@@ -186,7 +186,7 @@ def test_more_replicates_than_fit_in_its_minutes_need_a_study_without_a_limit(fo
     findings.machine.study.configuration["minutes"] = 15
     told = advice(findings.machine, findings.precision)
     assert told.command.endswith(" minutes=")
-    findings.machine.study.command = "python -m workflows.stages.detect"
+    findings.machine.study.command = "python -m workflows.stages.run"
     by_hand = advice(findings.machine, findings.precision)
     assert by_hand.command == "" and "` and `minutes: null`, and run" in by_hand.sentences[-1]
 

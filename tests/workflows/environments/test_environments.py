@@ -19,7 +19,7 @@ from tests.conftest import PACKAGES, ROOT
 from tests.test_study import Clone
 from tests.workflows.environments.wheels import (
     abacus_as,
-    numpy_as_installed,
+    as_installed,
     numpy_by_name_only,
     packed,
     write_wheel,
@@ -39,7 +39,7 @@ from workflows.worker.process import WorkerDied, WorkerProcess, surroundings
 @pytest.fixture(scope="session")
 def real_wheels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheels")
-    numpy_as_installed(folder)
+    as_installed(folder, "numpy")
     packed(folder, PACKAGES / "abacus", "abacus")
     return folder
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_installed_is_a_reason_and_is_tried_again(wheels, folders
 
     packed(wheels, PACKAGES / "abacus", "abacus")
     assert without_environment(study, "abacus", folders) == reason  # by the record
-    assert without_environment(study, "abacus", folders, again=True) == ""
+    assert make(environment("abacus"), folders).missing == ""
     assert interpreter(study, "abacus").startswith(str(environments_folder()))
     assert Path(interpreter(study, "abacus")).exists()
 

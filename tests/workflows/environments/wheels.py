@@ -10,12 +10,12 @@ from tests.conftest import PACKAGES
 def write_wheel(folder, name, version, files, tag="py3-none-any"):
     """A wheel of these files, as text or bytes by path."""
     info = f"{name}-{version}.dist-info"
-    files = {
-        **files,
+    about = {
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nTag: {tag}\n"
         f"Root-Is-Purelib: {str(tag.endswith('any')).lower()}\n",
     }
+    files = {**about, **files}
     record = f"{info}/RECORD"
     listed = "".join(f"{path},,\n" for path in [*files, record])
     with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as wheel:
@@ -23,16 +23,20 @@ def write_wheel(folder, name, version, files, tag="py3-none-any"):
             wheel.writestr(path, content)
 
 
-def numpy_as_installed(folder):
-    """The NumPy that the tests run on, less its own tests."""
-    found = distribution("numpy")
-    tag = next(line.split(": ")[1] for line in found.read_text("WHEEL").splitlines()
-               if line.startswith("Tag"))  # fmt: skip
-    kept = [file for file in found.files or []
-            if file.parts[0] in ("numpy", "numpy.libs") and file.suffix != ".pyc"
-            and "tests" not in file.parts]  # fmt: skip
+def as_installed(folder, name):
+    """A package that the tests run on, less its own tests."""
+    found = distribution(name)
+    tags = [line for line in found.read_text("WHEEL").splitlines() if line.startswith("Tag: ")]
+    own = next(file.parts[0] for file in found.files if file.name == "METADATA")
+    kept = [
+        file
+        for file in found.files
+        if file.parts[0] != ".." and file.suffix != ".pyc" and "tests" not in file.parts
+        and (file.parts[0] != own or file.name in ("METADATA", "entry_points.txt"))
+    ]
     contents = {str(file): Path(found.locate_file(file)).read_bytes() for file in kept}
-    write_wheel(folder, "numpy", found.version, contents, tag)
+    name, version = own.removesuffix(".dist-info").rsplit("-", 1)
+    write_wheel(folder, name, version, contents, tags[-1].removeprefix("Tag: "))
 
 
 def numpy_by_name_only(folder):

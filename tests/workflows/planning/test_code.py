@@ -67,6 +67,8 @@ def test_files_that_a_study_writes_do_not_make_it_dirty(clone, name):
 def test_outside_a_clone(tmp_path):
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     assert code(tmp_path) == Code(version="1.2.3", commit="", dirty=False)
+    (tmp_path / module.COMMIT).write_text(f"{40 * 'a'}\n")
+    assert code(tmp_path) == Code(version="1.2.3", commit=40 * "a", dirty=False)
 
 
 def test_another_repository_around_it_does_not_count(clone):
