@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
+from pydantic import Field
+
 from samestep.archives import SUFFIX, pack
 from workflows.machine import guardian
 from workflows.planning.code import ROOT, content_hash, files_hash
@@ -52,7 +54,8 @@ class Task(NamedTuple):
     @property
     def key(self) -> str:
         """What the outcome depends on."""
-        return content_hash([self.words, code(), files_hash(DEFAULT, *(self.files or ()))])
+        files = [Path(file).absolute() for file in self.files or ()]
+        return content_hash([self.words, code(), files_hash(DEFAULT, *files)])
 
 
 class Ended(Record):
@@ -71,7 +74,7 @@ class State(Record):
 
     local: ClassVar[bool] = True
 
-    tasks: dict[str, Ended] = {}
+    tasks: dict[str, Ended] = Field(default={})
 
 
 class FirstHour:
@@ -135,7 +138,7 @@ class FirstHour:
                 )  # fmt: skip
                 try:
                     status = process.wait(limit_s)
-                    one.how = "left out" if status == task.absent else "failed" if status else "done"
+                    one.how = {0: "done", task.absent: "left out"}.get(status, "failed")
                 except subprocess.TimeoutExpired:
                     one.how = "cut off" if limit_s == 60 * task.minutes else "stopped"
                 finally:

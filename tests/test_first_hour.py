@@ -53,8 +53,8 @@ def hour(name: str) -> FirstHour:
 
 def start(folder: Path, name: str) -> subprocess.Popen:
     packages = [str(PACKAGES / package) for package in ("abacus", "imaginary")]
-    for study, values in STUDIES.items():
-        (folder / f"{study}.yaml").write_text(yaml.safe_dump(values))
+    for file, values in STUDIES.items():
+        (folder / f"{file}.yaml").write_text(yaml.safe_dump(values))
     code = f"import sys; from tests.test_first_hour import hour; sys.exit(hour({name!r}).run())"
     path = os.pathsep.join([str(ROOT), *packages])
     return subprocess.Popen(
