@@ -10,8 +10,8 @@ from workflows.progress import duration
 from workflows.records.storage import RecordError
 
 
-def check(name: str) -> Task:
-    words = ("samestep", "check", name, "--device", "gpu", "--quick")
+def check(name: str, *rules: str) -> Task:
+    words = ("samestep", "check", name, "--device", "gpu", "--quick", *rules)
     return Task(f"check-{name}", 3, words, f"whether {name} keeps the contract", absent=2)
 
 
