@@ -5,7 +5,7 @@ import platform
 import sys
 from pathlib import Path
 
-from samestep.bundles import TAGS, ROOM, Target, write
+from samestep.bundles import ROOM, TAGS, Target, write
 from samestep.commands.workload import STUDY
 from samestep.terminal import Problem
 from workflows.planning.configfiles import ConfigurationError, read

@@ -31,9 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (RecordError, OSError) as error:
         out.unlink(missing_ok=True)
         raise Problem(f"{out} was not written: {error}") from None
-    megabytes = out.stat().st_size / 1e6
+    size = f"{out.stat().st_size / 1e3:,.0f} kB"
     print(
-        f"{out}: {count(len(folders), 'machine')}, {megabytes:.1f} MB. It says nothing about who "
+        f"{out}: {count(len(folders), 'machine')}, {size}. It says nothing about who "
         f"measured. Others read it with: samestep report {out.name}"
     )
     return 0

@@ -1,4 +1,4 @@
-"""The command of each rule. Snakemake runs it, and so does `workflows.stages.run` without Snakemake.
+"""The command of each rule, for Snakemake and for `workflows.stages.run`, which does without it.
 
 `params`, `wildcards` and `log` are those of the rule.
 """

@@ -31,7 +31,9 @@ def as_installed(folder, name):
     kept = [
         file
         for file in found.files
-        if file.parts[0] != ".." and file.suffix != ".pyc" and "tests" not in file.parts
+        if file.parts[0] != ".."
+        and file.suffix != ".pyc"
+        and "tests" not in file.parts
         and (file.parts[0] != own or file.name in ("METADATA", "entry_points.txt"))
     ]
     contents = {str(file): Path(found.locate_file(file)).read_bytes() for file in kept}
