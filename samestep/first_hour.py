@@ -138,7 +138,8 @@ class FirstHour:
                 )  # fmt: skip
                 try:
                     status = process.wait(limit_s)
-                    one.how = {0: "done", task.absent: "left out"}.get(status, "failed")
+                    named: dict[int | None, How] = {0: "done", task.absent: "left out"}
+                    one.how = named.get(status, "failed")
                 except subprocess.TimeoutExpired:
                     one.how = "cut off" if limit_s == 60 * task.minutes else "stopped"
                 finally:

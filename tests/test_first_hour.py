@@ -79,8 +79,9 @@ def ended(folder: Path) -> dict[str, tuple[str, int]]:
     return {name: (one["how"], one["runs"]) for name, one in tasks.items()}
 
 
-def wait_for(path: Path, process: subprocess.Popen) -> None:
-    while not path.exists():
+def wait_for(result: str, place: Path, process: subprocess.Popen) -> None:
+    """Until a study has noted that a result is finished."""
+    while not place.exists() or result not in place.read_text():
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.05)
 
@@ -98,9 +99,9 @@ def stopped_and_gone_on_with(tmp_path: Path, name: str) -> Path:
     the study in another one."""
     here = tmp_path / "one"
     here.mkdir()
-    first = Path("results/here") / name / "contests/mlp/1.json"
+    root, first = Path("results/here") / name, "contests/mlp/1.parquet"
     process = start(here, name)
-    wait_for(here / first, process)
+    wait_for(first, here / root / "made.json", process)
     process.send_signal(signal.SIGTERM)
     finished(process, 1)
     one = LISTS[name][0].name
@@ -108,7 +109,7 @@ def stopped_and_gone_on_with(tmp_path: Path, name: str) -> Path:
     there = carried(here, tmp_path / "another")
     finished(start(there, name), 0)
     assert ended(there) == {one: ("done", 1), name: ("done", 2)}
-    assert (there / first).read_bytes() == (here / first).read_bytes()
+    assert (there / root / first).read_bytes() == (here / root / first).read_bytes()
     return there
 
 
