@@ -64,6 +64,11 @@ COMMANDS = {
         "compare studies of different times, machines or versions",
         "samestep compare reference repeats/morning/second",
     ),
+    "gpu": Command(
+        "samestep.commands.gpu",
+        "settle what a first hour on a GPU machine has to settle",
+        "samestep gpu --list",
+    ),
     "open": Command(
         "samestep.commands.open", "open a study's report in a browser", "samestep open reference"
     ),

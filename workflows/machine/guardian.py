@@ -126,7 +126,7 @@ def guard(run: Callable[[], None]) -> int:
     study = Known.parse(os.environ.get(STUDY, "")) if LINUX else None
     here = study and study[:2] == Known.of(os.getpid())[:2]
     shell = os.getppid()
-    folder = tempfile.mkdtemp(prefix="samestep-")
+    folder = tempfile.mkdtemp(prefix="samestep-", dir=scratch())
     os.environ[SCRATCH] = folder
     adopt()
     guardian = os.getpid()

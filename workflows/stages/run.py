@@ -2,7 +2,8 @@
 
 `python -m workflows.stages.run --configfile FILE ...` lays the files over config/study.yaml.
 It keeps the results that it has made before and that are up to date. A command that fails leaves
-out only what needs its results; the report has the rest.
+out only what needs its results; the report has the rest. Data sets and the reference's weights,
+which are large, are made only for what has to be measured or certified.
 """
 
 import argparse
@@ -11,11 +12,13 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
+from frameworks.workloads.datasets.batches import INPUTS
 from workflows.environments.stage import attempt
 from workflows.machine import guardian
 from workflows.machine.fingerprint import fingerprint
@@ -32,6 +35,8 @@ from workflows.records.folders import Folders
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json
 from workflows.stages.commands import COMMANDS
+
+CERTIFICATES, CONTESTS, REPORT = "certificates", "contests", "report"
 
 
 class Made(Record):
@@ -61,24 +66,25 @@ class Run:
         self.study, self.folders, self.failed = study, folders, 0
         self.record = folders.root / "made.json"
         self.made = read_json(self.record, Made) if self.record.exists() else Made()
+        self.broken: set[str] = set()
         self.frameworks = list(dict.fromkeys(entry.framework for entry in study.contenders))
 
-    def everything(self) -> None:
-        """All commands, in the order that the rules' priorities give them."""
+    def everything(self, until: str = REPORT) -> None:
+        """All commands, in the order that the rules' priorities give them. Records are collected
+        however early this ends."""
         study, folders = self.study, self.folders
         for name in self.frameworks:
             if isolated(study, name):
                 self.environment(name)
         detected = [self.detect(name) for name in self.frameworks]
-        prepared = {name: self.prepare(name) for name in study.workloads}
         if all(detected):
             for workload in study.workloads:
-                if prepared[workload]:
-                    self.certify(workload)
-            self.contests([g for g, own in study.groups.items() if all(map(prepared.get, own))])
+                self.certify(workload)
+            if until != CERTIFICATES:
+                self.contests()
         out = Path("reports") / study.study
         machine = out / "machines" / folders.root.parent.name
-        if self.command("collect", "collect", folder=folders.root, out=machine):
+        if self.command("collect", "collect", folder=folders.root, out=machine) and until == REPORT:
             self.command("report", "report", folders=sorted(machine.parent.iterdir()), out=out)
         self.command("failures", "failures")
 
@@ -98,58 +104,78 @@ class Run:
 
     def prepare(self, workload: str) -> bool:
         key = [provenance.dataset_key(self.study, workload)]
-        result = self.folders.dataset(workload)
-        return self.make("prepare", f"{workload}-prepare", [result], key, workload=workload)
+        results = [self.folders.dataset(workload), self.folders.data / workload / INPUTS]
+        return self.make("prepare", f"{workload}-prepare", results, key, workload=workload)
+
+    def reference(self, workload: str) -> bool:
+        return self.prepare(workload) and self.make(
+            "reference", certifying(workload, None), [self.folders.traces(workload)],
+            self.reference_key(workload), workload=workload,
+        )  # fmt: skip
+
+    def reference_key(self, workload: str) -> list[str]:
+        first = provenance.reference_framework(self.study)
+        return [
+            provenance.dataset_key(self.study, workload),
+            provenance.certificate_key(self.study, workload, first),
+        ]
 
     def certify(self, workload: str) -> None:
-        """The reference, and then all that are compared with it."""
-        study, folders = self.study, self.folders
-        first = provenance.reference_framework(study)
-        key = [
-            provenance.dataset_key(study, workload),
-            provenance.certificate_key(study, workload, first),
-        ]
-        log, result = certifying(workload, None), folders.traces(workload)
-        if self.make("reference", log, [result], key, workload=workload):
-            for name in self.frameworks:
-                log, result = certifying(workload, name), folders.certificate(workload, name)
-                own = [*key, provenance.certificate_key(study, workload, name)]
-                self.make("certify", log, [result], own, workload=workload, framework=name)
+        """All that are compared with the reference, which comes first."""
+        for name in self.frameworks:
+            log, result = certifying(workload, name), self.folders.certificate(workload, name)
+            own = provenance.certificate_key(self.study, workload, name)
+            self.make(
+                "certify", log, [result], [*self.reference_key(workload), own],
+                partial(self.reference, workload), workload=workload, framework=name,
+            )  # fmt: skip
 
-    def contests(self, groups: Sequence[str]) -> None:
+    def contests(self) -> None:
         """In a study with `minutes`, the first contest of each group fixes the number of all."""
         study, folders = self.study, self.folders
-        first = [self.contest(group, 1) for group in groups]
+        first = [self.contest(group, 1) for group in study.groups]
         if study.minutes is not None:
-            if not all(first) or len(first) < len(study.groups):
+            if not all(first):
                 return
             key = [study.minutes, study.replicates, contests_key(study)]
             if not self.make("replicates", "replicates", [folders.replicates], key):
                 return
         for replicate in counting(folders, study)[1:]:
-            for group in groups:
+            for group in study.groups:
                 self.contest(group, replicate)
 
     def contest(self, group: str, replicate: int) -> bool:
         study, folders = self.study, self.folders
-        data = [provenance.dataset_key(study, name) for name in study.groups[group]]
+        own = study.groups[group]
+        data = [provenance.dataset_key(study, name) for name in own]
         return self.make(
             "contest", f"{group}-{replicate}",
             [folders.batches(group, replicate), folders.contest(group, replicate)],
-            [*data, provenance.contest_key(study, group)], group=group, replicate=replicate,
+            [*data, provenance.contest_key(study, group)],
+            lambda: all(self.prepare(name) for name in own), group=group, replicate=replicate,
         )  # fmt: skip
 
     def make(
-        self, rule: str, log: str, results: Sequence[Path], key: Sequence[object], **values: object
+        self,
+        rule: str,
+        log: str,
+        results: Sequence[Path],
+        key: Sequence[object],
+        needs: Callable[[], bool] = lambda: True,
+        **values: object,
     ) -> bool:
-        """Make results, unless they were made under this key. Returns whether they are there."""
+        """Make results, and first what that `needs`, unless they were made under this key. Returns
+        whether they are there."""
         name, now = results[0].relative_to(self.folders.root).as_posix(), content_hash(key)
         if self.made.keys.get(name) == now and all(path.exists() for path in results):
             return True
+        if name in self.broken or not needs():
+            return False
         for path in results:
             if path.is_file() and path != self.folders.replicates:  # the former number counts
                 path.unlink()
         if not self.command(rule, log, **values):
+            self.broken.add(name)
             return False
         self.made.keys[name] = now
         write_json(self.record, self.made)
@@ -174,7 +200,12 @@ def main() -> int:
     parser.add_argument(
         "--configfile", type=Path, nargs="+", default=[], help="later files go over earlier"
     )
-    files = parser.parse_args().configfile
+    parser.add_argument(
+        "--until", choices=[CERTIFICATES, CONTESTS, REPORT], default=REPORT,
+        help="the last that is made (default: %(default)s)",
+    )  # fmt: skip
+    arguments = parser.parse_args()
+    files = arguments.configfile
     command = ["python", "-m", "workflows.stages.run", *(["--configfile", *files] if files else [])]
     again = os.environ.setdefault("SAMESTEP_AGAIN", Quoted(command))
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -189,7 +220,7 @@ def main() -> int:
         print(*opening(study, folders, report, again), sep="\n", file=sys.stderr)
         write_request(folders, study, machine, again)
         run = Run(study, folders)
-        run.everything()
+        run.everything(arguments.until)
     except (ConfigurationError, NotReady, RecordError, ValueError, OSError) as error:
         print(explained(error), file=sys.stderr)
         return 1
