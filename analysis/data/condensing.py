@@ -8,22 +8,16 @@ and the last one gives its row the loss, so that both losses are still known. A 
 finite is the loss of its row.
 """
 
-from functools import reduce
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.schema import MachineRecords
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together
 LEAST, MOST = 8, 32  # rows of a turn
-TURN = ("workload", "replicate", "contender", "round", "warmup")  # what its rows have in common
 MEANS = ("data_ns", "transfer_ns", "step_ns", "cpu_ns")
-Places = NDArray[np.integer[Any]]
 
 
 def rows_of_a_turn(records: MachineRecords) -> int:
@@ -33,11 +27,12 @@ def rows_of_a_turn(records: MachineRecords) -> int:
 
 
 def condensed(table: pa.Table, most: int) -> pa.Table:
-    """Mini-batches in the order in which they ran, with at most so many rows for a turn."""
-    starts, size = beginnings(table), table.num_rows
+    """Mini-batches of whole turns (turns.py), in the order in which they ran, with at most so many
+    rows for a turn, or for its warm-up."""
+    starts, size = beginnings(table, (*TURN, "warmup")), table.num_rows
     order = np.arange(size)
     firsts: list[Places] = []
-    times = table["transfer_ns"].to_numpy() + table["step_ns"].to_numpy()
+    times = numbers(table, "transfer_ns") + numbers(table, "step_ns")
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True):
         if end - start > most:
             order[start + 1 : end] = start + 1 + np.argsort(times[start + 1 : end])
@@ -47,19 +42,12 @@ def condensed(table: pa.Table, most: int) -> pa.Table:
             firsts.append(np.arange(start, end))
     first = np.concatenate(firsts)
     weight = np.diff(np.append(first, size))
-    lost = ~np.isfinite(table["loss"].to_numpy())
+    lost = ~np.isfinite(numbers(table, "loss"))
     shown = np.maximum.reduceat(order + size * lost[order], first) % size  # the last of each part
     found = table.take(shown)
     for name in (*MEANS, "switches"):
-        sums = np.add.reduceat(table[name].to_numpy()[order], first)
+        sums = np.add.reduceat(numbers(table, name)[order], first)
         values = np.rint(sums / weight) if name in MEANS else sums
         place = found.schema.get_field_index(name)
         found = found.set_column(place, name, pa.array(values).cast(found.schema.field(name).type))
     return found.append_column("weight", pa.array(weight))
-
-
-def beginnings(table: pa.Table) -> Places:
-    """The places of the first rows of turns."""
-    changes = (pc.not_equal(table[name][1:], table[name][:-1]).to_numpy() for name in TURN)
-    found: Places = np.r_[0, 1 + np.flatnonzero(reduce(np.logical_or, changes))]
-    return found

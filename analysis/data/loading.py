@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from analysis.data.condensing import LARGE, condensed, rows_of_a_turn
 from analysis.data.occasions import occasion
 from analysis.data.results import PARTS, Machine, Uncompared
-from analysis.data.rows import require_possible
+from analysis.data.rows import Checks
+from analysis.data.turns import ahead, whole_turns
 from analysis.format import line
 from frameworks.workloads import WorkloadError, from_dict, to_dict
-from workflows.records.machine_folder import read_machine, records_file
+from workflows.records.columns import BATCHES
+from workflows.records.limits import ROWS
+from workflows.records.machine_folder import open_machine, records_file
 from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord, MachineRecords
-from workflows.records.storage import RecordError
+from workflows.records.storage import Parts, RecordError
 
 COMMON = ("smoke", "reference", "fastest", "confidence")
+WEIGHTED = BATCHES.append(pa.field("weight", pa.int64()))
 
 
 def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
@@ -80,16 +85,10 @@ def definitions(machine: Machine) -> dict[str, dict[str, Any]]:
 def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
-    records, table = read_machine(folder)
+    records, parts = open_machine(folder)
     for fault in contradictions(records):
         raise RecordError(f"{records_file(folder)}: {fault}")
-    batches: pd.DataFrame = table.to_pandas()
-    require_possible(folder / "batches.parquet", batches, records)
-    if len(batches) > LARGE:
-        del batches
-        batches = condensed(table, rows_of_a_turn(records)).to_pandas()
-    else:
-        batches["weight"] = 1
+    batches = possible(parts, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
@@ -101,6 +100,18 @@ def read(folder: Path) -> Machine:
         batches[~apart].reset_index(drop=True),
         Uncompared(batches[apart].reset_index(drop=True), others),
     )
+
+
+def possible(parts: Parts, records: MachineRecords) -> pd.DataFrame:
+    """The mini-batches, checked, and condensed if the study is large."""
+    most = rows_of_a_turn(records) if parts.rows > LARGE else ROWS
+    checks, found = Checks(parts.path, records), [WEIGHTED.empty_table()]
+    for part in whole_turns(parts.path, ahead(parts.tables)):
+        checks.check(part)
+        found.append(condensed(part, most).cast(WEIGHTED))
+    checks.end()
+    table: pd.DataFrame = pa.concat_tables(found).to_pandas()
+    return table
 
 
 def part_of(contest: ContestRecord, uncompared: bool) -> ContestRecord:
@@ -154,6 +165,9 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
                         f"step that is none of the {len(run.loss)} steps"
                     )
     for contest in records.contests:
+        turns = Counter((turn.round, turn.contender) for turn in contest.turns)
+        if twice := [turn for turn, times in turns.items() if times > 1]:
+            yield f"contests: two turns of {(contest.workload, contest.replicate, *twice[0])}"
         own_names = {one.name for one in contest.contenders}
         if strangers := {name for order in contest.order for name in order} - own_names:
             yield f"contests: the order of {contest.workload} has {min(strangers)}, no contender"

@@ -1,166 +1,263 @@
 """Mini-batches that cannot be: refused by what is wrong with them, and never averaged.
 
-Each check yields a line for the first fault that it finds.
+The checks go over a table part by part, in its order, and remember of each part only what later
+ones must continue. Each check yields a line for each fault that it finds.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.columns import UNIX_NS
 from workflows.records.schema import MachineRecords, TurnRecord
 from workflows.records.storage import RecordError
 
-CONTEST = ["workload", "replicate"]
-PROCESS = [*CONTEST, "contender"]
 PARTS = ("data_ns", "transfer_ns", "step_ns")
 SLACK_NS = 1_000_000  # turns are stored in whole microseconds, and their clock is read elsewhere
 
 Flags = NDArray[np.bool_]
+Contest = tuple[str, int]  # workload and replicate
+Process = tuple[str, int, str]  # and contender
 
 
-def require_possible(path: Path, batches: pd.DataFrame, records: MachineRecords) -> None:
-    """Raises RecordError for mini-batches that do not belong to the records beside them, or that
-    contradict these or each other; the message names the column and the row."""
-    for fault in foreign(batches, records):
-        raise RecordError(f"{path}: {fault}")
-    if batches.empty:
-        return
-    ordered = batches.sort_values([*PROCESS, "step"], kind="stable").reset_index(drop=True)
-    table = Table(ordered, records)
-    for check in (named, lasting, counted, placed, marked, alike, sequential, recorded):
-        for fault in check(table):
-            raise RecordError(f"{path}: {fault}")
+class Turn(NamedTuple):
+    """What a turn's rows have in common, as in `TURN`."""
+
+    study: str
+    machine: str
+    workload: str
+    replicate: int
+    contender: str
+    framework: str
+    variant: str
+    device: str
+    threads: int
+    round: int
+
+    @property
+    def contest(self) -> Contest:
+        return self.workload, self.replicate
+
+    @property
+    def process(self) -> Process:
+        return *self.contest, self.contender
+
+
+class Reached(NamedTuple):
+    """How far a process has come."""
+
+    steps: int = 0
+    round: int = 0
+    end_ns: int = 0
+
+
+@dataclass
+class Seen:
+    """What the records say, and how far the parts have come."""
+
+    records: MachineRecords
+    discard: int | None = None  # mini-batches of warm-up at the start of a turn
+    processes: dict[Process, Reached] = field(default_factory=dict)
+    positions: set[tuple[str, int, int, int]] = field(default_factory=set)
+    contest: Contest = ("", 0)
+    batches: dict[int, Places] = field(default_factory=dict)  # of the contest, by round
+
+    @cached_property
+    def contenders(self) -> set[Process]:
+        contests = self.records.contests
+        return {(c.workload, c.replicate, one.name) for c in contests for one in c.contenders}
+
+    @cached_property
+    def slowed(self) -> set[str]:
+        contenders = (one for contest in self.records.contests for one in contest.contenders)
+        return {one.name for one in contenders if one.slowed_by or one.idle}
+
+    @cached_property
+    def orders(self) -> dict[Contest, list[list[str]]]:
+        return {(one.workload, one.replicate): one.order for one in self.records.contests}
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The number of mini-batches of each data set."""
+        return {one.workload: one.batches for one in self.records.datasets if one.batches}
+
+    @cached_property
+    def recorded(self) -> dict[Contest, dict[tuple[int, str], TurnRecord]]:
+        """By round and contender, the recorded turns that no part has had."""
+        return {
+            (one.workload, one.replicate): {
+                (turn.round, turn.contender): turn for turn in one.turns
+            }
+            for one in self.records.contests
+            if one.turns
+        }
+
+
+class Checks:
+    """The checks of one machine's mini-batches, which are in the file `path`."""
+
+    def __init__(self, path: Path, records: MachineRecords) -> None:
+        self.path, self.seen = path, Seen(records)
+        contest = records.study.configuration.get("contest")
+        asked = contest.get("discard") if isinstance(contest, dict) else None
+        self.seen.discard = asked if isinstance(asked, int) else None
+
+    def check(self, table: pa.Table) -> None:
+        """Check the next part (turns.py).
+
+        Raises:
+            RecordError: mini-batches do not belong to the records beside them, or contradict them
+                or each other; the message names the column and the row.
+        """
+        part = Part(table)
+        for check in (foreign, named, lasting, counted, placed, marked, alike, recorded):
+            for fault in check(part, self.seen):
+                raise RecordError(f"{self.path}: {fault}")
+
+    def end(self) -> None:
+        """Raises RecordError if the parts lack a recorded turn."""
+        for contest, left in self.seen.recorded.items() if self.seen.processes else ():
+            if left:
+                text = f"a turn of {(*contest, *min(left))} is recorded, without mini-batches"
+                raise RecordError(f"{self.path}: {text}")
 
 
 @dataclass(frozen=True)
-class Table:
-    """Mini-batches, those of each process together and by their steps."""
+class Part:
+    """Whole turns, in the order in which they ran."""
 
-    rows: pd.DataFrame
-    records: MachineRecords
+    table: pa.Table
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        return self.rows[column].to_numpy()
+        return numbers(self.table, column)
 
     @cached_property
-    def process(self) -> NDArray[Any]:
-        return self.rows.groupby(PROCESS, sort=False).ngroup().to_numpy()
+    def begin(self) -> Places:
+        """The place of each turn's first row."""
+        return beginnings(self.table, TURN)
 
     @cached_property
-    def first(self) -> Flags:
-        """Whether a row is the first of its process."""
-        return changed(self.process)
+    def sizes(self) -> Places:
+        found: Places = np.diff(self.begin, append=self.table.num_rows)
+        return found
 
     @cached_property
-    def begins(self) -> Flags:
-        """Whether a row is the first of its turn."""
-        return self.first | changed(self["round"])
+    def turns(self) -> list[Turn]:
+        columns = self.table.select(TURN).take(self.begin).to_pydict()
+        return [Turn(*values) for values in zip(*columns.values(), strict=True)]
 
     @cached_property
-    def turn(self) -> NDArray[np.int64]:
-        return np.cumsum(self.begins) - 1
-
-    @cached_property
-    def place(self) -> NDArray[np.int64]:
+    def place(self) -> Places:
         """The place of a row in its turn, from 0."""
-        return np.arange(len(self.rows)) - np.flatnonzero(self.begins)[self.turn]
+        found: Places = np.arange(self.table.num_rows) - self.each(self.begin)
+        return found
 
     @cached_property
     def took(self) -> NDArray[np.int64]:
         """Nanoseconds of all parts of a mini-batch."""
-        return sum((self[name].astype(np.int64) for name in PARTS), np.zeros(len(self.rows), int))
+        return sum((self[name] for name in PARTS), np.zeros(self.table.num_rows, np.int64))
 
     @cached_property
-    def turns(self) -> pd.DataFrame:
-        """A row per turn: that of its first mini-batch, and the time of all of them."""
-        begin = np.flatnonzero(self.begins)
-        return self.rows.iloc[begin].assign(took=np.add.reduceat(self.took, begin))
+    def ends(self) -> NDArray[np.int64]:
+        """When each turn would have ended without a pause."""
+        starts: NDArray[np.int64] = self["start_ns"][self.begin]
+        return starts + np.add.reduceat(self.took, self.begin)
 
-    def where(self, row: int) -> str:
-        one = self.rows.iloc[row]
-        return (
-            f"{one['contender']}, contest {one['replicate']} of {one['workload']}, "
-            f"round {one['round']}, step {one['step']}"
-        )
+    def each(self, values: Any) -> NDArray[Any]:
+        """Values of turns, for each of their rows."""
+        return np.repeat(np.asarray(values), self.sizes)
 
     def faults(self, column: str, wrong: Flags, text: str) -> Iterator[str]:
         """The first row that is wrong, if there is one."""
         if wrong.any():
-            yield f"column {column}: {self.where(int(np.argmax(wrong)))}: {text}"
+            yield self.fault(column, int(np.argmax(wrong)), text)
 
-
-def changed(values: NDArray[Any]) -> Flags:
-    return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def foreign(batches: pd.DataFrame, records: MachineRecords) -> Iterator[str]:
-    """Rows of another machine or study, or of a contender that no contest has."""
-    for column, wanted in (("machine", records.machine), ("study", records.study.name)):
-        if strangers := sorted(set(batches[column]) - {wanted}):
-            yield f"{column} {strangers[0]}, but the records are of {wanted}"
-    known = {
-        (contest.workload, contest.replicate, contender.name)
-        for contest in records.contests
-        for contender in contest.contenders
-    }
-    found = batches[PROCESS].drop_duplicates()
-    if strangers := sorted(set(found.itertuples(index=False, name=None)) - known):
-        yield f"mini-batches of {strangers[0]}, which no contest record names"
-
-
-def named(table: Table) -> Iterator[str]:
-    """The parts of a contender's name have columns of their own."""
-    rows = table.rows[["contender", "framework", "variant", "device", "threads"]]
-    for name, *parts in rows.drop_duplicates().itertuples(index=False, name=None):
-        if name != "/".join(map(str, parts)):
-            wrong = (table["contender"] == name) & (table["threads"] == parts[-1])
-            yield from table.faults("contender", wrong, f"its columns say {parts}")
-
-
-def lasting(table: Table) -> Iterator[str]:
-    start = table["start_ns"]
-    never = (start < UNIX_NS[0]) | (start > UNIX_NS[1])
-    yield from table.faults("start_ns", never, "no time of a measurement")
-    spent = table["transfer_ns"] + table["step_ns"]
-    yield from table.faults("step_ns", spent <= 0, "a mini-batch that took no time")
-
-
-def counted(table: Table) -> Iterator[str]:
-    """A process counts its steps from 0, and its rounds never go back."""
-    begin = np.flatnonzero(table.first)[table.process]
-    expected = np.arange(len(table.rows)) - begin
-    yield from table.faults("step", table["step"] < expected, "this step is there twice")
-    yield from table.faults("step", table["step"] > expected, "a step before it is missing")
-    back = np.concatenate([[False], np.diff(table["round"].astype(int)) < 0]) & ~table.first
-    yield from table.faults("round", back, "a later round came before it")
-
-
-def placed(table: Table) -> Iterator[str]:
-    """A turn has one position, which no other turn of the round has, and its order says so."""
-    begin = np.flatnonzero(table.begins)[table.turn]
-    wrong = table["position"] != table["position"][begin]
-    yield from table.faults("position", wrong, "its turn began at another position")
-    turns = table.turns
-    twice = turns.duplicated([*CONTEST, "round", "position"]).to_numpy()[table.turn]
-    yield from table.faults("position", twice, "another contender had this position")
-    orders = {(one.workload, one.replicate): one.order for one in table.records.contests}
-    columns = ["round", "position", "contender"]
-    contests = zip(turns["workload"], turns["replicate"], strict=True)
-    own = [
-        not turn[0] or not orders[contest] or right(orders[contest], *turn)
-        for contest, turn in zip(
-            contests, turns[columns].itertuples(index=False, name=None), strict=True
+    def fault(self, column: str, row: int, text: str) -> str:
+        turn = self.turns[int(np.searchsorted(self.begin, row, side="right")) - 1]
+        return (
+            f"column {column}: {turn.contender}, contest {turn.replicate} of {turn.workload}, "
+            f"round {turn.round}, step {self['step'][row]}: {text}"
         )
-    ]
-    wrong = ~np.array(own)[table.turn]
-    yield from table.faults("position", wrong, "the contest's order has another one there")
+
+
+def foreign(part: Part, seen: Seen) -> Iterator[str]:
+    """Rows of another machine or study, or of a contender that no contest has."""
+    for turn in part.turns:
+        records = seen.records
+        for column, own, wanted in (
+            ("machine", turn.machine, records.machine),
+            ("study", turn.study, records.study.name),
+        ):
+            if own != wanted:
+                yield f"{column} {own}, but the records are of {wanted}"
+        if turn.process not in seen.contenders:
+            yield f"mini-batches of {turn.process}, which no contest record names"
+
+
+def named(part: Part, seen: Seen) -> Iterator[str]:
+    """The parts of a contender's name have columns of their own."""
+    for row, turn in zip(part.begin, part.turns, strict=True):
+        parts = [turn.framework, turn.variant, turn.device, turn.threads]
+        if turn.contender != "/".join(map(str, parts)):
+            yield part.fault("contender", row, f"its columns say {parts}")
+
+
+def lasting(part: Part, seen: Seen) -> Iterator[str]:
+    start = part["start_ns"]
+    never = (start < UNIX_NS[0]) | (start > UNIX_NS[1])
+    yield from part.faults("start_ns", never, "no time of a measurement")
+    spent = part["transfer_ns"] + part["step_ns"]
+    yield from part.faults("step_ns", spent <= 0, "a mini-batch that took no time")
+
+
+def counted(part: Part, seen: Seen) -> Iterator[str]:
+    """A process counts its steps from 0, its rounds never go back, and it does one thing after
+    another.
+
+    The harness has lengthened the steps of a slowed control after each turn, so that only its
+    turns follow each other.
+    """
+    before = []
+    for turn, size, end in zip(part.turns, part.sizes, part.ends, strict=True):
+        reached = seen.processes.get(turn.process, Reached())
+        before.append(reached)
+        steps = reached.steps + int(size)
+        seen.processes[turn.process] = Reached(steps, turn.round, int(end))
+    steps, rounds, ends = np.array(before).T
+    expected = part.each(steps) + part.place
+    yield from part.faults("step", part["step"] < expected, "this step is there twice")
+    yield from part.faults("step", part["step"] > expected, "a step before it is missing")
+    back = part.each(np.array([turn.round for turn in part.turns]) < rounds)
+    yield from part.faults("round", back, "a later round came before it")
+    start = part["start_ns"]
+    early = np.concatenate([[False], start[1:] < start[:-1] + part.took[:-1] - SLACK_NS])
+    early[part.begin] = False
+    early &= part.each([turn.contender not in seen.slowed for turn in part.turns])
+    yield from part.faults("start_ns", early, "it began before the one before had ended")
+    early = part.each(start[part.begin] < ends - SLACK_NS)
+    yield from part.faults("start_ns", early, "its turn began before the one before had ended")
+
+
+def placed(part: Part, seen: Seen) -> Iterator[str]:
+    """A turn has one position, which no other turn of the round has, and its order says so."""
+    positions = part["position"][part.begin]
+    wrong = part["position"] != part.each(positions)
+    yield from part.faults("position", wrong, "its turn began at another position")
+    for row, turn, position in zip(part.begin, part.turns, positions.tolist(), strict=True):
+        key = (*turn.contest, turn.round, position)
+        if key in seen.positions:
+            yield part.fault("position", row, "another contender had this position")
+        seen.positions.add(key)
+        order = seen.orders[turn.contest]
+        if turn.round and order and not right(order, turn.round, position, turn.contender):
+            yield part.fault("position", row, "the contest's order has another one there")
 
 
 def right(order: list[list[str]], number: int, position: int, name: str) -> bool:
@@ -169,76 +266,48 @@ def right(order: list[list[str]], number: int, position: int, name: str) -> bool
     return position < len(here) and here[position] == name
 
 
-def marked(table: Table) -> Iterator[str]:
+def marked(part: Part, seen: Seen) -> Iterator[str]:
     """All of round 0 is warm-up, and as many mini-batches at the start of every later turn."""
-    flags, later = table["warmup"].astype(bool), table["round"] > 0
-    yield from table.faults("warmup", ~flags & ~later, "round 0 is warm-up")
-    if not later.any():
-        return
-    contest = table.records.study.configuration.get("contest")
-    asked = contest.get("discard") if isinstance(contest, dict) else None
-    if not isinstance(asked, int):
-        asked = int(flags[table.turn == table.turn[np.argmax(later)]].sum())
-    wrong = later & (flags != (table.place < asked))
-    yield from table.faults("warmup", wrong, f"the first {asked} of a turn are warm-up")
+    flags, later = part["warmup"], part["round"] > 0
+    yield from part.faults("warmup", ~flags & ~later, "round 0 is warm-up")
+    if seen.discard is None and later.any():  # in earlier records
+        first = part.turns.index(next(turn for turn in part.turns if turn.round))
+        seen.discard = int(np.add.reduceat(flags, part.begin, dtype=int)[first])
+    asked = seen.discard or 0
+    wrong = later & (flags != (part.place < asked))
+    yield from part.faults("warmup", wrong, f"the first {asked} of a turn are warm-up")
 
 
-def alike(table: Table) -> Iterator[str]:
+def alike(part: Part, seen: Seen) -> Iterator[str]:
     """All contenders train on the same mini-batches of a round, which the data set has."""
-    keys = [table["workload"], table["replicate"], table["round"], table.place]
-    same = table.rows.groupby(keys)["batch"].transform("first").to_numpy()
-    yield from table.faults("batch", table["batch"] != same, "others had another mini-batch")
-    number = {one.workload: one.batches for one in table.records.datasets if one.batches}
-    most = np.array([number.get(name, np.inf) for name in table["workload"]])
-    yield from table.faults("batch", table["batch"] >= most, "the data set has fewer mini-batches")
+    numbers = part["batch"]
+    for row, size, turn in zip(part.begin, part.sizes, part.turns, strict=True):
+        if turn.contest != seen.contest:
+            seen.contest, seen.batches = turn.contest, {}
+        own = numbers[row : row + size]
+        known = seen.batches.get(turn.round, own[:0])
+        both = min(len(own), len(known))
+        if (wrong := own[:both] != known[:both]).any():
+            at = row + int(np.argmax(wrong))
+            yield part.fault("batch", at, "others had another mini-batch")
+        if len(own) > both:
+            seen.batches[turn.round] = own.copy()
+    most = part.each([seen.sizes.get(turn.workload, np.inf) for turn in part.turns])
+    yield from part.faults("batch", numbers >= most, "the data set has fewer mini-batches")
 
 
-def sequential(table: Table) -> Iterator[str]:
-    """A process does one thing after another.
-
-    The harness has lengthened the steps of a slowed control after each turn, so that only its
-    turns follow each other.
-    """
-    start, took = table["start_ns"], table.took
-    slowed = {
-        one.name
-        for contest in table.records.contests
-        for one in contest.contenders
-        if one.slowed_by or one.idle
-    }
-    free = ~np.isin(table["contender"].astype(str), sorted(slowed))
-    early = start[1:] < start[:-1] + took[:-1] - SLACK_NS
-    wrong = np.concatenate([[False], early]) & ~table.begins & free
-    yield from table.faults("start_ns", wrong, "it began before the one before had ended")
-    begin = np.flatnonzero(table.begins)
-    end = start[begin] + table.turns["took"].to_numpy()
-    early = np.concatenate([[False], start[begin][1:] < end[:-1] - SLACK_NS]) & ~table.first[begin]
-    wrong = early[table.turn]
-    yield from table.faults("start_ns", wrong, "its turn began before the one before had ended")
-
-
-def recorded(table: Table) -> Iterator[str]:
+def recorded(part: Part, seen: Seen) -> Iterator[str]:
     """Each turn has its record, within whose time its mini-batches are."""
-    known: dict[tuple[str, int, int, str], TurnRecord] = {}
-    for contest in table.records.contests:
-        for turn in contest.turns:
-            key = (contest.workload, contest.replicate, turn.round, turn.contender)
-            if key in known:
-                yield f"two turns of {key} are recorded"
-            known[key] = turn
-    having = {key[:2] for key in known}
-    columns = [*CONTEST, "round", "contender", "position", "start_ns", "took"]
-    for number, *values in table.turns[columns].itertuples(name=None):
-        workload, replicate, of_round, name, position, start, took = values
-        if (workload, replicate) not in having:
+    starts, positions = (part[name][part.begin] for name in ("start_ns", "position"))
+    turns = zip(part.begin, part.turns, positions, starts, part.ends, strict=True)
+    for row, turn, position, start, end in turns:
+        if turn.contest not in seen.recorded:
             continue
-        one = known.pop((workload, replicate, of_round, name), None)
+        one = seen.recorded[turn.contest].pop((turn.round, turn.contender), None)
         if one is None or one.position != position:
-            yield f"column position: {table.where(number)}: no turn is recorded there"
-            return
-        last = one.start_ns + round(one.duration_s * 1e9) + SLACK_NS
-        if start < one.start_ns - SLACK_NS or start + took > last:
-            yield f"column start_ns: {table.where(number)}: it is not within its recorded turn"
-            return
-    if known:
-        yield f"a turn of {min(known)} is recorded, without mini-batches"
+            yield part.fault("position", row, "no turn is recorded there")
+        elif (
+            start < one.start_ns - SLACK_NS
+            or end > one.start_ns + round(one.duration_s * 1e9) + SLACK_NS
+        ):
+            yield part.fault("start_ns", row, "it is not within its recorded turn")

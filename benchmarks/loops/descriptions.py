@@ -40,10 +40,9 @@ def is_perceptron(workload: Workload) -> bool:
 def pooled(workload: Workload, index: int) -> layers.MaxPool | None:
     """The pooling after a ReLU, if `index` is one's and the windows do not overlap."""
     here, after = (*workload.layers, None, None)[index : index + 2]
-    if isinstance(here, layers.ReLU) and isinstance(after, layers.MaxPool):
-        if after.step >= after.size and not after.padding:
-            return after
-    return None
+    if not (isinstance(here, layers.ReLU) and isinstance(after, layers.MaxPool)):
+        return None
+    return after if after.step >= after.size and not after.padding else None
 
 
 def block_starts(rows: int, row_bytes: int, size: int) -> list[tuple[int, int]]:

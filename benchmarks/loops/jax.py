@@ -58,14 +58,12 @@ class Blocks(JaxTrainer):
         values = [
             one for blocks, bias in self._parameters for one in (jnp.concatenate(blocks), bias)
         ]
-        return {name: jax.device_get(one).copy() for name, one in zip(self._shapes, values)}
+        return {
+            name: jax.device_get(one).copy() for name, one in zip(self._shapes, values, strict=True)
+        }
 
     def settings(self) -> dict[str, Setting]:
-        own = self._parameters, self._state, self._update
-        flat = [one for blocks, bias in own[0] for one in (jnp.concatenate(blocks), bias)]
-        plain = JaxTrainer(
-            self._workload, dict(zip(self._shapes, flat)), self._device, self._dtype.name, "tuned"
-        )
+        plain = JaxTrainer(self._workload, self.weights(), self._device, self._dtype.name, "tuned")
         return plain.settings()
 
 

@@ -43,6 +43,7 @@ from workflows.worker.process import WorkerDied, WorkerProcess
 
 # Used if float32 is too far off on the first mini-batch, or in the first stretch of them.
 OTHER_BATCHES = (1, 2)
+Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 
 
 class Examination:
@@ -273,15 +274,15 @@ class Examination:
         self.result.float32 = loss_distances(own.losses, exact.losses)
         self.result.again = restarted(own)
 
-    def moves(self, own: Result, exact: Result, start: Weights) -> dict[int, dict[str, Astray]]:
+    def moves(self, own: Result, exact: Result, start: Weights) -> Moves:
         aside = {*self.runner.workload.idle, *self.state}
-        found = {}
+        found: Moves = {}
         for step, weights in own.weights.items():
             right = {n: w for n, w in exact.weights[step].items() if n not in aside}
-            found[step] = astray(weights, right, start, step)
+            found[step] = {**astray(weights, right, start, step)}
         return found
 
-    def median_moves(self, start: Weights, file: Path) -> dict[int, dict[str, Astray]]:
+    def median_moves(self, start: Weights, file: Path) -> Moves:
         """The median over three stretches of mini-batches, for the reason of `median_rounding`.
         What is wrong in float32 goes astray on each."""
         run = float32_run(self.runner.runs)
@@ -297,7 +298,7 @@ class Examination:
         found = [self.result.astray, *(self.moves(*pair, start) for pair in pairs)]
         return {
             step: {
-                name: Astray(*np.median([one[step].get(name, here) for one in found], axis=0))
+                name: Astray(*np.median([each[step].get(name, here) for each in found], axis=0))
                 for name, here in tensors.items()
             }
             for step, tensors in self.result.astray.items()

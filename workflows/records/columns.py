@@ -121,7 +121,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 
 def impossible(table: pa.Table) -> Iterator[str]:
-    """What cannot be in the columns of a table, each in a few words."""
+    """What cannot be in the columns of a table, each in a few words. Texts have dictionaries."""
     for name in table.schema.names:
         column = table[name]
         if column.null_count and name not in EMPTY:
@@ -133,10 +133,15 @@ def impossible(table: pa.Table) -> Iterator[str]:
 
 
 def strange_names(name: str, column: pa.ChunkedArray) -> Iterator[str]:
-    for value in pc.unique(column).to_pylist():
-        if not re.fullmatch(NAMES[name], value):
-            yield f"column {name}: {value[:80]!r} is not a name"
+    for chunk in column.chunks:
+        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+        if longest > limits.TEXT:
+            yield f"column {name}: a text of {longest:,} bytes"
             return
+        for value in chunk.dictionary.to_pylist():
+            if not re.fullmatch(NAMES[name], value):
+                yield f"column {name}: {value[:80]!r} is not a name"
+                return
 
 
 def out_of_range(name: str, column: pa.ChunkedArray) -> Iterator[str]:

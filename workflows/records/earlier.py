@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workflows.records.schema import NOOP, SCHEMA
 
@@ -97,13 +96,13 @@ def contender(name: str) -> str:
 
 
 def upgraded_batches(table: pa.Table) -> pa.Table:
-    """Mini-batches with the names of today."""
+    """Mini-batches with the names of today. Texts have dictionaries."""
     changes: dict[str, Callable[[str], str]] = {"framework": framework, "contender": contender}
     for column, change in changes.items():
-        names = pc.unique(table[column])
-        if any(change(name) != name for name in names.to_pylist() if name):
-            now = pa.array([name and change(name) for name in names.to_pylist()], pa.string())
-            index = table.schema.get_field_index(column)
-            found = now.take(pc.index_in(table[column], value_set=names).combine_chunks())
-            table = table.set_column(index, column, found)
+        (texts,) = table[column].chunks
+        names = texts.dictionary.to_pylist()
+        if any(change(name) != name for name in names):
+            now = pa.array([change(name) for name in names], pa.string())
+            found = pa.DictionaryArray.from_arrays(texts.indices, now)
+            table = table.set_column(table.schema.get_field_index(column), column, found)
     return table

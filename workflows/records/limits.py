@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 FILE = 2**28  # bytes of a file, and of what it unpacks to
-ROWS = 2**24  # of a table
+ROWS = 2**24  # of a table, or of a turn in a table that is read part by part
+TABLE, ALL_ROWS = 2**34, 2**28  # bytes and rows of such a table
 TEXT = 20_000  # characters
 DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table

@@ -3,24 +3,27 @@
 Older folders have all records, including the turns, in an uncompressed `records.json`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pydantic import ValidationError
 
-from workflows.records.columns import STORED, TURNS
+from workflows.records.columns import BATCHES, STORED, TURNS
 from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.packing import packed, unpacked
 from workflows.records.schema import ContestRecord, MachineRecords, TurnRecord
 from workflows.records.storage import (
+    Parts,
     RecordError,
-    read_batches,
     read_json,
+    read_parts,
     read_table,
     what,
     write_json,
+    write_parts,
     write_table,
 )
 
@@ -44,9 +47,13 @@ def machine_files(folder: Path) -> list[Path]:
     return [records, *(folder / name for name in FILES[1:] if (folder / name).exists())]
 
 
-def write_machine(folder: Path, records: MachineRecords, batches: pa.Table) -> None:
-    """Write the three files, and remove the records of an older form."""
-    write_table(folder / "batches.parquet", packed(batches), STORED)
+def write_machine(
+    folder: Path, records: MachineRecords, batches: pa.Table | Iterable[pa.Table]
+) -> None:
+    """Write the three files, and remove the records of an older form. Mini-batches may come in
+    parts, and are written first."""
+    parts = [batches] if isinstance(batches, pa.Table) else batches
+    write_parts(folder / "batches.parquet", packed(parts), STORED)
     write_table(folder / "turns.parquet", turn_columns(records.contests), TURNS)
     without_turns = {"contests": {"__all__": {"turns"}}}
     write_json(folder / RECORDS, records, exclude=without_turns)
@@ -54,7 +61,13 @@ def write_machine(folder: Path, records: MachineRecords, batches: pa.Table) -> N
 
 
 def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
-    """Records and mini-batches of either form.
+    """Records and all mini-batches of either form. Raises RecordError, as `open_machine`."""
+    records, parts = open_machine(folder)
+    return records, parts.whole()
+
+
+def open_machine(folder: Path) -> tuple[MachineRecords, Parts]:
+    """Records of either form, and the mini-batches to be read part by part.
 
     Raises:
         RecordError: a file is missing or damaged, or turns belong to no contest.
@@ -62,10 +75,13 @@ def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
     path = records_file(folder)
     records = read_json(path, MachineRecords)
     if path.name == EARLIER:
-        return records, upgraded_batches(read_batches(folder / "batches.parquet"))
-    give_turns(records.contests, folder / "turns.parquet")
-    stored = read_table(folder / "batches.parquet", STORED)
-    return records, upgraded_batches(unpacked(stored, records.study.name, records.machine))
+        parts = read_parts(folder / "batches.parquet", BATCHES)
+        tables = parts.tables
+    else:
+        give_turns(records.contests, folder / "turns.parquet")
+        parts = read_parts(folder / "batches.parquet", STORED)
+        tables = unpacked(parts.tables, records.study.name, records.machine)
+    return records, replace(parts, schema=BATCHES, tables=map(upgraded_batches, tables))
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:

@@ -7,20 +7,20 @@ be is refused in one line that names the file and the key.
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, upgraded
-from workflows.records.limits import FILE, ROWS, TEXT
+from workflows.records.limits import ALL_ROWS, FILE, ROWS, TABLE
 from workflows.records.private import anonymous
 from workflows.records.schema import SCHEMA, Record
 
@@ -29,6 +29,7 @@ R = TypeVar("R", bound=Record)
 COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 LEVEL = 19
 PART = 2**20  # bytes that are unpacked at once
+READ = 2**17  # rows that are read at once
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
 # Escape sequences of terminals, other control characters, and those that turn the direction of
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
@@ -70,7 +71,7 @@ def read_json(path: Path, kind: type[R]) -> R:
         RecordError: it cannot be read; the message names the file and the field that is wrong.
     """
     try:
-        require_size(path)
+        require_size(path, FILE)
         content = path.read_bytes()
         if path.suffix == COMPRESSED:
             content = decompressed(path, content)
@@ -94,13 +95,13 @@ def read_json(path: Path, kind: type[R]) -> R:
         raise RecordError(f"{path}: not a record of an earlier schema: {text}") from None
 
 
-def require_size(path: Path) -> None:
+def require_size(path: Path, most: int) -> None:
     """Raises RecordError if it is no file, or too large a one; OSError if it is not there."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise RecordError(f"{path}: not a file")
-    if found.st_size > FILE:
-        raise RecordError(f"{path}: {found.st_size:,} bytes, at most {FILE:,} are read")
+    if found.st_size > most:
+        raise RecordError(f"{path}: {found.st_size:,} bytes, at most {most:,} are read")
 
 
 def decompressed(path: Path, content: bytes) -> bytes:
@@ -146,25 +147,53 @@ def write_batches(path: Path, columns: dict[str, Any] | pa.Table) -> None:
 
 
 def write_table(path: Path, columns: dict[str, Any] | pa.Table, schema: pa.Schema) -> None:
-    """Write a table in one go, in exactly the columns of `schema`.
+    """Write a table in one go, in exactly the columns of `schema`."""
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=schema)
+    write_parts(path, [table], schema)
+
+
+def write_parts(path: Path, parts: Iterable[pa.Table], schema: pa.Schema) -> None:
+    """Write a table part by part, each in row groups of its own.
 
     Numbers are stored by the place of their bytes, because the high bytes of neighbours are
     alike; the file takes half as much space. Each page has a checksum.
     """
-    table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=schema)
     numbers = [
         f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)
     ]
-    with atomic(path) as temporary:
-        pq.write_table(
-            table.cast(schema).replace_schema_metadata({VERSION: str(SCHEMA)}),
+    schema = schema.with_metadata({VERSION: str(SCHEMA)})
+    with (
+        atomic(path) as temporary,
+        pq.ParquetWriter(
             temporary,
+            schema,
             compression="zstd",
             compression_level=LEVEL,
             use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
             write_page_checksum=True,
-        )
+        ) as file,
+    ):
+        for part in parts:
+            file.write_table(part.cast(schema))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table that is read part by part. Texts are read by their dictionary, because a few bytes
+    of a file may repeat a long text in every row; each part has one dictionary for a column."""
+
+    path: Path
+    schema: pa.Schema
+    rows: int
+    tables: Iterator[pa.Table]
+
+    def whole(self) -> pa.Table:
+        """All parts together. Raises RecordError if they are too much, or as `read_parts`."""
+        if self.rows > ROWS:
+            raise RecordError(f"{self.path}: {self.rows:,} rows, at most {ROWS:,} are read at once")
+        tables = (table.cast(self.schema) for table in self.tables)
+        return pa.concat_tables([self.schema.empty_table(), *tables])
 
 
 def read_batches(path: Path) -> pa.Table:
@@ -173,69 +202,74 @@ def read_batches(path: Path) -> pa.Table:
 
 
 def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read a whole table, as `read_parts` does."""
+    return read_parts(path, schema).whole()
+
+
+def read_parts(path: Path, schema: pa.Schema) -> Parts:
     """Read a table by the names of its columns. A column that the file lacks has the value in
     `DEFAULTS`, if there is one; other columns of the file are left out.
 
     Raises:
-        RecordError: it cannot be read, a required column is missing, a type differs, or a value
-            cannot be.
+        RecordError: it cannot be read, a required column is missing, a type differs, or, from the
+            parts, a value cannot be.
     """
     try:
-        require_size(path)
-        table = stored_columns(path, schema)
-        version = int((table.schema.metadata or {}).get(VERSION, SCHEMA))
+        require_size(path, TABLE)
+        with pq.ParquetFile(path) as file:
+            about, found = file.metadata, file.schema_arrow
+        version = int((found.metadata or {}).get(VERSION, SCHEMA))
+        parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
+        rows = max(about.num_rows, sum(parts))
     except DAMAGED as error:
-        text = getattr(error, "strerror", None) or error
-        raise RecordError(f"{path}: not a readable Parquet file ({shown(text)})") from None
+        raise damaged(path, error) from None
+    if rows > ALL_ROWS:
+        raise RecordError(f"{path}: {rows:,} rows, at most {ALL_ROWS:,} are read")
     if version > SCHEMA:
         raise RecordError(f"{path}: schema version {version}, this samestep reads up to {SCHEMA}")
-    columns = []
     for field in schema:
-        if field.name in table.schema.names:
-            found = table[field.name]
-            if pa.types.is_dictionary(found.type) and field.type == pa.string():
-                found = found.cast(pa.string())
-            if found.type != field.type:
-                raise RecordError(
-                    f"{path}: column {field.name}: types differ ({found.type} in the file, "
-                    f"{field.type} is wanted)"
-                )
-        elif field.name in DEFAULTS:
-            found = pa.repeat(pa.scalar(DEFAULTS[field.name], field.type), table.num_rows)
-        else:
-            raise RecordError(f"{path}: column {field.name} is missing")
-        columns.append(found)
-    made = pa.table(columns, schema=schema)
-    if fault := next(impossible(made), ""):
-        raise RecordError(f"{path}: {fault}")
-    return made
-
-
-def stored_columns(path: Path, schema: pa.Schema) -> pa.Table:
-    """The columns of a Parquet file that a schema asks for. Texts are read by their dictionary,
-    because a few bytes of a file may repeat a long text in every row.
-
-    Raises RecordError if the file holds too much, and what Arrow raises if it is damaged.
-    """
-    with pq.ParquetFile(path) as file:
-        about, names = file.metadata, file.schema_arrow.names
-    parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
-    if (rows := max(about.num_rows, sum(parts))) > ROWS:
-        raise RecordError(f"{path}: {rows:,} rows, at most {ROWS:,} are read")
-    asked = [field for field in schema if field.name in names]
-    for field in asked:
-        if names.count(field.name) > 1:
+        if found.names.count(field.name) > 1:
             raise RecordError(f"{path}: column {field.name} is there twice")
+        if field.name not in found.names:
+            if field.name not in DEFAULTS:
+                raise RecordError(f"{path}: column {field.name} is missing")
+            continue
+        own = found.field(field.name).type
+        if (own.value_type if pa.types.is_dictionary(own) else own) != field.type:
+            raise RecordError(
+                f"{path}: column {field.name}: types differ ({own} in the file, {field.type} is "
+                "wanted)"
+            )
+    return Parts(path, schema, rows, parts_of(path, schema, found.names))
+
+
+def parts_of(path: Path, schema: pa.Schema, there: Sequence[str]) -> Iterator[pa.Table]:
+    """The parts of a table, checked. `there` names the columns of the file. Raises RecordError."""
+    asked = [field for field in schema if field.name in there]
     texts = [field.name for field in asked if pa.types.is_string(field.type)]
-    with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
-        table = file.read(columns=[field.name for field in asked])
-    table.validate(full=True)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        for chunk in column.chunks if pa.types.is_dictionary(column.type) else []:
-            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            if longest > TEXT:
-                raise RecordError(f"{path}: column {name}: a text of {longest:,} bytes")
-    return table
+    options = {"read_dictionary": texts, "page_checksum_verification": True}
+    try:
+        # pre_buffer would keep all bytes of the file in memory.
+        with pq.ParquetFile(path, pre_buffer=False, **options) as file:
+            for batch in file.iter_batches(READ, columns=[field.name for field in asked]):
+                batch.validate(full=True)
+                found = [
+                    batch[field.name]
+                    if field.name in there
+                    else pa.repeat(pa.scalar(DEFAULTS[field.name], field.type), batch.num_rows)
+                    for field in schema
+                ]
+                made = pa.table(found, schema.names)
+                if fault := next(impossible(made), ""):
+                    raise RecordError(f"{path}: {fault}")
+                yield made
+    except DAMAGED as error:
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, error: Exception) -> RecordError:
+    text = getattr(error, "strerror", None) or error
+    return RecordError(f"{path}: not a readable Parquet file ({shown(text)})")
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import pytest
 
 from analysis.data import condensing, loading
 from analysis.data.condensing import condensed
+from analysis.data.turns import in_one_piece
 from analysis.findings.findings import Findings
 from analysis.report.sections.measuring.method import turns
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
-from workflows.records.machine_folder import read_machine
+from workflows.records.machine_folder import open_machine
 
 LONG = Recipe(workloads=("mlp",), threads=(1,), replicates=3, rounds=4, turn=150, discarded=2)
 
@@ -24,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_turn_keeps_its_sums_its_ends_and_its_losses(folder: Path) -> None:
-    table = read_machine(folder)[1]
+    table = in_one_piece([*open_machine(folder)[1].tables])
     loss = table["loss"].to_numpy().copy()
     loss[77], loss[200] = np.nan, np.inf
     table = table.set_column(table.schema.get_field_index("loss"), "loss", pa.array(loss))

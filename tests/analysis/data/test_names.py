@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.data import turns
 from tests.analysis.data.conftest import Refused
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records import limits, storage
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
+from workflows.records.storage import RecordError
 
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=1, rounds=2,
@@ -140,12 +142,19 @@ def test_a_file_that_is_too_large(
     assert "records.json: " in refused(one)
     monkeypatch.setattr(storage, "FILE", (one / "records.json").stat().st_size)
     with (one / "batches.parquet").open("ab") as file:
-        file.truncate(limits.FILE)  # without taking space
-    assert "batches.parquet: 268,435,456 bytes, at most" in refused(one)
+        file.truncate(limits.TABLE + 1)  # without taking space
+    assert "batches.parquet: 17,179,869,185 bytes, at most" in refused(one)
 
 
 def test_too_many_rows(one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "ROWS", 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "ROWS", 10)
+        with pytest.raises(RecordError, match=r"batches\.parquet: .* rows, at most 10 .* at once"):
+            read_machine(one)
+    monkeypatch.setattr(storage, "READ", 2)
+    monkeypatch.setattr(turns, "ROWS", 3)
+    assert "batches.parquet: a turn of 4 rows or more, at most 3 are read" in refused(one)
+    monkeypatch.setattr(storage, "ALL_ROWS", 10)
     assert "batches.parquet: " in (said := refused(one)) and "rows, at most 10" in said
 
 

@@ -1,0 +1,73 @@
+"""Mini-batches part by part, so that a report never holds all rows of a large study. A part has
+whole turns, and each of its columns is in one piece."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workflows.records.limits import ROWS
+from workflows.records.storage import RecordError
+
+# What the rows of a turn have in common.
+TURN = (
+    "study", "machine", "workload", "replicate", "contender", "framework", "variant", "device",
+    "threads", "round",
+)  # fmt: skip
+Places = NDArray[np.integer[Any]]
+
+
+def whole_turns(path: Path, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Cut parts anew, between turns. Raises RecordError if a turn has too many rows."""
+    rest: list[pa.Table] = []
+    for part in parts:
+        last = int(beginnings(part, TURN)[-1])
+        if last == 0 and rest and turn_of(part) == turn_of(rest[-1]):
+            rest.append(part)
+        else:
+            if found := [table for table in (*rest, part[:last]) if table.num_rows]:
+                yield in_one_piece(found)
+            rest = [part[last:]]
+        if (rows := sum(table.num_rows for table in rest)) > ROWS:
+            raise RecordError(f"{path}: a turn of {rows:,} rows or more, at most {ROWS:,} are read")
+    if rest:
+        yield in_one_piece(rest)
+
+
+def in_one_piece(parts: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+
+
+def turn_of(table: pa.Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = table.select(TURN)[:1].to_pylist()
+    return found
+
+
+def beginnings(table: pa.Table, common: Sequence[str]) -> Places:
+    """The places of the rows in which one of these columns changes, and of the first row."""
+    columns = (numbers(table, name) for name in common)
+    changes = reduce(np.logical_or, (values[1:] != values[:-1] for values in columns))
+    found: Places = np.r_[0, 1 + np.flatnonzero(changes)]
+    return found
+
+
+def numbers(table: pa.Table, name: str) -> NDArray[Any]:
+    """A column in one piece; of texts, their places in its dictionary."""
+    (values,) = table[name].chunks
+    values = values.indices if pa.types.is_dictionary(values.type) else values
+    found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return found
+
+
+def ahead(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same parts; another thread reads each while the caller works on the one before."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = pool.submit(next, parts, None)
+            yield part
