@@ -11,6 +11,8 @@ from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
+VERSION = r"\d[0-9a-z.]*"
+VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
 Part = Literal["forward", "gradient"]  # of a step, that a variant may be
 PARTS: tuple[Part, ...] = ("forward", "gradient")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from frameworks.contract import Adapter, Framework
+from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
-VERSION = re.compile(r"(?P<base>.+)-(?P<version>\d[0-9a-z.]*)")  # `jax-0.10.1`
 
 
 class UnknownFramework(KeyError):
@@ -60,7 +60,7 @@ def framework(name: str) -> Framework:
 
 def one_version(name: str) -> Framework | None:
     """The description of one version of a framework; None if the name has no version."""
-    found = VERSION.fullmatch(name)
+    found = VERSIONED.fullmatch(name)
     if not found or name in names() or found["base"] not in names():
         return None
     base, version = framework(found["base"]), found["version"]
