@@ -81,6 +81,8 @@ class Variant:
 
     `timed`: what the variant's time covers, if that is more than transfer and step. The report
     says so.
+
+    `caches`: those of the compilers that compile its step, if any.
     """
 
     summary: str
@@ -92,6 +94,7 @@ class Variant:
     compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
+    caches: tuple[Cache, ...] = ()
 
     @property
     def ranked(self) -> bool:
@@ -121,7 +124,6 @@ class Framework:
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
-    caches: tuple[Cache, ...] = ()  # of its compilers
     # What the names in `Trainer.profile` stand for (frameworks/operations.py).
     operations: Table = ()
 
