@@ -127,6 +127,6 @@ def test_half_an_archive_is_not_kept(
             raise error
 
     monkeypatch.setattr("shutil.copyfileobj", copy)
-    with pytest.raises((Problem, KeyboardInterrupt), match="No space left: make room|^$"):
+    with pytest.raises((Problem, KeyboardInterrupt), match=r"No space left: make room|^$"):
         unpack(theirs)
     assert len(begun) == 2 and not list(Path().glob("reports/*"))

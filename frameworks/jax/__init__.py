@@ -23,9 +23,7 @@ FRAMEWORK = Framework(
     requirements="requirements.txt",
     operations=OPERATIONS,
     variants={
-        "default": compiled(
-            "jax.jit over one update function; jax.nn, jax.lax and optax"
-        ),
+        "default": compiled("jax.jit over one update function; jax.nn, jax.lax and optax"),
         "tuned": compiled(
             "default; max-pooling by slices, one product for all inputs of an LSTM, weights and "
             "state donated, freed memory kept",
@@ -40,12 +38,9 @@ FRAMEWORK = Framework(
             compared_with="pages",
             environment=memory.KEPT,
         ),
-        "trap-unsynchronised": compiled(
-            "default, never waited for", pitfall="no synchronise"
-        ),
+        "trap-unsynchronised": compiled("default, never waited for", pitfall="no synchronise"),
         "trap-loss-only": compiled(
-            "default, waited for until the loss is there",
-            pitfall="synchronise for the loss alone",
+            "default, waited for until the loss is there", pitfall="synchronise for the loss alone"
         ),
         "part-forward": compiled(
             "the loss of default in a jax.jit of its own, which keeps nothing for a backward pass",

@@ -10,9 +10,7 @@ TIMED_FIT = (
 )
 
 
-def variant(
-    summary: str, backend: str, caches: tuple[Cache, ...] = (), timed: str = ""
-) -> Variant:
+def variant(summary: str, backend: str, caches: tuple[Cache, ...] = (), timed: str = "") -> Variant:
     return Variant(
         summary,
         rebuilds=False,
@@ -37,9 +35,7 @@ FRAMEWORK = Framework(
         ),
         "torch": variant("compile and train_on_batch on PyTorch", "torch"),
         "jax": variant("compile and train_on_batch on JAX", "jax", jax.CACHES),
-        "fit": variant(
-            "compile and fit on TensorFlow", "tensorflow", tensorflow.CACHES, TIMED_FIT
-        ),
+        "fit": variant("compile and fit on TensorFlow", "tensorflow", tensorflow.CACHES, TIMED_FIT),
     },
     # The backends' own variables.
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
