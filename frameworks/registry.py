@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,13 @@ def own_variables(contender: Any) -> dict[str, str]:
     return dict(framework(contender.framework).variants[variant].environment)
 
 
-def folders() -> list[str]:
+@cache
+def folders() -> frozenset[str]:
     """The folders of frameworks. Their `__init__.py` defines `FRAMEWORK`."""
-    here = Path(__file__).parent
-    return [file.parent.name for file in here.glob("*/__init__.py")
-            if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)]  # fmt: skip
+    files = Path(__file__).parent.glob("*/__init__.py")
+    return frozenset(
+        file.parent.name for file in files if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)
+    )
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
