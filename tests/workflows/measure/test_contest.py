@@ -120,7 +120,7 @@ def test_results_may_be_on_another_file_system_than_temporary_files(abacus, tmp_
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         made = make_study(Path(folder))
         made.contest()
-        assert made.certificate().status == "agrees"
+        assert {row.status for row in made.certificate().rows} == {"agrees"}
         made.prepare()  # once more, in the place of the first
         assert made.findings(made.folders.root / "machine").contenders
         assert not list(Path(folder).rglob(".*"))
