@@ -12,6 +12,8 @@ from frameworks.operations import Table
 
 # Of frameworks and variants: they become files, and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
+VERSION = r"\d[0-9a-z.]*"
+VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
 Part = Literal["forward", "gradient"]  # of a step, that a variant may be
 PARTS: tuple[Part, ...] = ("forward", "gradient")
 
@@ -85,6 +87,8 @@ class Variant:
 
     `timed`: what the variant's time covers, if that is more than transfer and step. The report
     says so.
+
+    `caches`: those of the compilers that compile its step, if any.
     """
 
     summary: str
@@ -97,6 +101,7 @@ class Variant:
     compared_with: str = "default"
     environment: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
+    caches: tuple[Cache, ...] = ()
 
     @property
     def ranked(self) -> bool:
@@ -127,7 +132,6 @@ class Framework:
     # same name that pins every version. "": install the adapter's package and the first of
     # `distributions` by name.
     requirements: str = ""
-    caches: tuple[Cache, ...] = ()  # of its compilers
     # What the names in `Trainer.profile` stand for (frameworks/operations.py).
     operations: Table = ()
 

@@ -6,13 +6,14 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from frameworks.contract import Adapter, Framework
+from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
-VERSION = re.compile(r"(?P<base>.+)-(?P<version>\d[0-9a-z.]*)")  # `jax-0.10.1`
 
 
 class UnknownFramework(KeyError):
@@ -60,7 +61,7 @@ def framework(name: str) -> Framework:
 
 def one_version(name: str) -> Framework | None:
     """The description of one version of a framework; None if the name has no version."""
-    found = VERSION.fullmatch(name)
+    found = VERSIONED.fullmatch(name)
     if not found or name in names() or found["base"] not in names():
         return None
     base, version = framework(found["base"]), found["version"]
@@ -94,11 +95,13 @@ def own_variables(contender: Any) -> dict[str, str]:
     return dict(framework(contender.framework).variants[variant].environment)
 
 
-def folders() -> list[str]:
+@cache
+def folders() -> frozenset[str]:
     """The folders of frameworks. Their `__init__.py` defines `FRAMEWORK`."""
-    here = Path(__file__).parent
-    return [file.parent.name for file in here.glob("*/__init__.py")
-            if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)]  # fmt: skip
+    files = Path(__file__).parent.glob("*/__init__.py")
+    return frozenset(
+        file.parent.name for file in files if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)
+    )
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:

@@ -2,17 +2,26 @@
 
 import re
 import shutil
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
+from lzma import LZMAError
 from pathlib import Path
 
 from samestep.studies import MACHINES, REPORTS
 from samestep.terminal import Problem
+from workflows.progress import explained
 from workflows.records.limits import FILE, MACHINE, STUDY
 from workflows.records.machine_folder import FILES, read_machine, write_machine
+from workflows.records.storage import shown
 
 SUFFIX = ".zip"
 MOST = 100  # machines in an archive
+# What zipfile raises for damaged archives, and for those that it does not support.
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, LZMAError, struct.error, EOFError, ValueError, RuntimeError,
+)  # fmt: skip
 
 
 def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
@@ -37,9 +46,10 @@ def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
 def unpack(archive: Path) -> list[Path]:
     """The machines' folders of an archive, in `reports/` under its name.
 
-    Nothing is written but the files that records have, and none that is too large.
+    Nothing is written but the files that records have, none that is too large, and all or none.
 
-    Raises Problem if the archive is none of ours, or the study is there already.
+    Raises Problem if the archive is none of ours, damaged, too large for the disk, or if the study
+    is there already.
     """
     study = archive.name.removesuffix(SUFFIX)
     if not re.fullmatch(STUDY, study):
@@ -47,24 +57,34 @@ def unpack(archive: Path) -> list[Path]:
     home = REPORTS / study
     if home.exists():
         raise Problem(f"{home} is there already: rename {archive.name}, or remove that folder")
-    machine = MACHINE.strip("^$")
-    wanted = [re.compile(rf"{MACHINES}/{machine}/{re.escape(name)}") for name in FILES]
+    partial = home.with_name(f".{study}.partial")  # a fixed name: a killed run's is removed
     try:
         with zipfile.ZipFile(archive) as found:
             entries = found.infolist()
-            if not 0 < len(entries) <= MOST * len(FILES):
-                raise Problem(f"{archive}: {len(entries)} files, of at most {MOST} machines")
+            require_records(archive, entries)
+            shutil.rmtree(partial, ignore_errors=True)
             for entry in entries:
-                if not any(pattern.fullmatch(entry.filename) for pattern in wanted):
-                    raise Problem(f"{archive}: {entry.filename[:80]!r} is no file of records")
-                if entry.file_size > FILE:
-                    raise Problem(f"{archive}: {entry.filename} is too large")
-            for entry in entries:
-                place = home / entry.filename
+                place = partial / entry.filename
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with found.open(entry) as source, place.open("wb") as target:
                     shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        shutil.rmtree(home, ignore_errors=True)
-        raise Problem(f"{archive}: not a readable archive ({error})") from None
+        partial.rename(home)
+    except DAMAGED as error:
+        raise Problem(f"{archive}: not a readable archive ({shown(error)})") from None
+    except OSError as error:
+        raise Problem(f"{archive} was not unpacked: {explained(error)}") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
     return sorted((home / MACHINES).iterdir())
+
+
+def require_records(archive: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+    """Raises Problem if an archive has other files than records, too many, or one too large."""
+    if not 0 < len(entries) <= MOST * len(FILES):
+        raise Problem(f"{archive}: {len(entries)} files, of at most {MOST} machines")
+    wanted = re.compile(rf"{MACHINES}/{MACHINE.strip('^$')}/({'|'.join(map(re.escape, FILES))})")
+    for entry in entries:
+        if not wanted.fullmatch(entry.filename):
+            raise Problem(f"{archive}: {entry.filename[:80]!r} is no file of records")
+        if entry.file_size > FILE:
+            raise Problem(f"{archive}: {entry.filename} is too large")

@@ -1,9 +1,14 @@
 """Whether a compiler's cache was warm is seen by its folder, wherever the environment has it."""
 
+from dataclasses import replace
+
 import pytest
 
+from frameworks import registry
 from frameworks.caches import folder, states
 from frameworks.description import Cache
+from frameworks.registry import framework
+from workflows.worker.handlers import Handlers
 
 PLAIN = Cache("plain", "PLAIN_CACHE")
 OPTION = Cache("option", "XLA_OPTIONS", option="--cache_directory")
@@ -36,9 +41,24 @@ def test_a_file_in_it_makes_it_warm(monkeypatch, tmp_path):
     assert states((PLAIN,)) == {"plain": "warm"}
 
 
-def test_the_frameworks_own_are_named():
-    from frameworks.registry import framework
+def test_only_variants_that_compile_name_a_cache():
+    named = {
+        f"{name}/{variant}"
+        for name in ("jax", "pytorch", "tensorflow", "keras")
+        for variant, one in framework(name).variants.items()
+        if one.caches
+    }
+    assert named == {
+        *(f"jax/{variant}" for variant in framework("jax").variants),
+        *("pytorch/compile", "pytorch/trap-compiled", "tensorflow/xla", "tensorflow/trap-xla"),
+        *("keras/tensorflow", "keras/fit", "keras/jax"),
+    }
 
-    named = {name: [c.name for c in framework(name).caches] for name in ("jax", "pytorch", "keras")}
-    assert named["jax"] == ["JAX's"] and named["pytorch"] == ["torch.compile's"]
-    assert {*named["jax"], *named["pytorch"]} < {*named["keras"]}
+
+def test_a_worker_looks_at_the_caches_of_its_variant(abacus, monkeypatch):
+    own = framework("abacus")
+    compiled = {**own.variants, "kept": replace(own.variants["kept"], caches=(PLAIN,))}
+    monkeypatch.setattr(registry, "framework", lambda name: replace(own, variants=compiled))
+    asked = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
+    opened = [Handlers().open("abacus", variant=name, **asked) for name in ("default", "kept")]
+    assert [one["caches"] for one in opened] == [{}, {"plain": "off"}]

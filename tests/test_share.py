@@ -1,14 +1,22 @@
 """A study's records as one file: what goes in comes out, and nothing else is let in."""
 
+import errno
+import random
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from benchmarks.fuzz.changes import changed_bytes
 from samestep.__main__ import main
+from samestep.archives import unpack
+from samestep.terminal import Problem
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from workflows.records.machine_folder import FILES
 
 SMALL = Recipe(workloads=("mlp",), threads=(1,), variants=("default",), replicates=2)
 RECORDS = "machines/here/records.json.zst"
@@ -95,3 +103,46 @@ def test_two_starts_of_one_machine_are_shared_and_stand_apart(
     page = Path("reports/theirs/report.md").read_text()
     assert f"\n## {SMALL.machine}_2024-01-02\n" in page
     assert f"\n## {SMALL.machine}_2025-01-02\n" in page
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An archive of files that are no records, but have their names."""
+    monkeypatch.chdir(tmp_path)
+    archive = Path("theirs.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as found:
+        for name in FILES:
+            found.writestr(f"machines/here/{name}", random.Random(name).randbytes(300) * 4)
+    return archive
+
+
+def test_whatever_is_damaged_is_one_line_and_nothing_is_left(theirs: Path) -> None:
+    whole, draw, damaged = theirs.read_bytes(), random.Random(1), 0
+    for _ in range(1000):
+        theirs.write_bytes(changed_bytes(whole, draw)[0])
+        try:
+            assert unpack(theirs)
+            shutil.rmtree("reports/theirs")
+        except Problem as problem:
+            assert str(problem).startswith("theirs.zip") and "\n" not in str(problem)
+            damaged += "not a readable archive" in str(problem)
+        assert not list(Path().glob("reports/*"))
+    assert damaged > 300
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+def test_half_an_archive_is_not_kept(
+    error: BaseException, theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Path] = []
+
+    def copy(source: object, target: BinaryIO) -> None:
+        begun.append(Path(target.name))
+        assert begun[-1].exists() and not Path("reports/theirs").exists()
+        if len(begun) == 2:
+            raise error
+
+    monkeypatch.setattr("shutil.copyfileobj", copy)
+    with pytest.raises((Problem, KeyboardInterrupt), match=r"No space left: make room|^$"):
+        unpack(theirs)
+    assert len(begun) == 2 and not list(Path().glob("reports/*"))

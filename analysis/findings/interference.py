@@ -21,6 +21,9 @@ OTHER = 0.05  # of the turn, taken by other processes
 SLOWED = 0.05  # of the contender's median frequency in its contest
 SWITCHES = 100  # a second more than usual; only if nothing better can be read
 TICK_S = 0.01  # of the counters of steal and other load
+# What a turn loses by itself: the harness reads the counters and wakes the worker. In turns of 6 ms
+# it took 0.7 ms, and up to 1.4 ms in nine of ten.
+UNRESOLVED_S = 0.002
 OWN_QUEUE = 0.1  # of the turn; a contender's threads lost up to 0.08 to each other on one core
 USUAL = 0.1  # quantile of the turns in which no other process was seen
 READ = ("steal_s", "waited_s", "other_s", "mhz")  # the columns that flags are based on
@@ -91,13 +94,14 @@ def queued(turns: pd.DataFrame) -> "pd.Series[bool]":
     Threads also wait for each other. So the time taken by other processes is at most this waiting,
     and at most the core time that the threads did not use. It must also exceed this contender's
     usual value in turns without other load in the ticks (short turns may all have had some,
-    unseen). On several cores, threads that wait for each other beside an idle core look the same,
-    so only the ticks count there.
+    unseen), and more than the harness itself takes (`UNRESOLVED_S`). On several cores, threads that
+    wait for each other beside an idle core look the same, so only the ticks count there.
     """
     lost = turns["waited_s"].clip(upper=turns["duration_s"] - turns["cpu_s"]) / turns["duration_s"]
     alone = ~(turns["other_s"] > 2 * TICK_S * turns["cores"])
     usual = lost.where(alone).groupby([turns[name] for name in OWN]).transform("quantile", q=USUAL)
-    return (turns["cores"] == 1) & (lost - usual.fillna(0).clip(upper=OWN_QUEUE) > OTHER)
+    seen = (turns["cores"] == 1) & (lost * turns["duration_s"] > UNRESOLVED_S)
+    return seen & (lost - usual.fillna(0).clip(upper=OWN_QUEUE) > OTHER)
 
 
 def switched(turns: pd.DataFrame) -> "pd.Series[bool]":

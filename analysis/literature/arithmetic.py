@@ -85,21 +85,21 @@ CALCULATIONS: dict[str, Callable[[], Calculation]] = {
     "CUDA in the default wheel": cuda_in_the_default_wheel,
 }
 
-SMALL = ("mlp-width-", "cnn-filters-", "cnn-batch-")  # workloads of the study `sweep`
 LIMIT = 0.05
 
 
-def fixed_cost(studies: Sequence[Study]) -> Calculation | None:
+def fixed_cost(studies: Sequence[Study], small: str) -> Calculation | None:
     """Whether what a step costs whatever its size is below 5 % of the step of every network.
 
-    A step of the smallest workload costs at least as much, so it is an upper bound. Only the
-    tutorials' variants with a certificate count. None if a network, or a small workload under the
-    same conditions, is not there.
+    A step of the smallest workload costs at least as much, so it is an upper bound. `small` is the
+    study of small workloads. Only the tutorials' variants with a certificate count. None if a
+    network, or a small workload under the same conditions, is not there.
     """
-    every = [own for study in studies for own in study.times if own[:5] in proven(study)]
+    every = [(study.name, own) for study in studies for own in certified(study)]
     names = {name.lower() for name in networks()}
-    large = [own for own in every if own.workload in names]
-    found = [(bound.high / own.low, bound, own) for own in large if (bound := least(every, own))]
+    large = [own for _, own in every if own.workload in names]
+    tiny = [own for study, own in every if study == small]
+    found = [(bound.high / own.low, bound, own) for own in large if (bound := least(tiny, own))]
     if {own.workload for _, _, own in found} != names or len(found) < len(large):
         return None
     worst, bound, own = max(found, key=lambda one: one[0])
@@ -111,25 +111,23 @@ def fixed_cost(studies: Sequence[Study]) -> Calculation | None:
     )
 
 
-def proven(study: Study) -> set[tuple[str, str, str, str, int]]:
-    """The contenders of pairs of frameworks whose certificates allow a ratio."""
-    return {
+def certified(study: Study) -> list[Time]:
+    """The times of contenders in pairs of frameworks whose certificates allow a ratio."""
+    proven = {
         (row.workload, side, row.variant, row.device, row.threads)
         for row in study.ratios
         if row.usable and row.pair.axis == "framework" and row.variant == "default"
         for side in (row.pair.one, row.pair.over)
     }
+    return [own for own in study.times if own[:5] in proven]
 
 
-def least(every: Sequence[Time], one: Time) -> Time | None:
-    """The shortest step of a small workload under the conditions of a contender."""
-    alike = [
-        own for own in every
-        if own.workload.startswith(SMALL) and own[1:5] == one[1:5]
-    ]  # fmt: skip
+def least(times: Sequence[Time], one: Time) -> Time | None:
+    """The shortest step under the conditions of a contender."""
+    alike = [own for own in times if own[1:5] == one[1:5]]
     return min(alike, key=lambda own: own.median, default=None)
 
 
-MEASURED: dict[str, Callable[[Sequence[Study]], Calculation | None]] = {
+MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost
 }

@@ -146,7 +146,7 @@ def judgement(
     if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
         return Judgement(one, DECIDED[holds], says)
-    if one.calculation and (decided := MEASURED[one.calculation](studies)):
+    if one.calculation and (decided := MEASURED[one.calculation](studies, one.study)):
         return Judgement(one, DECIDED[decided.holds], decided.says)
     if found:
         complete = one.complete([answer.row for answer in found])

@@ -1,8 +1,8 @@
 """Change configurations and records at random, and print what was tried and what escaped.
 
-`python -m benchmarks.fuzz --cases 100000` takes about a quarter of an hour. It ends with 1 if a
-traceback escaped, if a refusal is not one line that names its file, or if rows that cannot be were
-accepted. A case is repeated by `--seed` and `--only NUMBER`.
+`python -m benchmarks.fuzz --cases 100000 --jobs 2` ends with 1 if a traceback escaped, if a refusal
+is not one line that names its file, or if rows that cannot be were accepted. A case is repeated by
+`--seed` and `--only NUMBER`.
 """
 
 import argparse
@@ -14,14 +14,28 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.fuzz.configurations import Configurations
 from benchmarks.fuzz.study import SmallStudy
 
-COMMITTED = Path(__file__).parents[2] / "reports" / "traps" / "machines"
+COMMITTED = Path(__file__).parents[2] / "reports" / "fence" / "machines"
 SLOW_S = 20.0
 SHOWN = 20  # of what escaped
+PART = 100  # cases that a process is given at a time
+EVERY = 5_000  # cases between two lines of progress
+
+
+class Outcome(NamedTuple):
+    """What was changed in a case, "refused", "accepted" or "escaped", and the text of the last."""
+
+    group: str
+    outcome: str
+    text: str = ""
 
 
 class Fuzz:
@@ -31,10 +45,8 @@ class Fuzz:
         self.folder, self.seed, self.reported = folder, seed, reported
         (committed,) = COMMITTED.iterdir()
         self.study, self.configurations = SmallStudy(committed, folder), Configurations(folder)
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.escaped: list[str] = []
 
-    def once(self, number: int) -> None:
+    def once(self, number: int) -> Outcome:
         draw = random.Random(f"{self.seed} {number}")
         what, begin = "", time.monotonic()
         try:
@@ -45,10 +57,9 @@ class Fuzz:
         if time.monotonic() - begin > SLOW_S:
             outcome = f"took {time.monotonic() - begin:.0f} s"
         group = what.partition(":")[0] or "unknown"
-        if outcome not in ("refused", "accepted"):
-            self.escaped.append(f"case {number}, {what}: {outcome}")
-            outcome = "escaped"
-        self.counts[group, outcome] += 1
+        if outcome in ("refused", "accepted"):
+            return Outcome(group, outcome)
+        return Outcome(group, "escaped", f"case {number}, {what}: {outcome}")
 
     def case(self, draw: random.Random) -> tuple[str, str]:
         if draw.random() < 0.5:
@@ -62,14 +73,31 @@ class Fuzz:
         finally:
             self.study.restore()
 
-    def said(self) -> str:
-        groups = sorted({group for group, _ in self.counts})
-        lines = [f"{'changed':22}{'tried':>8}{'refused':>9}{'accepted':>10}{'escaped':>9}"]
-        for group in groups:
-            numbers = [self.counts[group, o] for o in ("refused", "accepted", "escaped")]
-            lines.append(f"{group:22}{sum(numbers):8}{numbers[0]:9}{numbers[1]:10}{numbers[2]:9}")
-        lines.append(f"escaped: {len(self.escaped) or 'nothing'}")
-        return "\n".join([*lines, *self.escaped[:SHOWN]])
+
+@cache
+def own(folder: str, seed: int, reported: float) -> Fuzz:
+    """This process's, in a folder of its own."""
+    return Fuzz(Path(tempfile.mkdtemp(dir=folder)).resolve(), seed, reported)
+
+
+def part(numbers: Sequence[int], folder: str, seed: int, reported: float) -> list[Outcome]:
+    return [own(folder, seed, reported).once(number) for number in numbers]
+
+
+def outcomes(numbers: Sequence[int], jobs: int, seed: int, reported: float) -> Iterator[Outcome]:
+    """Of each case, in the order of their numbers, from so many processes side by side."""
+    parts = [numbers[first : first + PART] for first in range(0, len(numbers), PART)]
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, ProcessPoolExecutor(jobs) as pool:
+        for found in pool.map(partial(part, folder=folder, seed=seed, reported=reported), parts):
+            yield from found
+
+
+def said(counts: Counter[tuple[str, str]], escaped: list[str]) -> str:
+    lines = [f"{'changed':22}{'tried':>8}{'refused':>9}{'accepted':>10}{'escaped':>9}"]
+    for group in sorted({group for group, _ in counts}):
+        numbers = [counts[group, o] for o in ("refused", "accepted", "escaped")]
+        lines.append(f"{group:22}{sum(numbers):8}{numbers[0]:9}{numbers[1]:10}{numbers[2]:9}")
+    return "\n".join([*lines, f"escaped: {len(escaped) or 'nothing'}", *escaped[:SHOWN]])
 
 
 def main() -> int:
@@ -77,6 +105,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10,000)")
     parser.add_argument("--seed", type=int, help="of the changes (default: another each time)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side (default: 1)")
     parser.add_argument(
         "--reported", type=float, default=0.01, metavar="SHARE",
         help="of changed records, from which a report is written if they are accepted",
@@ -84,13 +113,18 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        fuzz = Fuzz(Path(folder).resolve(), seed, options.reported)
-        cases = [options.only] if options.only is not None else range(options.cases)
-        for number in cases:
-            fuzz.once(number)
-    print(fuzz.said())
-    return bool(fuzz.escaped)
+    cases = [options.only] if options.only is not None else range(options.cases)
+    counts: Counter[tuple[str, str]] = Counter()
+    escaped: list[str] = []
+    begun = time.monotonic()
+    for done, one in enumerate(outcomes(cases, options.jobs, seed, options.reported), 1):
+        counts[one.group, one.outcome] += 1
+        escaped += [one.text] * bool(one.text)
+        if done % EVERY == 0:
+            took = f"{time.monotonic() - begun:.0f} s"
+            print(f"{done:,} cases in {took}, {len(escaped)} escaped", flush=True)
+    print(said(counts, escaped))
+    return bool(escaped)
 
 
 if __name__ == "__main__":

@@ -12,22 +12,24 @@ ODD: tuple[Any, ...] = (
     "9" * 400, "1e999", "2026-13-45T99:00:00", "pytorch", "mlp", "all", "null", [], {}, [[]],
     [None], [1, 1], {"a": {"b": {"c": []}}}, {"": ""}, {"pytorch": []}, ["x"] * 300, [{}] * 3,
 )  # fmt: skip
-Place = tuple[Any, Any]  # a dict or list, and a key or index in it
+Path = tuple[Any, ...]  # of keys and indices
 
 
-def places(value: Any) -> Iterator[Place]:
-    """Every place of a value in which another one could stand."""
-    keys = value if isinstance(value, dict) else range(len(value))
-    for key in keys:
-        yield value, key
+def paths(value: Any, above: Path = ()) -> Iterator[Path]:
+    """The way to every place of a value in which another one could stand."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield (*above, key)
         if isinstance(value[key], dict | list):
-            yield from places(value[key])
+            yield from paths(value[key], (*above, key))
 
 
-def changed(value: Any, draw: random.Random) -> tuple[Any, str]:
-    """A copy of a value with one change, and what the change is."""
-    value = copy.deepcopy(value)
-    own, key = draw.choice(list(places(value)))
+def changed(value: Any, path: Path, draw: random.Random) -> tuple[Any, str]:
+    """A value with one change at a place, and what the change is. What the change does not touch
+    is the same object as before."""
+    value = own = copy.copy(value)
+    for key in path[:-1]:
+        own[key] = own = copy.copy(own[key])
+    key = path[-1]
     kind = draw.choice(("another value", "another value", "a key gone", "a key more", "moved"))
     if kind == "another value":
         own[key] = another(own[key], draw)
@@ -37,7 +39,7 @@ def changed(value: Any, draw: random.Random) -> tuple[Any, str]:
         name = draw.choice((f"{key}x", "", "x" * 300, "schema_version", "study"))
         own[name] = own[key] if kind == "a key more" else own.pop(key)
     elif kind == "a key more":
-        own.insert(key, copy.deepcopy(own[key]))
+        own.insert(key, own[key])
     else:
         draw.shuffle(own)
     return value, f"{kind} at {str(key)[:30]}"

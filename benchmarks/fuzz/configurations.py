@@ -1,5 +1,6 @@
 """Changed configurations: refused by key, or of use to the planning."""
 
+import copy
 import random
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import yaml
 
 from benchmarks.fuzz import changes
-from workflows.planning.configfiles import ConfigurationError, in_order, parse, read
+from workflows.planning.configfiles import ConfigurationError, merge, parse, read
 from workflows.planning.opening import certificates_s, contest_s
 from workflows.planning.plan import contenders, controls, uncompared
 
@@ -20,17 +21,24 @@ class Configurations:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "changed.yaml"
         self.contents = [path.read_bytes() for path in sorted(CONFIG.glob("*.yaml"))]
-        self.whole = in_order(yaml.safe_load((CONFIG / "study.yaml").read_text()))
+        self.whole = yaml.safe_load((CONFIG / "study.yaml").read_text())
+        self.paths = list(changes.paths(self.whole))
 
     def once(self, draw: random.Random) -> tuple[str, str]:
         """What was changed, and how that ended."""
         if draw.random() < 0.7:
-            values, what = changes.changed(self.whole, draw)
-            return f"configuration: {what}", self.outcome(lambda: parse(in_order(values)))
+            values, what = changes.changed(self.whole, draw.choice(self.paths), draw)
+            return f"configuration: {what}", self.outcome(lambda: parse(self.laid_over(values)))
         content, what = changes.changed_bytes(draw.choice(self.contents), draw)
         self.file.write_bytes(content)
         files = [CONFIG / "study.yaml", self.file]
         return f"configuration: bytes {what}", self.outcome(lambda: read(files))
+
+    def laid_over(self, values: dict[str, Any]) -> dict[str, Any]:
+        """What Snakemake hands over: the default study, and over it what was changed."""
+        whole = copy.deepcopy(self.whole)
+        merge(whole, values)
+        return whole
 
     def outcome(self, made: Any) -> str:
         try:

@@ -1,7 +1,7 @@
 """The description of Keras 3: a variant for each of its backends."""
 
-from frameworks import jax, pytorch, tensorflow
-from frameworks.contract import Framework, Variant
+from frameworks import jax, tensorflow
+from frameworks.contract import Cache, Framework, Variant
 
 TIMED_FIT = (
     "from handing a mini-batch over to a running model.fit to its callback on_train_batch_end, "
@@ -10,13 +10,14 @@ TIMED_FIT = (
 )
 
 
-def variant(summary: str, backend: str, timed: str = "") -> Variant:
+def variant(summary: str, backend: str, caches: tuple[Cache, ...] = (), timed: str = "") -> Variant:
     return Variant(
         summary,
         rebuilds=False,
         deviations=tensorflow.DEVIATIONS,
         environment={"KERAS_BACKEND": backend},
         timed=timed,
+        caches=caches,
     )
 
 
@@ -27,13 +28,14 @@ FRAMEWORK = Framework(
     companions=("tensorflow", "tensorflow-cpu", "torch", "jax", "jaxlib"),
     install="pip install -r frameworks/keras/requirements.txt",
     requirements="requirements.txt",
-    caches=(*tensorflow.CACHES, *pytorch.CACHES, *jax.CACHES),
     adapter="frameworks.keras.adapter:KerasAdapter",
     variants={
-        "tensorflow": variant("compile and train_on_batch on TensorFlow", "tensorflow"),
+        "tensorflow": variant(
+            "compile and train_on_batch on TensorFlow", "tensorflow", tensorflow.CACHES
+        ),
         "torch": variant("compile and train_on_batch on PyTorch", "torch"),
-        "jax": variant("compile and train_on_batch on JAX", "jax"),
-        "fit": variant("compile and fit on TensorFlow", "tensorflow", TIMED_FIT),
+        "jax": variant("compile and train_on_batch on JAX", "jax", jax.CACHES),
+        "fit": variant("compile and fit on TensorFlow", "tensorflow", tensorflow.CACHES, TIMED_FIT),
     },
     # The backends' own variables.
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},

@@ -13,7 +13,6 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/pytorch/requirements.txt",
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     requirements="requirements.txt",
-    caches=CACHES,
     operations=OPERATIONS,
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
@@ -36,7 +35,9 @@ FRAMEWORK = Framework(
             compared_with="fused",
             environment=memory.KEPT,
         ),
-        "compile": Variant("default, torch.compile; needs a C++ compiler", rebuilds=False),
+        "compile": Variant(
+            "default, torch.compile; needs a C++ compiler", rebuilds=False, caches=CACHES
+        ),
         "bfloat16": Variant(
             "default, forward pass and loss under torch.autocast in bfloat16", reduced="bfloat16"
         ),
@@ -74,7 +75,10 @@ FRAMEWORK = Framework(
         "trap-autotune": Variant("default, cudnn.benchmark", pitfall="cuDNN autotune on"),
         "trap-unsynchronised": Variant("default, never waited for", pitfall="no synchronise"),
         "trap-compiled": Variant(
-            "default, torch.compile", rebuilds=False, pitfall="compiled (torch.compile)"
+            "default, torch.compile",
+            rebuilds=False,
+            pitfall="compiled (torch.compile)",
+            caches=CACHES,
         ),
     },
 )

@@ -42,7 +42,6 @@ FRAMEWORK = Framework(
     install="pip install -r frameworks/tensorflow/requirements.txt",
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     requirements="requirements.txt",
-    caches=CACHES,
     operations=OPERATIONS,
     variants={
         "default": Variant(
@@ -74,7 +73,9 @@ FRAMEWORK = Framework(
             environment=memory.KEPT,
         ),
         "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
-        "xla": Variant("default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS),
+        "xla": Variant(
+            "default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS, caches=CACHES
+        ),
         "bfloat16": Variant(
             "default, its layers under Keras' policy mixed_bfloat16",
             rebuilds=False,
@@ -99,7 +100,9 @@ FRAMEWORK = Framework(
             deviations=(STATE,),
         ),
         **{
-            f"trap-{name}": Variant(summary, rebuilds=False, pitfall=pitfall)
+            f"trap-{name}": Variant(
+                summary, rebuilds=False, pitfall=pitfall, caches=CACHES * (name == "xla")
+            )
             for name, summary, pitfall in (
                 ("weights", "default, from weights that Keras draws", "Keras' own initial weights"),
                 ("epsilon", "default, Keras' epsilon", "Keras' own Adam epsilon, 1e-7"),

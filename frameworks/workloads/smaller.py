@@ -40,6 +40,7 @@ SCALE = 3  # of inputs and targets: gradients whose norm a clip at 1 would cut
 ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no order
 
 
+@cache
 def narrowed(workload: Workload) -> Workload:
     """The workload itself, or a narrow copy if it is costly.
 

@@ -10,6 +10,7 @@ from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.distance import relative
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
+from workflows.records.limits import UNFENCED
 from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
 
 # A declared deviation grows chaotically later, so only the first steps are bounded.
@@ -36,7 +37,6 @@ REPRODUCES = 1e-9
 BESIDE = "not what is declared: beside the declared mistake, "
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
 VANISHED = 1e-2  # of the first loss
-UNFENCED = 0.2  # share of a step; a sound fence measures as noise around 0
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
 

@@ -50,7 +50,7 @@ class Contest(WorkerPool):
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
         self.passed = 0  # turns, including those of contenders that have failed
         # All processes of a machine share one monotonic clock. This converts it to Unix time.
-        self.offset_ns = time.time_ns() - time.perf_counter_ns()
+        self.offset_ns = time.time_ns() - time.perf_counter_ns()  # noqa: TID251, once
 
     @property
     def turns(self) -> int:

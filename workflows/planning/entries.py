@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from frameworks.description import NAME as OFFERED
+from frameworks.description import VERSION
 from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework
 from frameworks.workloads import Workload
@@ -104,7 +105,7 @@ class ContenderEntry(Section):
             raise ValueError("version: at least one is wanted")
         fixed = {key: value for key, value in entry.items() if key != "version"}
         for version in listed:
-            if not isinstance(version, str) or not re.fullmatch(r"\d[0-9a-z.]*", version):
+            if not isinstance(version, str) or not re.fullmatch(VERSION, version):
                 raise ValueError(
                     f"version: text like 0.10.2 is wanted (two numbers in quotes: '0.10'), got "
                     f"{version!r:.80}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from frameworks.device import DEVICES
 from frameworks.registry import framework, is_pitfall, is_ranked
-from frameworks.workloads import Workload, narrowed
+from frameworks.workloads import Workload, leaves, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
 from workflows.planning import names, needs
@@ -23,10 +23,11 @@ from workflows.records.folders import Folders
 from workflows.records.schema import DatasetRecord
 from workflows.records.storage import RecordError, read_json
 
-# For the estimate of a study that is given by its replicates. Measured on two cores of a Xeon;
-# the first contest replaces it.
-START_S = 3.0  # of a contender in a contest: import, build, first steps
+# For the estimate of a study that is given by its replicates; the first contest replaces it. Fitted
+# to the stages of four studies on two cores of a Xeon, from tiny networks to those of 2016.
+START_S, BUILD_S = 2.5, 0.5  # of a contender in a contest: its import, and on each workload
 CERTIFICATE_S, CERTIFICATE_STEP_S = 2.5, 0.012  # of a contender on a workload
+CERTIFICATE_LAYER_S, COMPARED = 0.12, 4e6  # of each layer: compilers; parameters a second
 IMPORTS_S = 2.0  # of a command that certifies
 HOST_FLOPS, DEVICE_FLOPS = 60e9, 2e12  # a second, of a thread and of a GPU
 HOST_BYTES = 6e9  # of weights' traffic a second
@@ -150,11 +151,9 @@ def contest_s(study: Configuration) -> float:
     deal = study.contest
     steps = deal.warmup + deal.rounds * deal.turn
     own = list(running(study))
-    total = 0.0
-    for names_of_group in study.groups.values():
-        work = [study.workload(name) for name in names_of_group]
-        total += START_S * len(own)
-        total += steps * sum(step_s(one, each) for one in own for each in work)
+    total = START_S * len(own) * len(study.groups)
+    for workload in map(study.workload, study.workloads):
+        total += sum(BUILD_S + steps * step_s(one, workload) for one in own)
     return total * (1 + copies(study, len(own)))
 
 
@@ -176,9 +175,10 @@ def certificates_s(study: Configuration) -> float:
         workload = study.workload(name)
         limits = study.certificate.allowed(workload)
         each_s = CERTIFICATE_STEP_S + narrowed(workload).flops_per_step / FLOAT64_FLOPS
-        total += work * (CERTIFICATE_S + limits.steps * each_s) + commands * IMPORTS_S
-        whole = limits.full_steps + GRADIENTS
-        total += (work + 1) * whole * workload.flops_per_step / FLOAT64_FLOPS
+        layers_s = CERTIFICATE_LAYER_S * sum(1 for _ in leaves(workload.stages))
+        total += work * (CERTIFICATE_S + limits.steps * each_s + layers_s) + commands * IMPORTS_S
+        whole_s = (limits.full_steps + GRADIENTS) * workload.flops_per_step / FLOAT64_FLOPS
+        total += (work + 1) * (whole_s + workload.parameters / COMPARED)
     return total
 
 

@@ -7,6 +7,7 @@ detected of each framework. Together they make the `Plan` that every later stage
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from frameworks.device import DEVICES, HOST
@@ -45,6 +46,7 @@ class StudyRequest(Record):
     command: str  # how the study was started, for the report to repeat
     configuration: dict[str, Any]
     todo: list[str] = []  # the results that this run makes, if Snakemake has listed them
+    former: dict[str, tuple[int, int]] = {}  # of these, what `stamp` says of earlier ones
 
 
 class Detected(Record):
@@ -250,11 +252,23 @@ def write_request(
     cores: int | None = None,
 ) -> None:
     """Write `study.json`, for this machine or for one with so many `cores`."""
+    listed = list(todo)
     request = StudyRequest(
         machine=machine,
         cores=cores or len(available_cores()),
         command=command,
         configuration=study.model_dump(mode="json"),
-        todo=list(todo),
+        todo=listed,
+        former={name: found for name in listed if (found := stamp(folders.root / name))},
     )
     write_json(folders.study, request)
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """What differs when a file or folder is written anew, whatever the clock says; None if there
+    is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

@@ -7,7 +7,7 @@ from statistics import mean
 
 from frameworks.registry import framework, is_ranked
 from workflows.planning import names
-from workflows.planning.plan import Plan, StudyRequest
+from workflows.planning.plan import Plan, StudyRequest, stamp
 from workflows.planning.replicates import COMMAND_S, certifying
 from workflows.records.folders import Folders
 from workflows.records.spent import Spent
@@ -31,10 +31,10 @@ class Todo:
     def __init__(self, folders: Folders) -> None:
         self.root = folders.root
         self.listed: set[str] = set()
-        self.began = 0.0
+        self.former: dict[str, tuple[int, int]] = {}
         if folders.study.exists():
-            self.listed = set(read_json(folders.study, StudyRequest).todo)
-            self.began = folders.study.stat().st_mtime
+            request = read_json(folders.study, StudyRequest)
+            self.listed, self.former = set(request.todo), request.former
 
     def holds(self, path: Path) -> bool:
         """Whether this run makes a result."""
@@ -42,9 +42,7 @@ class Todo:
 
     def done(self, path: Path) -> bool:
         """Whether a result is there to stay."""
-        if not path.exists():
-            return False
-        return self.name(path) not in self.listed or path.stat().st_mtime >= self.began
+        return stamp(path) not in (None, self.former.get(self.name(path)))
 
     def name(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()

@@ -18,6 +18,9 @@ DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table
 REPLICATES = 2**15 - 1
 DAY_S = 86_400
+# Share of a step, after its fence; certificates refuse more. A sound fence measures as noise
+# around 0.
+UNFENCED = 0.2
 
 STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"
 MACHINE = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"

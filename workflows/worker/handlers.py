@@ -42,14 +42,14 @@ class Handlers:
     asleep = Asleep()  # of the process, for all workloads
     process = os.getpid()
 
-    def open(self, framework: str, **conditions: Any) -> dict[str, Any]:
+    def open(self, framework: str, variant: str = "", **conditions: Any) -> dict[str, Any]:
         """Import the framework and apply the conditions; `missing` if that cannot be done."""
         description = self.description = registry.framework(framework)
         found = registry.versions(description)
         installed = {name: str(version) for name, version in found.items()}
         if not installed:
             return {"missing": f"{description.title} is not installed ({description.install})"}
-        found = caches.states(description.caches)
+        found = caches.states(description.variants[variant].caches if variant else ())
         self.conditions = Conditions(**conditions)
         try:
             self.adapter, seconds = timed(

@@ -198,6 +198,7 @@ class WorkerProcess:
         self.send(
             "open",
             framework=contender.framework,
+            variant=getattr(contender, "built", contender.variant),
             device=contender.device,
             threads=contender.threads,
             precision=precision,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line, listing, scientific
+from workflows.records.limits import UNFENCED
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
@@ -58,7 +59,6 @@ class Permission(NamedTuple):
 
 FLOAT64 = "float64"
 SINGLE = "in float32 only"  # status of a certificate that claims less, worded as in judge_single
-LEFT = 0.2  # share of a step, after its fence; certificates refuse more
 
 
 class Certificates:
@@ -99,7 +99,7 @@ class Certificates:
     def waits(self, benchmark: BenchmarkId) -> bool:
         """Whether its time is that of all its work, as far as a probe of its fence was recorded."""
         _, row = self.found.get(benchmark, (None, None))
-        return row is None or (row.unfenced or 0.0) <= LEFT
+        return row is None or (row.unfenced or 0.0) <= UNFENCED
 
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""

@@ -3,14 +3,15 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.transforms import blended_transform_factory
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, Row
 from analysis.format import count, device, listing, short, title
 from analysis.report.figures.style import INK, TALLEST, Theme
 from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, workload
@@ -151,6 +152,18 @@ def powers(axes: Axes, which: str, most: int = 6) -> None:
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_locator(NullLocator())
+
+
+def first_conditions(lines: Sequence[Row]) -> list[Row]:
+    """Under the first line's device and threads, because others would need a page of their own."""
+    return [line for line in lines if line.id[3:] == lines[0].id[3:]]
+
+
+def above(axes: Axes, place: float, text: str, side: str = "left", **looks: Any) -> None:
+    """Words at one side of a panel, at the height of a row."""
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.text(float(side == "right"), place, text, transform=across, ha=side, va="center",
+              fontsize=8.5, **looks)  # fmt: skip
 
 
 def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme) -> None:

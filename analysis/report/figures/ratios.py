@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
-from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import alike, count, device, percent, title
-from analysis.report.figures.panels import fitting, than, where
+from analysis.report.figures.panels import above, fitting, than, where
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 from analysis.report.prose import DECLARED, variant, workload
 from frameworks.device import HOST
@@ -113,26 +112,21 @@ def draw_rows(axes: Axes, lines: Sequence[PairLine | str], theme: Theme) -> None
     verdict on the right."""
     for place, row in enumerate(lines):
         if isinstance(row, str):
-            above(axes, place + ABOVE, row, "left", weight="bold")
+            above(axes, place, row, fontweight="bold", bbox=BEHIND)
             continue
         ratio, low, high = row.estimate.ends
         result = f"{alike(ratio, low)[0]} {row.estimate.verdict}"
         pair = f"{title(row.id.framework)} : {title(row.base.framework)}"
         rest = f", {count(row.id.threads, 'thread')}{f' {DECLARED}' * hollow(row)}"
-        above(axes, place, fitting(pair, LETTERS - len(rest) - len(result)) + rest, "left")
-        above(axes, place, result, "right")
+        pair = fitting(pair, LETTERS - len(rest) - len(result)) + rest
+        for words, side in ((pair, "left"), (result, "right")):
+            above(axes, place - ABOVE, words, side, bbox=BEHIND)
         colour = theme.colour(row.id.framework)
         if low is not None and high is not None:
             draw_interval(axes, low, high, place, colour)
         inside = PAPER if hollow(row) else colour
         axes.plot([ratio or math.nan], [place], theme.marker(row.id.variant), color=colour,
                   markersize=5.5, markerfacecolor=inside, markeredgewidth=1.3)  # fmt: skip
-
-
-def above(axes: Axes, place: float, text: str, side: str, weight: str = "normal") -> None:
-    across = blended_transform_factory(axes.transAxes, axes.transData)
-    axes.text(float(side == "right"), place - ABOVE, text, transform=across, ha=side, va="center",
-              fontsize=8.5, fontweight=weight, bbox=BEHIND)  # fmt: skip
 
 
 def draw_interval(axes: Axes, low: float, high: float, place: float, colour: str) -> None:

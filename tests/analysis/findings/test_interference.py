@@ -66,6 +66,9 @@ def why(*turns: Mapping[str, Any]) -> list[str]:
         ({"steal_s": 0.02}, "steal"),
         ({"duration_s": 0.06, "cpu_s": 0.058, "other_s": 0.02}, ""),  # two ticks of rounding
         ({"duration_s": 0.06, "cpu_s": 0.058, "other_s": 0.03}, "other load"),
+        # a turn of a few milliseconds: less than the harness itself may take, and more
+        ({"duration_s": 0.006, "cpu_s": 0.003, "waited_s": 0.0019, "other_s": 0.007}, ""),
+        ({"duration_s": 0.006, "cpu_s": 0.003, "waited_s": 0.0021, "other_s": 0.007}, "other load"),
         ({"mhz": 2800.0}, "frequency"),
         ({"mhz": 2900.0}, ""),
         ({"throttles": 1}, "frequency"),

@@ -102,25 +102,23 @@ def test_a_median_is_judged_in_each_framework() -> None:
 
 
 def test_the_fixed_cost_of_a_step_is_bounded_by_the_smallest_step() -> None:
-    def times(small: float) -> Study:
-        own = [
-            ("mlp-width-16", small),
-            ("cnn-filters-1", small / 2),
-            *((n, 90.0) for n in NETWORKS),
-        ]
-        found = tuple(
-            Time(name, framework, "default", "cpu", 2, ms, ms * 0.9, ms * 1.1)
-            for name, ms in own for framework in ("pytorch", "jax")
-        )  # fmt: skip
+    def study(name: str, **milliseconds: float) -> Study:
         pair = Pair("framework", "jax", "pytorch")
-        proven = [row(0.7, workload=name, pair=pair, threads=2) for name, _ in own]
-        return replace(planted(*proven), times=found)
+        proven = [row(0.7, workload=own, pair=pair, threads=2) for own in milliseconds]
+        times = tuple(
+            Time(own, framework, "default", "cpu", 2, ms, ms * 0.9, ms * 1.1)
+            for own, ms in milliseconds.items() for framework in ("pytorch", "jax")
+        )  # fmt: skip
+        return replace(planted(*proven), name=name, times=times)
 
-    assert judged(times(1.0))["C56"].verdict == "holds here"
-    assert judged(times(9.0))["C56"].verdict == "does not hold here"
-    assert judged(planted())["C56"].verdict == "needs a study that has not been run"
-    uncertified = replace(times(1.0), ratios=())
-    assert judged(uncertified)["C56"].verdict == "needs a study that has not been run"
+    large = study("networks", **dict.fromkeys(NETWORKS, 90.0))
+    for small, verdict in ((0.5, "holds here"), (4.5, "does not hold here")):
+        assert judged(large, study("sweep", tiny=small, less=2 * small))["C56"].verdict == verdict
+    lacking = "needs a study that has not been run"
+    assert judged(large, study("other", tiny=0.5))["C56"].verdict == lacking
+    assert judged(large)["C56"].verdict == lacking
+    uncertified = replace(study("sweep", tiny=0.5), ratios=())
+    assert judged(large, uncertified)["C56"].verdict == lacking
 
 
 def test_a_refused_contender_makes_it_cannot_tell() -> None:

@@ -104,7 +104,7 @@ def bytes_and_exit():
 
 def another_text():
     address, folder = hex(id(object())), f"/tmp/tmp{os.urandom(3).hex()}"
-    raise ValueError(f"at {time.time()} ({time.ctime()}) <object at {address}> in {folder}")
+    raise ValueError(f"at {time.perf_counter()} ({time.ctime()}) <object at {address}> in {folder}")
 
 
 STEPS = {

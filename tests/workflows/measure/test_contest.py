@@ -1,6 +1,11 @@
+import itertools
+import tempfile
+import time
+from pathlib import Path
+
 import pytest
 
-from tests.workflows.conftest import several
+from tests.workflows.conftest import make_study, several
 from workflows.measure.pool import contest_seed
 from workflows.records.columns import BATCHES
 from workflows.worker.probes import QUESTIONS
@@ -97,3 +102,25 @@ def test_every_contest_has_another_seed():
     assert len(seeds) == 100
     assert contest_seed(1, "mlp", 1) == contest_seed(1, "mlp", 1)
     assert contest_seed(1, "mlp", 1) != contest_seed(2, "mlp", 1)
+
+
+def test_a_clock_that_is_set_back_changes_no_time(study, monkeypatch):
+    hours = itertools.count(1_800_000_000 * 10**9, -3600 * 10**9)
+    monkeypatch.setattr(time, "time_ns", lambda: next(hours))
+    monkeypatch.setattr(time, "time", lambda: next(hours) / 1e9)
+    record, rows = study().contest()
+    assert record.duration_s > 0 and all(0 < turn.duration_s < 60 for turn in record.turns)
+    test_turns_never_overlap_and_follow_the_recorded_order((record, rows))
+
+
+def test_results_may_be_on_another_file_system_than_temporary_files(abacus, tmp_path):
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a file system in memory")
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        made = make_study(Path(folder))
+        made.contest()
+        assert {row.status for row in made.certificate().rows} == {"agrees"}
+        made.prepare()  # once more, in the place of the first
+        assert made.findings(made.folders.root / "machine").contenders
+        assert not list(Path(folder).rglob(".*"))

@@ -7,10 +7,10 @@ import psutil  # type: ignore[import-untyped]
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.workloads import Workload
-from workflows.certify.judge import UNFENCED
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import available_cores
+from workflows.records.limits import UNFENCED
 
 TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.transforms import blended_transform_factory
 
 from analysis.findings.findings import Findings
 from analysis.findings.variants.parts import PartLine
 from analysis.format import count, percent, title
-from analysis.report.figures.panels import Panel, fitting, on_what
+from analysis.report.figures.panels import Panel, above, first_conditions, fitting, on_what
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
 from analysis.report.prose import spread, workload
 
@@ -19,7 +18,7 @@ PALE = {"forward": 1.0, "gradients": 0.55, "update": 0.22}  # opacity
 
 
 def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = first_conditions(findings.parts)
+    rows = first_conditions([row for row in findings.parts if row.forward_share is not None])
     if not rows:
         return None
     workloads = list(dict.fromkeys(row.id.workload for row in rows))
@@ -28,7 +27,7 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
         axes = drawn.add_subplot()
         place, labels = 0, {}
         for heading in workloads:
-            above(axes, place, fitting(workload(heading)))
+            above(axes, place + 0.1, fitting(workload(heading)), fontweight="bold")
             for row in rows:
                 if row.id.workload == heading:
                     place += 1
@@ -56,18 +55,6 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
             f"Stacked bars of the shares of a step, for {count(len(rows), 'step')}.",
             extremes(rows),
         )
-
-
-def first_conditions(lines: Sequence[PartLine]) -> list[PartLine]:
-    """Under one device and number of threads, because others would need a page of their own."""
-    known = [line for line in lines if line.forward_share is not None]
-    return [line for line in known if (line.id.device, line.id.threads)
-            == (known[0].id.device, known[0].id.threads)]  # fmt: skip
-
-
-def above(axes: Axes, place: float, text: str) -> None:
-    across = blended_transform_factory(axes.transAxes, axes.transData)
-    axes.text(0, place + 0.1, text, transform=across, va="center", fontsize=8.5, fontweight="bold")
 
 
 def reach(row: PartLine) -> float:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import count, percent, title
-from analysis.report.figures.panels import fitting
+from analysis.report.figures.panels import first_conditions, fitting
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
 from analysis.report.prose import VARIANTS, two, workload
 
@@ -21,7 +20,7 @@ Panels = dict[str, dict[str, list[StepLine]]]  # by framework and workload
 
 
 def tuning_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    panels = first_conditions(findings.steps)
+    panels = panelled(findings.steps)
     if not panels:
         return None
     workloads = list(dict.fromkeys(found for own in panels.values() for found in own))
@@ -55,18 +54,11 @@ def tuning_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
         )
 
 
-def first_conditions(lines: Sequence[StepLine]) -> Panels:
-    """Under one device and number of threads, because others would need a page of their own."""
-    known = [line for line in lines if line.start_ms is not None]
+def panelled(lines: Sequence[StepLine]) -> Panels:
     panels: Panels = {}
-    for line in known:
-        if conditions(line.id) == conditions(known[0].id):
-            panels.setdefault(line.id.framework, {}).setdefault(line.id.workload, []).append(line)
+    for line in first_conditions([line for line in lines if line.start_ms is not None]):
+        panels.setdefault(line.id.framework, {}).setdefault(line.id.workload, []).append(line)
     return panels
-
-
-def conditions(one: BenchmarkId) -> tuple[str, int]:
-    return one.device, one.threads
 
 
 def longest(own: dict[str, list[StepLine]]) -> int:

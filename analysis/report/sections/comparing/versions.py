@@ -11,18 +11,17 @@ from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import place, variant
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
-
-VERSION = re.compile(r"(?P<base>.+)-(?P<version>\d[0-9a-z.]*)")  # contenders' names: `jax-0.10.1`
+from frameworks.description import VERSIONED
 
 
 def base(framework: str) -> str:
-    found = VERSION.fullmatch(framework)
+    found = VERSIONED.fullmatch(framework)
     return found["base"] if found else ""
 
 
 def age(framework: str) -> list[int]:
     """Sort key: earlier versions first."""
-    found = VERSION.fullmatch(framework)
+    found = VERSIONED.fullmatch(framework)
     return [int(number) for number in re.findall(r"\d+", found["version"])] if found else []
 
 
