@@ -31,7 +31,7 @@ def rows(use: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[list[str]]:
             here = pairs[(pairs["workload"] == workload) & (pairs["threads"] == threads)]
             yield [
                 workload, str(threads), loop.title.removesuffix(" loop"),
-                *(shown(value, ".3g") for value in found["median_ms"]),
+                *(shown(value, "#.3g") for value in found["median_ms"]),
                 ratio(here, loop.name, name),
                 *(shown(value, ".0%") for value in found["share"]),
             ]  # fmt: skip
