@@ -1,7 +1,7 @@
 """Reads and checks the folders of a report: one per machine, all of one study."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -164,6 +164,13 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
                         f"certificates: {row.name} on {certificate.workload}: weights after a "
                         f"step that is none of the {len(run.loss)} steps"
                     )
+        rehearsed = [(certificate.reference, certificate.turns)]
+        for name, found in rehearsed + [(row.name, row.turns) for row in certificate.rows]:
+            if found and lengths(found.start) != lengths(found.weights):
+                yield (
+                    f"certificates: {name} on {certificate.workload}: turns.start and "
+                    "turns.weights are not of the same numbers"
+                )
     for contest in records.contests:
         turns = Counter((turn.round, turn.contender) for turn in contest.turns)
         if twice := [turn for turn, times in turns.items() if times > 1]:
@@ -182,3 +189,7 @@ def first_reason(machines: Sequence[Machine]) -> str:
         if contender.reason
     ] + [row.reason for machine in machines for row in machine.records.missing]
     return line(reasons[0]) if reasons else "there is no contest in these folders"
+
+
+def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
+    return {name: len(values) for name, values in tensors.items()}

@@ -106,6 +106,15 @@ def test_a_workload_that_is_not_described(one: Path, refused: Refused) -> None:
     assert "workload mnist-cnn is not described" in refused(one)
 
 
+def test_samples_of_weights_that_do_not_belong_together(one: Path, refused: Refused) -> None:
+    """The fuzz found that a number more in one of the two was a traceback, later."""
+    values = json.loads((one / "records.json").read_text())
+    turns = {"losses": [[1.0]], "start": {"w": [0.5, 0.5]}, "weights": {"w": [0.4]}}
+    values["certificates"][0]["turns"] = turns
+    edit(one, certificates=values["certificates"])
+    assert "turns.start and turns.weights are not of the same numbers" in refused(one)
+
+
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([])
