@@ -26,6 +26,9 @@ class Sweep:
     sizes: tuple[int, ...]
     workloads: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True)
 class CrossoverLine:

@@ -102,7 +102,7 @@ def limit(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
 def why(chapter: Chapter) -> Parts:
     found = list(causes(chapter.findings))
     apart = APART if found and not chapter.findings.steps else ""
-    return [Bullets(found), Paragraph(Rich(apart), style="soft")]
+    return [Paragraph(Rich(apart), style="soft"), Bullets(found)]
 
 
 def inside(chapter: Chapter) -> str:
@@ -113,7 +113,8 @@ def inside(chapter: Chapter) -> str:
 
 
 APART = (
-    "These are all recorded differences that can change the speed, not what each of them gains: "
-    "the study `config/ablation.yaml` makes one after another. [What it found](../../docs/why.md)"
+    "Here are all recorded differences that can change the speed. What each of them gains was "
+    "measured one after another, in the study `config/ablation.yaml`: "
+    "[what it found](../../docs/why.md)."
 )
 SECTION = Section("Why tuned is faster", why, inside=inside, in_markdown=True)
