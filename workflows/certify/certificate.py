@@ -284,7 +284,12 @@ class Examination:
 
     def median_moves(self, start: Weights, file: Path) -> Moves:
         """The median over three stretches of mini-batches, for the reason of `median_rounding`.
-        What is wrong in float32 goes astray on each."""
+        What is wrong in float32 goes astray on each, and numbers that are not finite are no matter
+        of one sample."""
+        if not np.isfinite(
+            [pair for own in self.result.astray.values() for pair in own.values()]
+        ).all():
+            return self.result.astray
         run = float32_run(self.runner.runs)
         others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
         trained: dict[str, list[Result]] = {}

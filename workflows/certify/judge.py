@@ -8,6 +8,7 @@ from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.distance import relative
+from workflows.certify.reduced import MOST
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
 from workflows.records.limits import UNFENCED
@@ -318,6 +319,8 @@ def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     typical = float(np.median([*row.rounding.values()])) if row.rounding else 0.0
     middle, worst = row.room or (0.0, 0.0)
     middle, worst = max(middle, MIDDLE * tolerance), max(worst, WORST * tolerance)
+    if row.room:  # in a reduced precision no room reaches a half
+        middle, worst = min(middle, MOST), min(worst, MOST)
     allowed = worst if typical <= middle else middle
     off = farthest_tensor(row.rounding, allowed)
     named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"

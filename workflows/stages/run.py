@@ -171,6 +171,8 @@ class Run:
             return True
         if name in self.broken or not needs():
             return False
+        if self.made.keys.pop(name, None):  # what a stopped command leaves was made under no key
+            write_json(self.record, self.made)
         for path in results:
             if path.is_file() and path != self.folders.replicates:  # the former number counts
                 path.unlink()
@@ -207,6 +209,7 @@ def main() -> int:
     arguments = parser.parse_args()
     files = arguments.configfile
     command = ["python", "-m", "workflows.stages.run", *(["--configfile", *files] if files else [])]
+    command += ["--until", arguments.until] if arguments.until != REPORT else []
     again = os.environ.setdefault("SAMESTEP_AGAIN", Quoted(command))
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     guardian.announce()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, StudySection
 
+REBUILD = "Rebuild this report from its records, without any framework installed:"
 EARLIER = "Add `--earlier` and the folders of the other studies that *Other times* has beside it."
 
 
@@ -13,12 +14,14 @@ def again(chapters: Sequence[Chapter]) -> Parts:
     report = f"reports/{machines[0].study.name}"
     folders = [f"reports/{m.study.name}/machines/{m.records.machine}" for m in machines]
     command = ["python", "-m", "analysis", *folders, "--out", report]
+    # Studies of several names, or two starts of a machine, are where their reader has put them.
+    alone = len({m.study.name for m in machines}) == 1 and len({*folders}) == len(folders)
     others = any(machine.others for machine in machines)
     return [
         Paragraph("Measure it again:"),
         Commands(list(dict.fromkeys(machine.study.command for machine in machines))),
-        Paragraph("Rebuild this report from its records, without any framework installed:"),
-        Commands([shlex.join(command)]),
+        Paragraph(REBUILD) if alone else None,
+        Commands([shlex.join(command)]) if alone else None,
         Paragraph(Rich(EARLIER)) if others else None,
     ]
 
