@@ -1,9 +1,9 @@
 """The sections of a report, from the first to the last."""
 
 from analysis.report.layout import Section, StudySection
+from analysis.report.sections import machines
 from analysis.report.sections.comparing import (
     comparisons,
-    machines,
     movement,
     pairs,
     parts,

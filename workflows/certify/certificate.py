@@ -286,9 +286,7 @@ class Examination:
         """The median over three stretches of mini-batches, for the reason of `median_rounding`.
         What is wrong in float32 goes astray on each, and numbers that are not finite are no matter
         of one sample."""
-        if not np.isfinite(
-            [pair for own in self.result.astray.values() for pair in own.values()]
-        ).all():
+        if not all(np.isfinite([*own.values()]).all() for own in self.result.astray.values()):
             return self.result.astray
         run = float32_run(self.runner.runs)
         others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]

@@ -221,8 +221,7 @@ class Rehearsal(Record):
     """The turns of a contest in float64, at full size and without timing.
 
     `losses` has the loss of every step by round, from the warm-up on; of a long turn, of its first
-    steps only. `start` and `weights` are a few numbers of every tensor, before each turn and after
-    the last one.
+    steps only. `start` and `weights`: some numbers of every tensor, before and after the last turn.
     """
 
     losses: list[list[Number]]

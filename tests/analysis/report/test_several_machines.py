@@ -7,7 +7,7 @@ import pytest
 from analysis.data.loading import load
 from analysis.report.layout import Chapter
 from analysis.report.page import render
-from analysis.report.sections.comparing.machines import ABSENT
+from analysis.report.sections.machines import ABSENT
 from tests.analysis.report.test_any_study import keep_to_the_rules, prose
 from tests.analysis.report.test_report import Page, flat
 from tests.conftest import ROOT

@@ -55,7 +55,7 @@ def overview(found: Mapping[int, Findings]) -> Table:
     return Table(
         "The machines, and how fast they are by themselves",
         [
-            ("", True), ("machine", False), ("measured", False), ("processor", False),
+            ("no.", True), ("machine", False), ("measured", False), ("processor", False),
             *((f"{NAMES[kind]}, {count(threads, 'thread')}, {UNITS[kind]}", True)
               for kind, threads in kinds),
         ],
