@@ -25,7 +25,7 @@ from analysis.stats.inference import estimate
 from frameworks.conditions import Conditions
 from frameworks.contract import Trainer
 from frameworks.registry import adapter_class, framework, variables
-from frameworks.workloads import Workload
+from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.catalogue import mlp, mnist_cnn
 from workflows.worker.clock import Turns, now
 
@@ -46,7 +46,7 @@ def pairs(contender: Contender, seconds: float, seed: int) -> list[float]:
     workload = WORKLOADS[contender.workload]()
     generator = np.random.default_rng(seed)
     adapter = adapter_class(framework(contender.framework))(Conditions())
-    trainer = adapter.trainer(workload, drawn(workload, generator), contender.variant)
+    trainer = adapter.trainer(workload, initial_weights(workload, seed), contender.variant)
     turns = Turns(*mini_batches(workload, generator))
     draw = random.Random(seed)
     for number in range(WARM):
@@ -76,13 +76,6 @@ def bare(turns: Turns, trainer: Trainer, number: int) -> int:
     taken = now() - begin
     trainer.loss()  # as the harness does behind its clock
     return taken
-
-
-def drawn(workload: Workload, generator: np.random.Generator) -> dict[str, Any]:
-    return {
-        name: generator.normal(0, 0.01, shape).astype(np.float32)
-        for name, shape in workload.parameter_shapes.items()
-    }
 
 
 def mini_batches(workload: Workload, generator: np.random.Generator) -> tuple[Any, Any]:
