@@ -110,7 +110,7 @@ def by_turn(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]
 
 def silence(findings: Findings) -> list[str]:
     """Why no energy was measured: a line for each reason that the records have."""
-    told = {line.of for line in ENERGY.of(findings)}
+    measured = {line.of for line in ENERGY.of(findings)}
     found = [contest.system_info.get("energy") for contest in findings.machine.records.contests]
     kinds = {"processor": "processor", "gpu": "GPU"}
     reasons = [
@@ -118,7 +118,7 @@ def silence(findings: Findings) -> list[str]:
         for said in found
         if isinstance(said, Mapping)
         for kind, reason in said.items()
-        if kind in kinds and kinds[kind] not in told and str(reason).startswith(NOT_READ)
+        if kind in kinds and kinds[kind] not in measured and str(reason).startswith(NOT_READ)
     ]
     return [*dict.fromkeys(reasons)]
 
