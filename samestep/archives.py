@@ -12,8 +12,8 @@ from pathlib import Path
 from samestep.studies import MACHINES, REPORTS
 from samestep.terminal import Problem
 from workflows.progress import explained
-from workflows.records.limits import FILE, MACHINE, STUDY
-from workflows.records.machine_folder import FILES, read_machine, write_machine
+from workflows.records.limits import FILE, MACHINE, STUDY, TABLE
+from workflows.records.machine_folder import FILES, open_machine, write_machine
 from workflows.records.storage import shown
 
 SUFFIX = ".zip"
@@ -34,11 +34,11 @@ def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
     """
     with zipfile.ZipFile(archive, "x", zipfile.ZIP_STORED) as found:
         for number, folder in enumerate(folders, 1):
-            records, batches = read_machine(folder)
+            records, batches = open_machine(folder)
             own = scratch / records.machine
             if own.exists():  # two starts of one machine
                 own = scratch / f"{records.machine}_{number}"
-            write_machine(own, records, batches)
+            write_machine(own, records, batches.tables)
             for name in FILES:
                 found.write(own / name, f"{MACHINES}/{own.name}/{name}")
 
@@ -79,12 +79,14 @@ def unpack(archive: Path) -> list[Path]:
 
 
 def require_records(archive: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Raises Problem if an archive has other files than records, too many, or one too large."""
+    """Raises Problem if an archive has other files than records, too many, or one too large. A
+    large table must be stored as it is, so that nothing grows when it is unpacked."""
     if not 0 < len(entries) <= MOST * len(FILES):
         raise Problem(f"{archive}: {len(entries)} files, of at most {MOST} machines")
     wanted = re.compile(rf"{MACHINES}/{MACHINE.strip('^$')}/({'|'.join(map(re.escape, FILES))})")
     for entry in entries:
         if not wanted.fullmatch(entry.filename):
             raise Problem(f"{archive}: {entry.filename[:80]!r} is no file of records")
-        if entry.file_size > FILE:
+        stored = entry.compress_size == entry.file_size
+        if entry.file_size > (TABLE if stored and entry.filename.endswith(".parquet") else FILE):
             raise Problem(f"{archive}: {entry.filename} is too large")

@@ -1,7 +1,8 @@
 """Tasks in their order, each with a time limit, a log and a record of how it ended.
 
 However a run ends, its archive has what there is, and the next run goes on: with the task that was
-stopped, then with those not begun, and last with those that failed or took longer than their limit.
+stopped, then with those not begun, and last with those that failed, took longer than their limit or
+could not be tried.
 """
 
 import os
@@ -33,6 +34,7 @@ from workflows.stages.collect import collect
 
 How = Literal["done", "left out", "failed", "cut off", "stopped"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LATER: tuple[How, ...] = ("failed", "cut off", "left out")
 ARRAYS = (".npy", ".npz")  # data sets and weights: large, and made again where they are needed
 TRACES = "reference"  # the folder that has nothing else
 PACKING_S, LEAST_S, PATIENCE_S = 20.0, 10.0, 10.0
@@ -99,13 +101,14 @@ class FirstHour:
         return found if found and found.key == task.key else None
 
     def left(self) -> list[Task]:
-        """What is to be run, in the order in which it is."""
+        """What is to be run, in the order in which it is. A framework that was missing may be
+        there now."""
         how = {task.name: one.how for task in self.tasks if (one := self.ended(task))}
-        todo = [task for task in self.tasks if how.get(task.name) not in ("done", "left out")]
-        return sorted(todo, key=lambda task: how.get(task.name) in ("failed", "cut off"))
+        todo = [task for task in self.tasks if how.get(task.name) != "done"]
+        return sorted(todo, key=lambda task: how.get(task.name) in LATER)
 
     def run(self) -> int:
-        """Run what is left. Returns 0 if nothing is left then."""
+        """Run what is left. Returns 0 if nothing is left then but what cannot be tried here."""
         for number in SIGNALS:
             signal.signal(number, interrupt)
         guardian.adopt()
@@ -118,7 +121,8 @@ class FirstHour:
                     break
                 self.go(task, min(60 * task.minutes, left_s))
         self.pack()
-        return int(bool(self.left()))
+        ended = [self.ended(task) for task in self.tasks]
+        return int(not all(one and one.how in ("done", "left out") for one in ended))
 
     def go(self, task: Task, limit_s: float) -> None:
         """Run one task and keep what it leaves, also if this run is interrupted."""

@@ -132,7 +132,7 @@ def test_limits_failures_and_what_is_not_there(tmp_path):
                                "failing": ("failed", 1), "platform": ("done", 1)}  # fmt: skip
     assert "endless: cut off after 2 s" in output
     finished(start(tmp_path, "limits"), 1)
-    assert ended(tmp_path) == {"endless": ("cut off", 2), "absent": ("left out", 1),
+    assert ended(tmp_path) == {"endless": ("cut off", 2), "absent": ("left out", 2),
                                "failing": ("failed", 2), "platform": ("done", 1)}  # fmt: skip
 
 

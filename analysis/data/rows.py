@@ -67,6 +67,7 @@ class Seen:
     processes: dict[Process, Reached] = field(default_factory=dict)
     positions: set[tuple[str, int, int, int]] = field(default_factory=set)
     contest: Contest = ("", 0)
+    contests: set[Contest] = field(default_factory=set)
     batches: dict[int, Places] = field(default_factory=dict)  # of the contest, by round
 
     @cached_property
@@ -283,7 +284,10 @@ def alike(part: Part, seen: Seen) -> Iterator[str]:
     numbers = part["batch"]
     for row, size, turn in zip(part.begin, part.sizes, part.turns, strict=True):
         if turn.contest != seen.contest:
+            if turn.contest in seen.contests:
+                yield part.fault("replicate", row, "this contest had ended before")
             seen.contest, seen.batches = turn.contest, {}
+            seen.contests.add(turn.contest)
         own = numbers[row : row + size]
         known = seen.batches.get(turn.round, own[:0])
         both = min(len(own), len(known))

@@ -7,12 +7,13 @@ contenders are without a certificate; studies.py says what counts for a pitfall.
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from analysis.format import device
 from analysis.literature.arithmetic import CALCULATIONS, MEASURED
+from analysis.literature.double_ratios import double_ratios
 from analysis.literature.judging import Answer, Rule, answers, most, rule, together
 from analysis.literature.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study
@@ -120,6 +121,7 @@ def judge(studies: Sequence[Study]) -> list[Judgement]:
     """Every claim, from these studies."""
     found: dict[str, list[Answer]] = {one.id: [] for one in claims()}
     for study in studies:
+        study = replace(study, ratios=(*study.ratios, *double_ratios(study.ratios)))
         asked = [
             (one.id, own, row)
             for one in claims()

@@ -6,6 +6,7 @@ from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
 from analysis.literature.claims import Judgement, Verdict
+from analysis.literature.double_ratios import GAIN, OTHERS
 from analysis.literature.studies import PART, Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure
@@ -107,6 +108,13 @@ def said(row: Ratio) -> str:
     if row.pair.axis == "threads":
         where = f"{title(row.framework)} on {about}, {row.variant}"
         return f"{where}: {one} threads over {over} {middle} ({low} to {high})"
+    if row.pair.axis == GAIN:
+        where = f"{about}, {row.variant}: two threads over one"
+        return f"{where}, {one}'s ratio over {over}'s {middle} ({low} to {high}){mark}"
+    if row.pair.over == OTHERS:
+        pair = " over ".join(map(title, row.pair.axis.split(" over ")))
+        where = f"{row.variant}, {count(row.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
+        return f"{where} over that on {about} {middle} ({low} to {high}){mark}"
     own = row.variant
     if row.pair.axis == "variant":
         one, own = row.pair.one.removeprefix("trap-"), title(row.framework)

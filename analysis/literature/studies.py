@@ -83,12 +83,16 @@ class Ratio:
 
     def p(self, limit: float) -> float:
         """Two-sided p of Student's test that the true ratio is `limit`."""
-        assert self.value and self.low and self.high
-        freedom = self.replicates - 1
-        reach = t_exceeded((1 - CONFIDENCE) / 2, freedom)
-        error = math.log(self.high / self.low) / 2 / reach
-        distance = abs(math.log(self.value / limit))
-        return 2 * t_above(distance / error, freedom) if error else float(not distance)
+        assert self.value
+        distance, error = abs(math.log(self.value / limit)), self.error
+        return 2 * t_above(distance / error, self.replicates - 1) if error else float(not distance)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the logarithm."""
+        assert self.low and self.high
+        reach = t_exceeded((1 - CONFIDENCE) / 2, self.replicates - 1)
+        return math.log(self.high / self.low) / 2 / reach
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ TASKS = (
     study("tf32", 4, "whether TF32 is used if it is asked for", "config/tf32.yaml"),
     study("fence", 6, "what a clock shows without synchronisation", "config/fence.yaml", ON_GPU),
     study("transfer", 4, "what the transfer of a mini-batch takes", "config/transfer.yaml"),
-    study("default", 10, "who is faster in the default study"),
+    study("default", 20, "who is faster in the default study"),
     study("networks", 10, "who is faster on the networks of 2016",
           "config/networks.yaml", "config/published.yaml"),
     study("sweep", 10, "from which size on a GPU is faster", "config/sweep.yaml", ON_GPU),

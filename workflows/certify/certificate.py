@@ -5,14 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.device import DEVICES
 from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Weights, Workload
-from frameworks.workloads.distance import Astray, astray, relative
+from frameworks.workloads.distance import astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.diagnosis import Diagnosis, examine
 from workflows.certify.following import against
@@ -30,20 +28,18 @@ from workflows.certify.judge import (
     require_shapes,
     set_aside,
     wrong_as_timed,
+    wrong_gradients,
     wrong_moves,
     wrong_rounding,
 )
 from workflows.certify.reduced import declare, require_use, room
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
+from workflows.certify.second_look import Moves, attainable, median_moves, median_rounding
 from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
 from workflows.records.schema import CertificateRow, Measured, OptimiserRow, Rehearsal
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
-
-# Used if float32 is too far off on the first mini-batch, or in the first stretch of them.
-OTHER_BATCHES = (1, 2)
-Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 
 
 class Examination:
@@ -131,7 +127,7 @@ class Examination:
         if not self.pitfall:
             self.compare_timed(self.timed, own)
             if wrong_moves(self.result, self.limits.rounding):
-                self.result.astray = self.median_moves(own.weights[0], file)
+                self.result.astray = median_moves(self, own.weights[0], file)
             if self.fewest_threads:
                 self.try_other_optimisers(scratch)
         judge(self.result, self.limits, self.deviations)
@@ -182,6 +178,8 @@ class Examination:
                 "same process: do trainers share state?"
             )
         self.result.gradients = gradient_distances(arrays(file), self.reference.gradients())
+        if wrong_gradients(self.result, self.limits.tolerance):
+            self.result.attainable = attainable(self.runner)
 
     def try_other_optimisers(self, scratch: Path) -> None:
         """Train with the optimisers that no workload of the study uses.
@@ -253,7 +251,8 @@ class Examination:
         self.find_format(worker, answer["settings"])
         self.result.unfenced = self.runner.unfenced(worker, self.contender)
         if wrong_rounding(self.result, self.limits.rounding):
-            self.result.rounding = self.median_rounding(worker, file)
+            self.result.rounding = median_rounding(self, worker, file)
+            self.result.attainable = attainable(self.runner)
 
     def find_format(self, worker: WorkerProcess, settings: dict[str, Setting]) -> None:
         """Which reduced precision its products are in, and what it may cost. A variant that is in
@@ -282,31 +281,6 @@ class Examination:
             found[step] = {**astray(weights, right, start, step)}
         return found
 
-    def median_moves(self, start: Weights, file: Path) -> Moves:
-        """The median over three stretches of mini-batches, for the reason of `median_rounding`.
-        What is wrong in float32 goes astray on each, and numbers that are not finite are no matter
-        of one sample."""
-        if not all(np.isfinite([*own.values()]).all() for own in self.result.astray.values()):
-            return self.result.astray
-        run = float32_run(self.runner.runs)
-        others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
-        trained: dict[str, list[Result]] = {}
-        for precision in ("float32", "float64"):
-            with self.runner.process(self.contender, precision) as worker:
-                trained[precision] = [
-                    Result.read(self.runner.train(worker, self.contender, one, file), file)
-                    for one in others
-                ]
-        pairs = zip(trained["float32"], trained["float64"], strict=True)
-        found = [self.result.astray, *(self.moves(*pair, start) for pair in pairs)]
-        return {
-            step: {
-                name: Astray(*np.median([each[step].get(name, here) for each in found], axis=0))
-                for name, here in tensors.items()
-            }
-            for step, tensors in self.result.astray.items()
-        }
-
     @property
     def fewest_threads(self) -> bool:
         return self.contender.threads == self.runner.fewest_threads(self.contender)
@@ -315,23 +289,6 @@ class Examination:
     def as_given(self) -> bool:
         """Whether the float64 run, if there is one, started from the weights that were given."""
         return not self.result.long or not max(self.result.long.weights[0].values())
-
-    def median_rounding(self, worker: WorkerProcess, file: Path) -> dict[str, float]:
-        """The median over three mini-batches.
-
-        In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole
-        gradients in any precision that is not exact. This comes last because the reference may
-        share the process.
-        """
-        own, found, reference = [], [self.result.rounding], self.runner.plan.reference
-        for batch in OTHER_BATCHES:
-            self.runner.gradients(worker, self.contender, file, batch=batch)
-            own.append(arrays(file))
-        with self.runner.process(reference) as another:
-            for batch, gradients in zip(OTHER_BATCHES, own, strict=True):
-                self.runner.gradients(another, reference, file, batch=batch)
-                found.append(gradient_distances(gradients, arrays(file)))
-        return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
     def compare_miniature(self, scratch: Path) -> None:
         """Compare a miniature with plain NumPy.

@@ -120,7 +120,7 @@ class PartExamination(Examination):
             moved
             or wrong_run(row.long, tolerance)
             or turns
-            or wrong_gradients(row.gradients, tolerance)
+            or wrong_gradients(row, tolerance)
             or wrong_rounding(row, self.limits.rounding)
             or wrong_fence(row)
         )

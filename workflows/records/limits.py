@@ -21,6 +21,14 @@ DAY_S = 86_400
 # Share of a step, after its fence; certificates refuse more. A sound fence measures as noise
 # around 0.
 UNFENCED = 0.2
+# A workload that allows its float32 gradients more than this has ReLUs that float32 decides
+# differently. After ten steps nearly all numbers of ResNet-50 are far off, typically by half of
+# their move, in every framework. Weights of a few steps are all that can be judged.
+UNDECIDED = 1e-2
+# With products in a reduced precision: the typical error of weights, in moves of the tensor, and
+# the share of numbers that are far off.
+REDUCED_ASTRAY = (0.3, 0.75)
+VANISHED = 1e-2  # of a first loss: a loss below it counts as this, because rounding stays
 
 STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"
 MACHINE = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"

@@ -240,27 +240,26 @@ class OptimiserRow(Record):
 class CertificateRow(Contender):
     """Whether one contender computes what the reference computes, in float64.
 
-    `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full
-    size. `substituted` and `substituted_full` are the same two runs with the deviating part
-    replaced by plain SGD. `followed` compares the long run with that of plain NumPy, which makes
-    the declared mistake. `optimisers` are the long run with the other optimisers, by kind.
-
-    `gradients` are the relative L2 distances of the first step's gradients at full size, in
-    float64. `rounding` compares its float32 gradients, under the timed conditions, with the
-    reference's float64. If the first mini-batch is too far off, it is the median of three.
-    `float32` compares the losses of its first steps with its own in float64. `state` is how far
-    state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
+    `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full size.
+    `substituted` and `substituted_full` are the same two runs with the deviating part replaced by
+    plain SGD. `followed` compares the long run with that of plain NumPy, which makes the declared
+    mistake. `optimisers` are the long run with the other optimisers, by kind. `gradients` are the
+    relative L2 distances of the first step's gradients at full size, in float64. `rounding`
+    compares its float32 gradients, under the timed conditions, with the reference's float64. If the
+    first mini-batch is too far off, it is the median of three, and `attainable` is how far plain
+    NumPy's float32 gradients are from its own in float64. `float32` compares the losses of its
+    first steps with its own in float64. `state` is how far state that is declared to deviate was
+    off at most. All are tensor by tensor, but for losses.
 
     `astray` says, for the weights after some of these float32 steps, how far they are from its own
     in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
-    with the same float32 steps after `restart`; `restarted` does so in float64.
-
-    `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
-    from float64: the gradient in the middle and the first loss, then any gradient or loss.
-    `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
-    `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
-    of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
-    Of a part of a step, `full` and `turns` are about losses at the initial weights.
+    with the same float32 steps after `restart`; `restarted` does so in float64. `reduced` names the
+    reduced precision that it computes in, if any. `room` is how far that may be from float64: the
+    gradient in the middle and the first loss, then any gradient or loss. `unfenced` is the share of
+    a step's work that was unfinished when `synchronise` returned. `timed` is what its variant
+    declares to be in its times besides a step. `cause` is the diagnosis of a refusal. `turns` are
+    its own, if it declares a deviation and has the fewest threads. Of a part of a step, `full` and
+    `turns` are about losses at the initial weights.
     """
 
     status: Agreement
@@ -277,6 +276,7 @@ class CertificateRow(Contender):
     gradients: dict[str, float] = {}
     state: dict[str, Distance] = {}
     rounding: dict[str, float] = {}
+    attainable: dict[str, float] = {}
     reduced: str = ""
     room: tuple[Amount, Amount] | None = None
     restarted: list[float] = []

@@ -16,7 +16,6 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.timed_turns import (
     ASTRAY,
-    ASTRAY_TF32,
     LATER,
     TINY,
     losses,
@@ -25,6 +24,7 @@ from analysis.findings.fairness.timed_turns import (
     wrong_weights,
 )
 from analysis.format import count, scientific
+from workflows.records.limits import REDUCED_ASTRAY
 
 TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 rounding causes about 1e-6
 
@@ -74,7 +74,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         table = losses(machine, batches[finite], turns, found.tolerance)
         wrong = [
             *wrong_losses(machine, table, turns),
-            *wrong_weights(machine, batches, turns, ASTRAY_TF32 if tf32 else ASTRAY),
+            *wrong_weights(machine, batches, turns, REDUCED_ASTRAY if tf32 else ASTRAY),
         ]
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")

@@ -173,7 +173,7 @@ def changed_settings(found: Sequence[Own]) -> dict[tuple[str, str], dict[str, li
     known: dict[tuple[str, ...], dict[str, list[Own]]] = {}
     for one in found:
         values = {
-            ((contender.framework, setting, contest.workload, contender.name), str(value))
+            ((contender.framework, setting, contest.workload, contender.name), spoken(value))
             for contest in one.machine.records.contests
             for contender in contest.contenders
             for setting, value in contender.settings.items()

@@ -21,15 +21,14 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
+from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, VANISHED
 from workflows.records.schema import Rehearsal
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
 # After the last turn: the typical error of weights, in moves of the tensor, and the share of
-# numbers that are far off; then what TF32 allows.
-ASTRAY, ASTRAY_TF32 = (2e-2, 0.25), (0.3, 0.75)
-VANISHED = 1e-2  # of a turn's first loss; rounding does not vanish with a loss
-UNDECIDED = 1e-2  # of gradients in float32: networks that allow more lead their weights elsewhere
+# numbers that are far off.
+ASTRAY = (2e-2, 0.25)
 TURN = [*COLUMNS, "replicate", "round"]
 TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 
@@ -141,7 +140,7 @@ def wrong_weights(
     """Weights that the last turn has left elsewhere than float64 would, in words."""
     yield from changed(machine, turns)
     for one, expected, tensors in weights_astray(machine, batches, turns):
-        typical_within, off_within = ASTRAY_TF32 if expected.room else allowed
+        typical_within, off_within = REDUCED_ASTRAY if expected.room else allowed
         for name, (typical, off) in tensors.items():
             if not (typical <= typical_within and off <= off_within):
                 yield (

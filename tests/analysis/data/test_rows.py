@@ -55,6 +55,10 @@ def of(rows: pd.DataFrame, step: int, replicate: int = 1) -> "pd.Series[bool]":
     return (rows["contender"] == WHO) & (rows["step"] == step) & (rows["replicate"] == replicate)
 
 
+def last_round(rows: pd.DataFrame) -> "pd.Series[bool]":
+    return (rows["replicate"] == 1) & (rows["round"] == rows["round"].max())
+
+
 def put(column: str, value: object, step: int = 9) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def change(rows: pd.DataFrame) -> pd.DataFrame:
         rows.loc[of(rows, step), column] = value
@@ -98,6 +102,10 @@ CHANGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     "a flag turned": (put("warmup", True, step=10), "column warmup: "),
     "warm-up counted": (put("warmup", False, step=2), "round 0 is warm-up"),
     "another mini-batch": (put("batch", 3), "column batch: "),
+    "a contest that comes back": (
+        lambda rows: pd.concat([rows[~last_round(rows)], rows[last_round(rows)]]),
+        "this contest had ended before",
+    ),
     "a mini-batch that is none": (
         lambda rows: rows.assign(batch=rows["batch"] + 10**6), "the data set has fewer",
     ),

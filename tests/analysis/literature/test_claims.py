@@ -1,6 +1,7 @@
 """The ledger is complete, judges by tables alone, and is what is committed."""
 
 import csv
+import math
 import re
 import shutil
 from collections import Counter
@@ -99,6 +100,40 @@ def test_a_median_is_judged_in_each_framework() -> None:
     assert [one.value for one in holds.deciding] == [pytest.approx(0.55, rel=0.02)] * 2
     falls = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *bad)))["C30"]
     assert falls.verdict == "does not hold here"
+
+
+def test_who_gains_more_from_threads_is_a_ratio_of_ratios() -> None:
+    def study(tensorflow: float) -> Study:
+        of = {"pytorch": 0.7, "tensorflow": tensorflow}
+        return planted(*(
+            row(ratio, pair=Pair("threads", "2", "1"), threads=2, workload=name, framework=who)
+            for name in NETWORKS for who, ratio in of.items()
+        ))  # fmt: skip
+
+    found = judged(study(0.6))["C36"]
+    (one,) = found.deciding
+    assert found.verdict == "holds here" and one.value == pytest.approx(6 / 7, rel=0.02)
+    assert judged(study(0.8))["C36"].verdict == "does not hold here"
+    near = judged(study(0.701))["C36"]
+    assert near.verdict == "cannot tell"
+    # Its error is that of both, as if neither knew of the other's.
+    (one,), own = near.deciding, row(1.0)
+    assert math.log(one.high / one.low) == pytest.approx(2**0.5 * math.log(own.high / own.low))
+    refused = planted(*study(0.6).ratios[1:], replace(study(0.6).ratios[0], certificate=""))
+    assert judged(refused)["C36"].verdict == "cannot tell"
+
+
+def test_a_network_is_set_beside_each_other_one() -> None:
+    def study(lstm: float, *others: float) -> Study:
+        named = zip(["lstm", *NETWORKS], [lstm, *others], strict=False)
+        return planted(*(row(ratio, workload=name).inverse for name, ratio in named))
+
+    others = [0.8, 0.9, 1.0, 1.1, 1.2, 1.3]
+    found = judged(study(0.85, *others))["C52"]
+    assert found.verdict == "holds here"
+    assert [one.workload for one in found.deciding] == [NETWORKS[2]]
+    assert judged(study(1.15, *others))["C52"].verdict == "does not hold here"
+    assert judged(study(0.5, *others[1:]))["C52"].verdict == "needs a study that has not been run"
 
 
 def test_the_fixed_cost_of_a_step_is_bounded_by_the_smallest_step() -> None:

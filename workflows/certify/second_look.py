@@ -1,0 +1,99 @@
+"""A second look at what is too far from float64: other mini-batches, and what float32 can attain.
+
+In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole gradients in
+any precision that is not exact. What is wrong is wrong on each mini-batch. A gradient may also be a
+sum that nearly cancels. Plain NumPy shows how close float32 can come to it.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from frameworks.oracle.trainer import OracleTrainer
+from frameworks.workloads import Weights
+from frameworks.workloads.datasets import open_batches
+from frameworks.workloads.distance import Astray
+from workflows.certify.judge import gradient_distances
+from workflows.certify.runs import Result, Runner, arrays, float32_run
+from workflows.planning.plan import PlannedContender
+from workflows.records.schema import CertificateRow
+from workflows.worker.process import WorkerProcess
+
+OTHER_BATCHES = (1, 2)
+Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
+
+
+class Examined(Protocol):
+    """The part of an examination that is looked at again."""
+
+    runner: Runner
+    contender: PlannedContender
+    result: CertificateRow
+
+    def moves(self, own: Result, exact: Result, start: Weights) -> Moves: ...
+
+
+class InFloat32(OracleTrainer):
+    precision = np.float32
+
+
+def attainable(runner: Runner) -> dict[str, float]:
+    """How far the gradients of plain NumPy in float32 are from its own in float64: the median over
+    the mini-batches of `median_rounding`, at full size, by tensor."""
+    inputs, targets = open_batches(runner.place(narrow=False))
+    with np.load(runner.place(narrow=False) / "weights.npz") as stored:
+        weights = {name: stored[name] for name in runner.workload.tensor_shapes}
+    trainers = [kind(runner.workload, weights) for kind in (InFloat32, OracleTrainer)]
+    found = []
+    for batch in (0, *OTHER_BATCHES):
+        given = [trainer.put(inputs[batch], targets[batch]) for trainer in trainers]
+        both = zip(trainers, given, strict=True)
+        found.append(gradient_distances(*(one.differentiate(*own)[1] for one, own in both)))
+    return medians(found)
+
+
+def median_rounding(examined: Examined, worker: WorkerProcess, file: Path) -> dict[str, float]:
+    """The median over three mini-batches. This comes last because the reference may share the
+    process."""
+    runner, contender = examined.runner, examined.contender
+    own, found, reference = [], [examined.result.rounding], runner.plan.reference
+    for batch in OTHER_BATCHES:
+        runner.gradients(worker, contender, file, batch=batch)
+        own.append(arrays(file))
+    with runner.process(reference) as another:
+        for batch, gradients in zip(OTHER_BATCHES, own, strict=True):
+            runner.gradients(another, reference, file, batch=batch)
+            found.append(gradient_distances(gradients, arrays(file)))
+    return medians(found)
+
+
+def medians(found: list[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.median([one[name] for one in found])) for name in found[0]}
+
+
+def median_moves(examined: Examined, start: Weights, file: Path) -> Moves:
+    """The median over three stretches of mini-batches. Numbers that are not finite are no matter of
+    one sample."""
+    first = examined.result.astray
+    if not all(np.isfinite([*own.values()]).all() for own in first.values()):
+        return first
+    run = float32_run(examined.runner.runs)
+    others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
+    trained: dict[str, list[Result]] = {}
+    for precision in ("float32", "float64"):
+        with examined.runner.process(examined.contender, precision) as worker:
+            trained[precision] = [
+                Result.read(examined.runner.train(worker, examined.contender, one, file), file)
+                for one in others
+            ]
+    pairs = zip(trained["float32"], trained["float64"], strict=True)
+    found = [first, *(examined.moves(*pair, start) for pair in pairs)]
+    return {
+        step: {
+            name: Astray(*np.median([each[step].get(name, here) for each in found], axis=0))
+            for name, here in tensors.items()
+        }
+        for step, tensors in first.items()
+    }
