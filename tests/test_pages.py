@@ -34,7 +34,7 @@ README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads", "sweep",
-             "fence", "parts", "versions", "loops")  # fmt: skip
+             "fence", "parts", "versions", "loops", "precision")  # fmt: skip
 
 
 @cache

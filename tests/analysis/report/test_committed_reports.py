@@ -15,7 +15,7 @@ pytestmark = pytest.mark.all
 
 
 BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
-         "parts", "versions", "loops", "machines")  # fmt: skip
+         "parts", "versions", "loops", "precision", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -60,6 +60,7 @@ CONFIGURATIONS = {
     "fence": ["fence.yaml", "mnist-test.yaml"],
     "parts": ["parts.yaml"],
     "versions": ["versions.yaml", "mnist-test.yaml"],
+    "precision": ["precision.yaml"],
 }
 
 
