@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
-from workflows.records.schema import MachineRecords
+from workflows.records.machine_records import MachineRecords
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together

@@ -20,7 +20,8 @@ from frameworks.workloads import WorkloadError, from_dict, to_dict
 from workflows.records.columns import BATCHES
 from workflows.records.limits import ROWS
 from workflows.records.machine_folder import open_machine, records_file
-from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord, MachineRecords
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord
 from workflows.records.storage import Parts, RecordError
 
 COMMON = ("smoke", "reference", "fastest", "confidence")

@@ -9,14 +9,8 @@ import pandas as pd
 
 from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
-from workflows.records.schema import (
-    ChangeRow,
-    Contender,
-    ContestRecord,
-    MachineRecords,
-    PitfallRow,
-    StudyRecord,
-)
+from workflows.records.machine_records import ChangeRow, MachineRecords, PitfallRow, StudyRecord
+from workflows.records.schema import Contender, ContestRecord
 
 Row = TypeVar("Row", bound=Any)
 

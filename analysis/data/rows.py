@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.columns import UNIX_NS
-from workflows.records.schema import MachineRecords, TurnRecord
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import TurnRecord
 from workflows.records.storage import RecordError
 
 PARTS = ("data_ns", "transfer_ns", "step_ns")

@@ -23,8 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
     from analysis.literature.averages import COLUMNS, then, values
-    from analysis.literature.claims import judge
     from analysis.literature.figure import impossible
+    from analysis.literature.ledger.claims import judge
     from analysis.literature.page import page
     from analysis.literature.studies import read
     from analysis.literature.threads import gains, threads

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
-from analysis.literature.claims import Judgement, Verdict
-from analysis.literature.double_ratios import GAIN, OTHERS
+from analysis.literature.ledger.claims import Judgement, Verdict
+from analysis.literature.ledger.double_ratios import GAIN, OTHERS
 from analysis.literature.studies import PART, Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure

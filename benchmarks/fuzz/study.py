@@ -20,7 +20,7 @@ from frameworks.workloads import WorkloadError
 from workflows.records import machine_folder
 from workflows.records.columns import STORED
 from workflows.records.machine_folder import FILES, RECORDS, read_machine, write_machine
-from workflows.records.schema import MachineRecords
+from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError, read_json, read_table
 
 WORKLOAD, REPLICATES = "mnist-cnn", 2

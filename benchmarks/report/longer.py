@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from workflows.records import storage
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
-from workflows.records.schema import ContestRecord, MachineRecords
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import ContestRecord
 
 SCATTER = {**dict.fromkeys(("data_ns", "transfer_ns", "step_ns", "cpu_ns"), 0.05), "loss": 1e-7}
 PAUSE_NS = 20_000  # between mini-batches, at most

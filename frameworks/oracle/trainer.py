@@ -142,3 +142,10 @@ class OracleTrainer(Trainer):
     def settings(self) -> dict[str, Setting]:
         precision = np.dtype(self.precision).name
         return {**dict.fromkeys(SETTINGS, "n/a"), "precision": precision}
+
+
+class Float32OracleTrainer(OracleTrainer):
+    """The same in float32: how close float32 comes to the truth, if no framework has a hand in
+    it."""
+
+    precision = np.float32

@@ -1,6 +1,6 @@
 """A workload: a frozen description of one training step. Shapes, parameters and FLOPs follow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -8,9 +8,12 @@ from math import prod
 import numpy as np
 
 from frameworks.workloads.layers import (
+    AveragePool,
     Chain,
     Conv2D,
     Dense,
+    Flatten,
+    GlobalAveragePool,
     MaxPool,
     ReLU,
     Shape,
@@ -21,7 +24,7 @@ from frameworks.workloads.layers import (
     walk,
 )
 from frameworks.workloads.optimisers import Optimiser
-from frameworks.workloads.residual import BatchNorm
+from frameworks.workloads.residual import BatchNorm, Subsample
 from frameworks.workloads.sequences import require_words
 
 DATASETS = ("normal", "mnist", "tokens")
@@ -107,6 +110,8 @@ class Workload:
         layers = tuple(stage.layer for stage in leaves(self.stages))
         require_words(self.dataset.words, self.dataset.classes, layers)
         classes = self.dataset.classes
+        if self.loss == "sparse_cross_entropy" and self.outputs < 2:
+            raise WorkloadError("sparse_cross_entropy of a single output is always 0")
         if self.loss == "sparse_cross_entropy" and (classes is None or classes > self.outputs):
             raise WorkloadError(
                 f"sparse_cross_entropy needs labels below the {self.outputs} outputs of the last "
@@ -170,9 +175,10 @@ class Workload:
 
     @cached_property
     def idle(self) -> frozenset[str]:
-        """Biases directly before a batch normalisation, which takes them out again. No loss depends
-        on them, and their gradients are nothing but rounding."""
-        return frozenset(idle_biases(self.stages))
+        """Biases that a later batch normalisation takes out again, because all between them leaves
+        the same constant in each channel. No loss depends on them, and their gradients are nothing
+        but rounding."""
+        return frozenset(idle_biases(self.stages)[0])
 
     @property
     def without_gradient(self) -> frozenset[str]:
@@ -221,14 +227,37 @@ class Workload:
         return BYTES[precision] * (passes * self.parameters - first + 2 * state)
 
 
-def idle_biases(stages: Sequence[Stage], inside: str = "") -> Iterator[str]:
-    for stage, after in zip(stages, (*stages[1:], None), strict=False):
+def idle_biases(
+    stages: Sequence[Stage], taken_out: bool = False, inside: str = ""
+) -> tuple[list[str], bool]:
+    """The idle biases of a chain, and whether a constant in each channel of its input is taken out.
+
+    `taken_out`: whether one in each channel of its output is. `inside`: how names begin.
+    """
+    found: list[str] = []
+    for stage in reversed(stages):
         name = f"{inside}{stage.name}."
-        for path in stage.paths:
-            yield from idle_biases(path, name)
-        biased = isinstance(stage.layer, (Dense, Conv2D)) and f"{stage.name}.bias"
-        if after and isinstance(after.layer, BatchNorm) and biased in stage.parameter_shapes:
-            yield f"{name}bias"
+        if taken_out:
+            shifts = {f"{stage.name}.bias", f"{stage.name}.beta"} & {*stage.parameter_shapes}
+            found += [f"{inside}{shift}" for shift in shifts if not stage.paths]
+        if stage.paths:
+            paths = [idle_biases(path, taken_out, name) for path in stage.paths]
+            found += [shift for own, _ in paths for shift in own]
+            taken_out = all(before for _, before in paths)
+        else:
+            taken_out = isinstance(stage.layer, BatchNorm) or (taken_out and constant(stage))
+    return found, taken_out
+
+
+def constant(stage: Stage) -> bool:
+    """Whether a layer makes a constant in each channel of its input one of its output. Zeros beside
+    an image do not."""
+    layer = stage.layer
+    if isinstance(layer, Conv2D):
+        return not any(n for pair in layer.pads(stage.input_shape) for n in pair)
+    if isinstance(layer, AveragePool):
+        return not layer.padding
+    return isinstance(layer, (Dense, MaxPool, GlobalAveragePool, Flatten, Subsample))
 
 
 def pooled_first(workload: Workload) -> Workload:

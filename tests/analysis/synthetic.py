@@ -16,6 +16,15 @@ from tests.analysis.recipe import NO_GPU, VERSIONS, Recipe
 from workflows.records import schema as r
 from workflows.records import storage
 from workflows.records.columns import BATCHES
+from workflows.records.machine_records import (
+    ChangeRow,
+    DatasetRecord,
+    MachineRecords,
+    MissingRow,
+    PitfallRow,
+    StudyRecord,
+    WorkloadRecord,
+)
 from workflows.worker.probes import QUESTIONS
 
 KERAS = ("default", "xla")  # TensorFlow's variants with Keras' Adam, which declare how it differs
@@ -144,9 +153,9 @@ def rehearsal(recipe: Recipe) -> r.Rehearsal:
     )
 
 
-def make_missing(recipe: Recipe) -> list[r.MissingRow]:
+def make_missing(recipe: Recipe) -> list[MissingRow]:
     return [
-        r.MissingRow(framework=f, variant=v, device="gpu", threads=t, reason=NO_GPU)
+        MissingRow(framework=f, variant=v, device="gpu", threads=t, reason=NO_GPU)
         for f, v, t in itertools.product(recipe.frameworks, recipe.variants, recipe.threads)
     ]
 
@@ -229,7 +238,7 @@ def make_behaviour(contender: r.Contender) -> dict[str, r.Setting]:
     }
 
 
-def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRecords:
+def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineRecords:
     workloads = [load(recipe, name) for name in recipe.workloads]
     datasets = {
         "normal": "standard-normal numbers drawn with seed 1",
@@ -237,9 +246,9 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
         "stand-in": "a stand-in for MNIST: scikit-learn's 1,797 digits at 28x28, jittered",
     }
     kinds = {w.name: recipe.mnist if w.dataset.kind == "mnist" else "normal" for w in workloads}
-    return r.MachineRecords(
+    return MachineRecords(
         machine=recipe.machine,
-        study=r.StudyRecord(
+        study=StudyRecord(
             name=recipe.study,
             title="The same training step in PyTorch and TensorFlow",
             smoke=recipe.smoke,
@@ -259,7 +268,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             },
         ),
         workloads=[
-            r.WorkloadRecord(
+            WorkloadRecord(
                 name=w.name,
                 description=to_dict(w),
                 parameters=w.parameters,
@@ -269,7 +278,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
             for w in workloads
         ],
         datasets=[
-            r.DatasetRecord(
+            DatasetRecord(
                 workload=w.name,
                 source=datasets[kinds[w.name]],
                 kind=kinds[w.name],  # type: ignore[arg-type]
@@ -282,15 +291,15 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> r.MachineRe
         ],
         missing=make_missing(recipe),
         pitfalls=[
-            r.PitfallRow(framework=f, variant=v, pitfall=label, beside="default")
+            PitfallRow(framework=f, variant=v, pitfall=label, beside="default")
             for (f, v), (label, _, _) in recipe.traps.items()
         ],
         changes=[
-            r.ChangeRow(framework=f, variant=v, change=change, beside=beside)
+            ChangeRow(framework=f, variant=v, change=change, beside=beside)
             for (f, v), (change, beside) in recipe.changes.items()
         ],
         parts=[
-            r.ChangeRow(framework=f, variant=v, change=part, beside="default")
+            ChangeRow(framework=f, variant=v, change=part, beside="default")
             for (f, v), part in recipe.parts.items()
         ],
         certificates=[

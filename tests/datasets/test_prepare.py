@@ -11,7 +11,7 @@ import pytest
 
 from frameworks.workloads import Workload, from_dict, initial_weights, load, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings, mnist, open_batches
-from workflows.records.schema import DatasetRecord
+from workflows.records.machine_records import DatasetRecord
 from workflows.records.storage import read_json
 from workflows.stages import prepare as module
 from workflows.stages.prepare import prepare

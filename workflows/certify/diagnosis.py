@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from frameworks.contract import Deviation, Unavailable
-from frameworks.oracle import OracleTrainer
+from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
-from frameworks.workloads import Workload, WorkloadError, to_dict
+from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
-from workflows.certify.judge import REPRODUCES, Uncanonical, require_shapes
+from workflows.certify.judge import FINER, REPRODUCES, WORST, Uncanonical, require_shapes
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
@@ -96,7 +96,7 @@ def explain(
         seen = without(seen, {*state, *script.workload.idle})
         right = perform(OracleTrainer, script)
         error = farthest(seen.moments, right.moments)
-        if error <= AGREES:
+        if error <= AGREES or only_rounding(script, seen.moments, right.moments):
             return Diagnosis(ALL_WELL)
         causes = mistakes(script, seen.moments, right.moments)
         if causes:
@@ -106,6 +106,26 @@ def explain(
         else:
             text = f"in a miniature of it, {divergence(seen, right)}"
         return Diagnosis(text, tuple(mistake.name for mistake in causes), error > REPRODUCES)
+
+
+def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bool:
+    """Whether all that differs is what NumPy's own rounding may become, until a number of NumPy's
+    overflows: `WORST` times its distance in float32, in the finer digits of float64."""
+    near = perform(Float32OracleTrainer, script).moments
+    for own, true, rounded in zip(
+        map(named, seen), map(named, right), map(named, near), strict=True
+    ):
+        if not all(np.isfinite(value).all() for value in true.values()):
+            return True
+        for name, value in own.items():
+            room = WORST * FINER * min(distance(rounded[name], true[name]), 1)
+            if not distance(value, true[name]) <= max(AGREES, room):
+                return False
+    return True
+
+
+def named(moment: Moment) -> Weights:
+    return {"loss": np.array(moment.loss), **moment.weights}
 
 
 def wrong_state(script: Script, seen: RecordedRun, state: Mapping[str, Deviation]) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
-from frameworks.workloads import Workload
+from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
 from workflows.certify.judge import Uncanonical, compare
@@ -48,12 +49,21 @@ def mistaken(
             f"its Deviation names the mistake {name!r}{suggestion(name, CATALOGUE)}: "
             "docs/extending.md lists the names"
         )
-    inputs, targets = open_batches(folder)
-    with np.load(folder / "weights.npz") as stored:
-        weights = {key: stored[key] for key in workload.tensor_shapes}
+    weights = initial(workload, folder)
     trainer = CATALOGUE[name].trainer(workload, weights)
-    if trainer is None:
-        return None
+    return in_numpy(trainer, folder, weights, steps, at) if trainer else None
+
+
+def initial(workload: Workload, folder: Path) -> Weights:
+    with np.load(folder / "weights.npz") as stored:
+        return {key: stored[key] for key in workload.tensor_shapes}
+
+
+def in_numpy(
+    trainer: OracleTrainer, folder: Path, weights: Weights, steps: int, at: Sequence[int]
+) -> Result:
+    """NumPy's run of `steps` steps, with its weights after the steps `at`."""
+    inputs, targets = open_batches(folder)
 
     def batch(step: int) -> training.Batch:
         return inputs[step % len(inputs)], targets[step % len(inputs)]

@@ -223,7 +223,8 @@ def wrong_run(measured: Measured | None, tolerance: float, where: str = "") -> s
                 f"{where}loss is not finite at step {step}, or the reference's is not, or is 0"
                 + KEPT * (step == 1)
             )
-        if not error <= tolerance:
+        near = measured.attainable
+        if not error <= max(tolerance, WORST * FINER * near.loss[step - 1] if near else 0.0):
             return f"{where}loss differs by {error:.1e} at step {step} (allowed {tolerance:.0e})"
         if wrong := wrong_weights(measured, step, tolerance, where):
             return wrong
@@ -235,11 +236,14 @@ def wrong_start(measured: Measured | None, tolerance: float, where: str = "") ->
     if measured is None:
         return ""
     first = {step: own for step, own in measured.weights.items() if step == 0}
-    return wrong_run(Measured(loss=measured.loss[:1], weights=first), tolerance, where)
+    beginning = measured.model_copy(update={"loss": measured.loss[:1], "weights": first})
+    return wrong_run(beginning, tolerance, where)
 
 
 def wrong_weights(measured: Measured, step: int, tolerance: float, where: str) -> str:
-    off = farthest_tensor(measured.weights.get(step, {}), tolerance)
+    near = measured.attainable.weights.get(step, {}) if measured.attainable else {}
+    own = beyond(measured.weights.get(step, {}), near, WORST * FINER)
+    off = farthest_tensor(own, tolerance)
     when = f"after step {step}" if step else "before the first step"
     return off and f"{where}{off} {when} (allowed {tolerance:.0e})"
 

@@ -2,7 +2,8 @@
 
 In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole gradients in
 any precision that is not exact. What is wrong is wrong on each mini-batch. A gradient may also be a
-sum that nearly cancels. Plain NumPy shows how close float32 can come to it.
+sum that nearly cancels, and training may magnify rounding. Plain NumPy in float32 shows how much;
+float64 is as much closer as its digits are finer.
 """
 
 from dataclasses import replace
@@ -11,17 +12,19 @@ from typing import Protocol
 
 import numpy as np
 
-from frameworks.oracle.trainer import OracleTrainer
+from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
-from workflows.certify.judge import gradient_distances
-from workflows.certify.runs import Result, Runner, arrays, float32_run
+from workflows.certify.following import in_numpy, initial
+from workflows.certify.judge import compare, gradient_distances
+from workflows.certify.runs import Result, Run, Runner, arrays, float32_run
 from workflows.planning.plan import PlannedContender
-from workflows.records.schema import CertificateRow
+from workflows.records.schema import CertificateRow, Measured
 from workflows.worker.process import WorkerProcess
 
 OTHER_BATCHES = (1, 2)
+BOTH = (Float32OracleTrainer, OracleTrainer)
 Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 
 
@@ -35,23 +38,27 @@ class Examined(Protocol):
     def moves(self, own: Result, exact: Result, start: Weights) -> Moves: ...
 
 
-class InFloat32(OracleTrainer):
-    precision = np.float32
-
-
 def attainable(runner: Runner) -> dict[str, float]:
     """How far the gradients of plain NumPy in float32 are from its own in float64: the median over
     the mini-batches of `median_rounding`, at full size, by tensor."""
-    inputs, targets = open_batches(runner.place(narrow=False))
-    with np.load(runner.place(narrow=False) / "weights.npz") as stored:
-        weights = {name: stored[name] for name in runner.workload.tensor_shapes}
-    trainers = [kind(runner.workload, weights) for kind in (InFloat32, OracleTrainer)]
+    folder = runner.place(narrow=False)
+    weights, (inputs, targets) = initial(runner.workload, folder), open_batches(folder)
+    trainers = [kind(runner.workload, weights) for kind in BOTH]
     found = []
     for batch in (0, *OTHER_BATCHES):
-        given = [trainer.put(inputs[batch], targets[batch]) for trainer in trainers]
-        both = zip(trainers, given, strict=True)
-        found.append(gradient_distances(*(one.differentiate(*own)[1] for one, own in both)))
+        own = [one.differentiate(*one.put(inputs[batch], targets[batch]))[1] for one in trainers]
+        found.append(gradient_distances(*own))
     return medians(found)
+
+
+def attainable_run(runner: Runner, run: Run) -> Measured:
+    """How far a run of plain NumPy in float32 is from its own in float64."""
+    workload, folder = runner.trained(run), runner.place(run.narrow)
+    weights = initial(workload, folder)
+    return compare(*(
+        in_numpy(kind(workload, weights), folder, weights, run.steps, run.weights_at)
+        for kind in BOTH
+    ))  # fmt: skip
 
 
 def median_rounding(examined: Examined, worker: WorkerProcess, file: Path) -> dict[str, float]:

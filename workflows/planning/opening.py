@@ -20,7 +20,7 @@ from workflows.planning.replicates import AROUND_S, announcement
 from workflows.planning.todo import UNRANKED
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
-from workflows.records.schema import DatasetRecord
+from workflows.records.machine_records import DatasetRecord
 from workflows.records.storage import RecordError, read_json
 
 # For the estimate of a study that is given by its replicates; the first contest replaces it. Fitted

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from workflows.records.columns import BATCHES, STORED, TURNS
 from workflows.records.earlier import contender, upgraded_batches
+from workflows.records.machine_records import MachineRecords
 from workflows.records.packing import packed, unpacked
-from workflows.records.schema import ContestRecord, MachineRecords, TurnRecord
+from workflows.records.schema import ContestRecord, TurnRecord
 from workflows.records.storage import (
     Parts,
     RecordError,

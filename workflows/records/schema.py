@@ -1,17 +1,15 @@
-"""The schema of all records of a study, checked on writing and reading.
+"""The schema of what is measured: contests and certificates, checked on writing and reading.
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of `BATCHES`, and
 `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its workloads. A certificate
-is a `CertificateRecord`. `collect` gathers one machine's: `batches.parquet`, `turns.parquet` in the
-columns of `TURNS`, and `records.json.zst`, a `MachineRecords` without the turns.
+is a `CertificateRecord`. Those of a machine are gathered as machine_records.py says.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from workflows.records.limits import (
-    REPLICATES,
     TEXT,
     Amount,
     Anything,
@@ -28,7 +26,6 @@ from workflows.records.limits import (
     Replicate,
     RunsName,
     Seconds,
-    Share,
     Steps,
     Study,
     Threads,
@@ -203,10 +200,12 @@ class ContestRecord(Record):
 
 class Measured(Record):
     """The relative distances between two runs of the same steps: of the `loss` of every step, and
-    of each tensor (L2) by the step after which it was taken (0: before the first)."""
+    of each tensor (L2) by the step after which it was taken (0: before the first). `attainable` is
+    the same of plain NumPy in float32 beside its own in float64, if the runs were too far apart."""
 
     loss: list[Distance]
     weights: dict[int, dict[str, Distance]]
+    attainable: "Measured | None" = None
 
     @property
     def worst_loss(self) -> float:
@@ -243,23 +242,25 @@ class CertificateRow(Contender):
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full size.
     `substituted` and `substituted_full` are the same two runs with the deviating part replaced by
     plain SGD. `followed` compares the long run with that of plain NumPy, which makes the declared
-    mistake. `optimisers` are the long run with the other optimisers, by kind. `gradients` are the
-    relative L2 distances of the first step's gradients at full size, in float64. `rounding`
-    compares its float32 gradients, under the timed conditions, with the reference's float64. If the
-    first mini-batch is too far off, it is the median of three, and `attainable` is how far plain
-    NumPy's float32 gradients are from its own in float64. `float32` compares the losses of its
-    first steps with its own in float64. `state` is how far state that is declared to deviate was
-    off at most. All are tensor by tensor, but for losses.
+    mistake. `optimisers` are the long run with the other optimisers, by kind.
+
+    `gradients` are the relative L2 distances of the first step's gradients at full size, in
+    float64. `rounding` compares its float32 gradients, under the timed conditions, with the
+    reference's float64. If the first mini-batch is too far off, it is the median of three, and
+    `attainable` is how far plain NumPy's float32 gradients are from its own in float64.
+    `float32` compares the losses of its first steps with its own in float64. `state` is how far
+    state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
 
     `astray` says, for the weights after some of these float32 steps, how far they are from its own
     in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
-    with the same float32 steps after `restart`; `restarted` does so in float64. `reduced` names the
-    reduced precision that it computes in, if any. `room` is how far that may be from float64: the
-    gradient in the middle and the first loss, then any gradient or loss. `unfenced` is the share of
-    a step's work that was unfinished when `synchronise` returned. `timed` is what its variant
-    declares to be in its times besides a step. `cause` is the diagnosis of a refusal. `turns` are
-    its own, if it declares a deviation and has the fewest threads. Of a part of a step, `full` and
-    `turns` are about losses at the initial weights.
+    with the same float32 steps after `restart`; `restarted` does so in float64.
+
+    `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
+    from float64: the gradient in the middle and the first loss, then any gradient or loss.
+    `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
+    `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
+    of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
+    Of a part of a step, `full` and `turns` are about losses at the initial weights.
     """
 
     status: Agreement
@@ -314,87 +315,3 @@ class CertificateRecord(Record):
     parameters_long: Count
     turns: Rehearsal | None = None
     rows: list[CertificateRow]
-
-
-class DatasetRecord(Record):
-    """Where a workload's mini-batches came from."""
-
-    workload: WorkloadName
-    source: str  # one sentence for people
-    kind: Literal["normal", "mnist", "stand-in", "tokens"]
-    samples: Count
-    batches: Count
-    seed: Count
-    sha256: str  # of inputs and targets as stored
-
-
-class MissingRow(Contender):
-    """A contender that could not run at all, and why."""
-
-    reason: str
-
-
-class PitfallRow(Record):
-    """A variant with a pitfall, and `beside` it the same framework's variant without."""
-
-    framework: FrameworkName
-    variant: VariantName
-    pitfall: str
-    beside: VariantName
-
-
-class ChangeRow(Record):
-    """A variant with one `change` to the variant `beside` it, of the same framework: a step from
-    `default` to `tuned`, a part of its step (`forward`, `gradient`), or a format (`bfloat16`)."""
-
-    framework: str
-    variant: str
-    change: str
-    beside: str
-
-
-class WorkloadRecord(Record):
-    """A workload and what follows from it."""
-
-    name: WorkloadName
-    description: Anything
-    parameters: Count
-    flops_per_step: Count
-    bytes_per_step: Count
-
-
-class StudyRecord(Record):
-    """What was asked for."""
-
-    name: Study
-    title: str
-    smoke: bool
-    reference: FrameworkName  # framework that certificates refer to
-    fastest: bool = False  # ratios refer to the fastest contender, not to the reference
-    replicates: Annotated[int, Field(ge=0, le=REPLICATES)]
-    margin: Share
-    confidence: Share
-    command: str
-    configuration: Anything
-    target_precision: Share = 0.03  # half-width asked of every ratio's interval, relative
-    fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
-    titles: dict[str, str] = {}  # of frameworks, as people write them
-    left_out: dict[str, list[str]] = {}  # variants by framework that are there and not asked for
-    concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
-
-
-class MachineRecords(Record):
-    """All records of one machine in one study, except the mini-batches."""
-
-    schema_version: int = SCHEMA
-    machine: MachineName
-    study: StudyRecord
-    workloads: list[WorkloadRecord]
-    datasets: list[DatasetRecord]
-    missing: list[MissingRow]
-    pitfalls: list[PitfallRow] = []
-    changes: list[ChangeRow] = []
-    parts: list[ChangeRow] = []
-    reduced: list[ChangeRow] = []
-    certificates: list[CertificateRecord]
-    contests: list[ContestRecord]

@@ -27,10 +27,8 @@ from workflows.records.columns import BATCHES
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
-from workflows.records.schema import (
-    CertificateRecord,
+from workflows.records.machine_records import (
     ChangeRow,
-    ContestRecord,
     DatasetRecord,
     MachineRecords,
     MissingRow,
@@ -38,6 +36,7 @@ from workflows.records.schema import (
     StudyRecord,
     WorkloadRecord,
 )
+from workflows.records.schema import CertificateRecord, ContestRecord
 from workflows.records.storage import RecordError, read_batches, read_json
 
 

@@ -24,7 +24,7 @@ from workflows.planning import names
 from workflows.planning.plan import PlanError, load_study
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
-from workflows.records.schema import DatasetRecord
+from workflows.records.machine_records import DatasetRecord
 from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 

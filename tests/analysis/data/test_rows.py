@@ -12,7 +12,8 @@ from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
-from workflows.records.schema import MachineRecords, TurnRecord
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import TurnRecord
 from workflows.records.storage import RecordError, write_batches
 
 SMALL = Recipe(

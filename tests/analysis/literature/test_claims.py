@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from analysis.literature.__main__ import main
-from analysis.literature.arithmetic import CALCULATIONS, vgg_19
-from analysis.literature.claims import Judgement, claims, judge
+from analysis.literature.ledger.arithmetic import CALCULATIONS, vgg_19
+from analysis.literature.ledger.claims import Judgement, claims, judge
 from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
 from analysis.literature.studies import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.literature.judging import Answer, Rule, answers, most, rule, together
+from analysis.literature.ledger.judging import Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import Pair, Ratio
 from analysis.stats.inference import estimate
 

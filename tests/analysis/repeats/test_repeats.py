@@ -26,7 +26,7 @@ from analysis.report.terminal import lines
 from tests.analysis.recipe import ENVIRONMENT
 from tests.conftest import ROOT
 from workflows.records import storage
-from workflows.records.schema import MachineRecords
+from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError
 
 Make = Callable[..., Path]

@@ -24,7 +24,7 @@ from tests.analysis.repeats.test_repeats import (
     upgraded,
     wider,
 )
-from workflows.records.schema import MachineRecords
+from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError
 
 Make = Callable[..., Path]

@@ -24,7 +24,7 @@ from analysis.report.page import write as write_report
 from analysis.report.terminal import lines
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
-from workflows.records.schema import MachineRecords
+from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import read_json, write_batches
 
 VOID = ("meta", "br", "link", "img", "hr", "input", "source")

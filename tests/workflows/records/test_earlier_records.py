@@ -14,7 +14,8 @@ from workflows.planning.configfiles import former_names
 from workflows.records.columns import BATCHES
 from workflows.records.earlier import renamed_keys
 from workflows.records.machine_folder import FILES, machine_files, read_machine, write_machine
-from workflows.records.schema import SCHEMA, ContestRecord, MachineRecords, Measured, TurnRecord
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import SCHEMA, ContestRecord, Measured, TurnRecord
 from workflows.records.storage import (
     RecordError,
     read_batches,

@@ -11,7 +11,7 @@ from analysis.format import count, large, listing, percent, short
 from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.prose import more, share, spread, workload
 from frameworks.workloads import Stage, Workload, from_dict
-from workflows.records.schema import WorkloadRecord
+from workflows.records.machine_records import WorkloadRecord
 
 
 def method(findings: Findings) -> list[tuple[str, str]]:

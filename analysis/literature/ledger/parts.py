@@ -8,7 +8,7 @@ gradients in less than twice the time of the loss.
 from collections.abc import Collection, Mapping, Sequence
 
 from analysis.format import listing
-from analysis.literature.judging import Rule
+from analysis.literature.ledger.judging import Rule
 from analysis.literature.studies import GRADIENTS, LOSS, PART, STEP, Pair, Ratio
 from analysis.report.prose import workload
 

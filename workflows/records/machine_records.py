@@ -1,0 +1,113 @@
+"""The schema of all records of one machine in a study.
+
+`collect` gathers them: `batches.parquet`, `turns.parquet` in the columns of `TURNS`, and
+`records.json.zst`, a `MachineRecords` without the turns.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workflows.records.limits import (
+    REPLICATES,
+    Anything,
+    Count,
+    FrameworkName,
+    MachineName,
+    Share,
+    Study,
+    VariantName,
+    WorkloadName,
+)
+from workflows.records.schema import (
+    CONCLUDING,
+    SCHEMA,
+    CertificateRecord,
+    Contender,
+    ContestRecord,
+    Record,
+)
+
+
+class DatasetRecord(Record):
+    """Where a workload's mini-batches came from."""
+
+    workload: WorkloadName
+    source: str  # one sentence for people
+    kind: Literal["normal", "mnist", "stand-in", "tokens"]
+    samples: Count
+    batches: Count
+    seed: Count
+    sha256: str  # of inputs and targets as stored
+
+
+class MissingRow(Contender):
+    """A contender that could not run at all, and why."""
+
+    reason: str
+
+
+class PitfallRow(Record):
+    """A variant with a pitfall, and `beside` it the same framework's variant without."""
+
+    framework: FrameworkName
+    variant: VariantName
+    pitfall: str
+    beside: VariantName
+
+
+class ChangeRow(Record):
+    """A variant with one `change` to the variant `beside` it, of the same framework: a step from
+    `default` to `tuned`, a part of its step (`forward`, `gradient`), or a format (`bfloat16`)."""
+
+    framework: str
+    variant: str
+    change: str
+    beside: str
+
+
+class WorkloadRecord(Record):
+    """A workload and what follows from it."""
+
+    name: WorkloadName
+    description: Anything
+    parameters: Count
+    flops_per_step: Count
+    bytes_per_step: Count
+
+
+class StudyRecord(Record):
+    """What was asked for."""
+
+    name: Study
+    title: str
+    smoke: bool
+    reference: FrameworkName  # framework that certificates refer to
+    fastest: bool = False  # ratios refer to the fastest contender, not to the reference
+    replicates: Annotated[int, Field(ge=0, le=REPLICATES)]
+    margin: Share
+    confidence: Share
+    command: str
+    configuration: Anything
+    target_precision: Share = 0.03  # half-width asked of every ratio's interval, relative
+    fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
+    titles: dict[str, str] = {}  # of frameworks, as people write them
+    left_out: dict[str, list[str]] = {}  # variants by framework that are there and not asked for
+    concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
+
+
+class MachineRecords(Record):
+    """All records of one machine in one study, except the mini-batches."""
+
+    schema_version: int = SCHEMA
+    machine: MachineName
+    study: StudyRecord
+    workloads: list[WorkloadRecord]
+    datasets: list[DatasetRecord]
+    missing: list[MissingRow]
+    pitfalls: list[PitfallRow] = []
+    changes: list[ChangeRow] = []
+    parts: list[ChangeRow] = []
+    reduced: list[ChangeRow] = []
+    certificates: list[CertificateRecord]
+    contests: list[ContestRecord]
