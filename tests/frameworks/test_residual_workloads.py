@@ -1,7 +1,9 @@
 """Layers that hold layers, and layers with state: what follows from their description."""
 
+import numpy as np
 import pytest
 
+from frameworks.oracle import OracleTrainer
 from frameworks.workloads import (
     WorkloadError,
     from_dict,
@@ -133,6 +135,41 @@ def test_biases_before_a_batch_normalisation_have_no_effect():
     assert NETWORKS["residual"].idle == {"residual1.conv2d1.bias"}
     assert NETWORKS["residual-first"].idle == {"dense1.bias"}
     assert load("resnet-50", None).idle == set()
+
+
+@pytest.mark.parametrize(
+    ("layers", "idle"),
+    [
+        (["flatten", "batch_norm", "batch_norm"], {"batch_norm1.beta"}),
+        ([{"conv2d": 2}, {"conv2d": 2}, "batch_norm"], {"conv2d1.bias", "conv2d2.bias"}),
+        ([{"conv2d": 2}, {"conv2d": {"filters": 2, "padding": 1}}, "batch_norm"], {"conv2d2.bias"}),
+        ([{"conv2d": 2}, {"conv2d": {"filters": 2, "kernel": 1, "padding": "same"}}, "batch_norm"],
+         {"conv2d1.bias", "conv2d2.bias"}),
+        ([{"conv2d": 2}, {"average_pool": 2}, "flatten", "batch_norm"], {"conv2d1.bias"}),
+        ([{"conv2d": 2}, {"average_pool": {"padding": 1}}, "batch_norm"], set()),
+        ([{"conv2d": 2}, {"max_pool": {"padding": 1}}, "batch_norm"], {"conv2d1.bias"}),
+        ([{"conv2d": 2}, "relu", "batch_norm"], set()),
+        ([{"conv2d": 2}, {"residual": {"body": [{"conv2d": {"filters": 2, "kernel": 1}}]}},
+          "batch_norm"], {"conv2d1.bias", "residual1.conv2d1.bias"}),
+        ([{"conv2d": 2}, {"residual": {"body": ["relu", {"conv2d": {"filters": 2, "kernel": 1}}]}},
+          "batch_norm"], {"residual1.conv2d1.bias"}),
+    ],
+)  # fmt: skip
+def test_biases_are_idle_if_they_reach_a_batch_normalisation_as_constants(layers, idle):
+    """NumPy's gradients of them are nothing but rounding, and no others are."""
+    workload = from_dict({**TINY, "layers": [*layers, "relu", "flatten", {"dense": 3}]})
+    assert workload.idle == idle
+    draw = np.random.default_rng(1)
+    inputs = draw.normal(size=(8, *workload.dataset.shape))
+    trainer = OracleTrainer(workload, initial_weights(workload, 1))
+    _, gradients = trainer.differentiate(*trainer.put(inputs, draw.integers(0, 3, 8)))
+    assert {name for name, own in gradients.items() if abs(own).max() < 1e-12} == idle
+
+
+def test_a_cross_entropy_has_at_least_two_outputs():
+    with pytest.raises(WorkloadError, match="of a single output is always 0"):
+        from_dict({**TINY, "dataset": {**TINY["dataset"], "classes": 1},
+                   "layers": ["flatten", {"dense": 1}]})  # fmt: skip
 
 
 def test_narrow_copies_keep_their_paths_alike():

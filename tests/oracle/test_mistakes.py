@@ -1,6 +1,7 @@
 """Every mistake of the catalogue, made on purpose, is named, and no other mistake is."""
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.tensorflow import DEVIATIONS
+from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.smaller import miniature
 from tests.conftest import ROOT
 from tests.oracle.in_process import STAGE
@@ -68,6 +70,24 @@ def test_each_is_named_and_no_other(name, diagnosed):
 @pytest.mark.parametrize("stage", STAGE)
 def test_the_truth_makes_none(stage):
     assert explain(script(stage), perform(OracleTrainer, script(stage))).text == ALL_WELL
+
+
+def shaken(moment, factor):
+    return Moment(moment.loss * factor, {n: w * factor for n, w in moment.weights.items()})
+
+
+@pytest.mark.parametrize(("rate", "well"), [(0.1, False), (1e5, True)])
+def test_numbers_that_overflow_say_nothing(rate, well):
+    """From the step on at which plain NumPy's are not finite, however far the others are off."""
+    stage = next(iter(STAGE.values()))
+    one = Script.draw(replace(miniature(stage), optimiser=SGD(rate), loss="mean_squared_error"))
+    with np.errstate(all="ignore"):
+        seen = perform(OracleTrainer, one)
+        finite = [all(np.isfinite(w).all() for w in m.weights.values()) for m in seen.moments]
+        assert all(finite) != well
+        late = finite.index(False) if well else 3
+        moments = [*seen.moments[:late], *(shaken(m, 2) for m in seen.moments[late:])]
+    assert (explain(one, replace(seen, moments=moments)).text == ALL_WELL) == well
 
 
 def test_each_has_words_of_its_own():

@@ -6,6 +6,7 @@ import pytest
 from frameworks.registry import framework
 from tests.workflows.conftest import several
 from workflows.certify.runs import FAILED, RESTARTED, Runner
+from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import precision, summary
 from workflows.planning.plan import PlannedContender
@@ -87,6 +88,40 @@ def test_weights_astray_in_float32_have_the_median_of_three_stretches(
     row = rows(study, "kept", certificate={"steps": 30, "optimisers": []})["kept"]
     assert stretches == [0, 10, 20, 10, 20]
     assert row.status == status and ("go astray" in row.reason) == (status == "refused")
+
+
+@pytest.mark.parametrize(
+    ("off", "near", "status"),
+    [(5e-12, None, "refused"), (5e-12, 1e-3, "agrees"), (1e-6, 1.0, "refused")],
+)
+def test_what_plain_numpy_in_float32_cannot_bring_closer_is_no_mistake(
+    off, near, status, study, monkeypatch
+):
+    """A multilayer perceptron does not magnify rounding, so there it excuses nothing."""
+    train, looked = Runner.train, []
+
+    def spoilt(self, worker, contender, run, out):
+        answer = train(self, worker, contender, run, out)
+        if contender.variant == "kept" and run.steps == 30:
+            with np.load(out) as stored:
+                arrays = dict(stored)
+            arrays["30/dense1.kernel"] *= 1 + off
+            np.savez(out, **arrays)
+        return answer
+
+    def found(runner, run):
+        measured = attainable_run(runner, run)
+        looked.append(max(measured.weights[run.steps].values()))
+        if near:
+            measured.weights[run.steps] = dict.fromkeys(measured.weights[run.steps], near)
+        return measured
+
+    monkeypatch.setattr(Runner, "train", spoilt)
+    monkeypatch.setattr("workflows.certify.certificate.attainable_run", found)
+    row = rows(study, "kept", certificate={"steps": 30, "optimisers": []})["kept"]
+    assert row.status == status
+    assert bool(row.long.attainable) == bool(looked) == (off < 1e-8)
+    assert all(1e-8 < error < 1e-5 for error in looked)
 
 
 def test_contenders_side_by_side_share_the_cores():
