@@ -67,7 +67,6 @@ def overview(found: Mapping[int, Findings]) -> Table:
             ]
             for number, findings in found.items()
         ],
-        [],
         "machine_speed.csv" if kinds else "machine.csv",
     )  # fmt: skip
 
@@ -89,7 +88,6 @@ def ratios(found: Mapping[int, Findings], where: str, held: Mapping[str, Rows]) 
         f"{where}: ratios of times, each with its {confidence} interval",
         [("machine", True), *((who, True) for who in held)],
         [[str(number), *(cell(rows.get(number)) for rows in held.values())] for number in found],
-        [],
         "comparisons.csv",
     )
 

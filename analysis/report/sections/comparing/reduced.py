@@ -60,8 +60,8 @@ def reduced_table(rows: list[ReducedLine], confidence: float) -> Table | None:
             ]
             for row, ratio in zip(shown, cells, strict=True)
         ],
-        [(places(own), sentence(reason)) for reason, own in absent.items()],
         "reduced.csv",
+        [(places(own), sentence(reason)) for reason, own in absent.items()],
     )  # fmt: skip
 
 

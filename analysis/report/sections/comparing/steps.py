@@ -64,12 +64,12 @@ def step_table(findings: Findings) -> Table | None:
                 rows, column([row.level_ms for row in rows]), cells, strict=True
             )
         ],
+        "steps.csv",
         [
             (f"{title(row.id.framework)}, {place(row.id)}, {row.change}", sentence(row.reason))
             for row in rows
             if row.estimate.ratio is None and row.reason
         ],
-        "steps.csv",
     )  # fmt: skip
 
 

@@ -69,7 +69,6 @@ def variant_table(findings: Findings) -> Table | None:
             ]
             for row, own, other, ratio in zip(rows, times[::2], times[1::2], cells, strict=True)
         ],
-        [],
         "pairs.csv",
     )  # fmt: skip
 

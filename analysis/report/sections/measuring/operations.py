@@ -75,8 +75,8 @@ def operation_table(found: Sequence[Profile], without: dict[BenchmarkId, str]) -
             ]
             for profile, ms in zip(found, times, strict=True)
         ],
-        [(places(ones), sentence(reason)) for reason, ones in reasons.items()],
         "operations.csv",
+        [(places(ones), sentence(reason)) for reason, ones in reasons.items()],
     )  # fmt: skip
 
 

@@ -45,7 +45,6 @@ def start_table(findings: Findings) -> Table | None:
             ]
             for row, seconds in zip(rows, cells, strict=True)
         ],
-        [],
         "start.csv",
     )  # fmt: skip
 

@@ -89,8 +89,8 @@ def certificate_table(findings: Findings) -> Table | None:
             ]
             for own in rows.values()
         ],
-        list(reasons(rows.values())),
         "certificate.csv",
+        list(reasons(rows.values())),
     )  # fmt: skip
 
 

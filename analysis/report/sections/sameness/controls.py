@@ -83,11 +83,11 @@ def control_table(findings: Findings) -> Table | None:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
+        "controls.csv",
         [
             (places(row.original for row in found), f"not judged. {sentence(reason)}")
             for reason, found in notes.items()
         ],
-        "controls.csv",
     )  # fmt: skip
 
 

@@ -80,7 +80,6 @@ def difference_table(findings: Findings) -> Table | None:
             ]
             for one in found
         ],
-        [],
         "settings.csv",
     )  # fmt: skip
 

@@ -81,12 +81,12 @@ def pitfall_table(findings: Findings) -> Table:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
+        "traps.csv",
         [
             (who(found), f"{verdict}. {sentence(reason)}")
             for (verdict, reason), found in reasons.items()
             if not all(row.id.device in unused(findings) for row in found)
         ],
-        "traps.csv",
     )  # fmt: skip
 
 
