@@ -4,6 +4,7 @@ Nothing is pooled over machines."""
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.data.occasions import processor, when
+from analysis.data.results import grouped
 from analysis.data.series import versions
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import changed_settings
@@ -74,10 +75,11 @@ def overview(found: Mapping[int, Findings]) -> Table:
 def own_speeds(findings: Findings) -> dict[tuple[str, int], float]:
     """By computation and number of threads, over all workloads and replicates; empty for records
     without the machine's own turns."""
-    speeds: dict[tuple[str, int], list[float]] = {}
-    for line in SPEED.of(findings):
-        if line.replicate is not None and line.speed and line.variant in NAMES:
-            speeds.setdefault((line.variant, line.threads), []).append(line.speed)
+    speeds = grouped(
+        ((line.variant, line.threads), line.speed)
+        for line in SPEED.of(findings)
+        if line.replicate is not None and line.speed and line.variant in NAMES
+    )
     return {kind: geometric_mean(own) for kind, own in speeds.items()}
 
 
