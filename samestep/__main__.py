@@ -11,69 +11,47 @@ from samestep.terminal import Problem, unknown
 
 
 class Command(NamedTuple):
-    """`module` is imported only for the command that is run; `example` is one that works."""
+    """`example` is one that works. The module of its name is imported only for the command that is
+    run."""
 
-    module: str
     summary: str
     example: str
 
 
 COMMANDS = {
-    "list": Command(
-        "samestep.commands.listing",
-        "show the frameworks, and why one cannot be used here",
-        "samestep list",
-    ),
+    "list": Command("show the frameworks, and why one cannot be used here", "samestep list"),
     "new": Command(
-        "samestep.commands.new",
         "begin an adapter for a framework of your own",
         "samestep new autograd --package --into ../samestep-autograd",
     ),
     "check": Command(
-        "samestep.commands.check",
-        "check an adapter against every rule of the contract",
-        "samestep check pytorch --quick",
+        "check an adapter against every rule of the contract", "samestep check pytorch --quick"
     ),
     "workload": Command(
-        "samestep.commands.workload",
-        "show a workload layer by layer: shapes, parameters, work",
-        "samestep workload mnist-cnn",
+        "show a workload layer by layer: shapes, parameters, work", "samestep workload mnist-cnn"
     ),
     "plan": Command(
-        "samestep.commands.plan",
-        "say what a study would do, and refuse one that does not fit here",
-        "samestep plan",
+        "say what a study would do, and refuse one that does not fit here", "samestep plan"
     ),
     "report": Command(
-        "samestep.commands.report",
-        "write a study's report again, from its records",
-        "samestep report reference",
+        "write a study's report again, from its records", "samestep report reference"
     ),
     "share": Command(
-        "samestep.commands.share",
-        "write a study's records into one file, for others to report on",
-        "samestep share reference",
+        "write a study's records into one file, for others to report on", "samestep share reference"
     ),
     "bundle": Command(
-        "samestep.commands.bundle",
         "pack a study for a machine without internet: code, wheels, configuration, MNIST",
         "samestep bundle --configfile config/smoke.yaml --python 3.11 --gpu none",
     ),
     "compare": Command(
-        "samestep.commands.compare",
         "compare studies of different times, machines or versions",
         "samestep compare reference repeats/morning/second",
     ),
     "gpu": Command(
-        "samestep.commands.gpu",
-        "settle what a first hour on a GPU machine has to settle",
-        "samestep gpu --list",
+        "settle what a first hour on a GPU machine has to settle", "samestep gpu --list"
     ),
-    "open": Command(
-        "samestep.commands.open", "open a study's report in a browser", "samestep open reference"
-    ),
+    "open": Command("open a study's report in a browser", "samestep open reference"),
     "validate": Command(
-        "samestep.commands.validate",
         "simulate studies with known ratios, and judge the report's method by them",
         "samestep validate --studies 1000 --out simulation.md --results simulation.json",
     ),
@@ -102,7 +80,7 @@ def main(words: Sequence[str]) -> int:
                 formatter_class=argparse.RawDescriptionHelpFormatter,
             )
             if name == asked:
-                module = importlib.import_module(command.module)
+                module = importlib.import_module(f"samestep.commands.{name}")
                 module.add_arguments(subparser)
         if not words:
             parser.print_help()

@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,6 +84,12 @@ def built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path
             build(folder)
             done.touch()
     return folder
+
+
+def python(*words: str, cwd: Path = ROOT, **options) -> subprocess.CompletedProcess:
+    """Run this interpreter with these words, and keep what it prints, as text."""
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, **options)
 
 
 @contextmanager

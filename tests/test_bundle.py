@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from benchmarks.kills.study import copy_code
 from samestep.bundles import require_kind, spelled_out
 from samestep.terminal import Problem
-from tests.conftest import PACKAGES, ROOT, SMALL, built_once
+from tests.conftest import PACKAGES, ROOT, SMALL, built_once, python
 from tests.workflows.environments.wheels import abacus_as, as_installed, packed, write_wheel
 
 HERE = f"3.{sys.version_info.minor}"
@@ -70,9 +70,7 @@ def clone(tmp_path, monkeypatch):
 
 def samestep(clone, *words, fails=False):
     """Run the command, and return what it prints, or its error if it `fails`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "samestep", *words], cwd=clone, capture_output=True, text=True
-    )
+    done = python("-m", "samestep", *words, cwd=clone)
     assert done.returncode == (2 if fails else 0), done.stderr
     return done.stderr if fails else done.stdout
 
@@ -176,8 +174,8 @@ def test_a_study_runs_without_a_network_and_its_records_are_read_elsewhere(
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    python = there / "small-bundle" / "environments" / "samestep" / "bin" / "python"
-    absent = subprocess.run([python, "-c", "import snakemake"], capture_output=True, text=True)
+    interpreter = there / "small-bundle" / "environments" / "samestep" / "bin" / "python"
+    absent = subprocess.run([interpreter, "-c", "import snakemake"], capture_output=True, text=True)
     assert "No module named 'snakemake'" in absent.stderr
 
     shutil.move(there / "small-bundle" / "small.zip", clone)

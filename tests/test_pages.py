@@ -2,8 +2,6 @@
 
 import csv
 import re
-import subprocess
-import sys
 import tomllib
 from datetime import datetime
 from functools import cache
@@ -21,7 +19,7 @@ from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.workload import LOSSES
 from samestep.__main__ import COMMANDS
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 from workflows.planning.configfiles import merge, parse
 
 PAGES = [
@@ -126,9 +124,7 @@ def test_modules_that_are_run_can_be_run(module: str) -> None:
     if module.startswith("tests."):
         assert (ROOT / f"{module.replace('.', '/')}.py").exists()
         return
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True
-    )
+    done = python("-m", module, "--help")
     assert done.returncode == 0 and "usage" in done.stdout, (module, done.stderr)
 
 

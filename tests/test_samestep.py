@@ -22,7 +22,7 @@ from frameworks.registry import adapter_class
 from frameworks.workloads import from_dict, initial_weights, load, to_dict
 from samestep.__main__ import COMMANDS, main
 from samestep.commands import new, validate
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 from tests.frameworks.test_registry import offer
 
 ABSENT = """
@@ -166,9 +166,7 @@ def test_alone_it_shows_every_command_with_an_example(capsys):
         f"  {name} " in text and f"  {one.example}\n" in text for name, one in COMMANDS.items()
     )
     assert "snakemake --cores 1" in text
-    done = subprocess.run(
-        [sys.executable, "-m", "samestep"], cwd=ROOT, capture_output=True, text=True
-    )
+    done = python("-m", "samestep")
     assert done.returncode == 0 and "Examples:" in done.stdout
 
 

@@ -13,6 +13,8 @@ from workflows.records.machine_records import ChangeRow, MachineRecords, Pitfall
 from workflows.records.schema import Contender, ContestRecord
 
 Row = TypeVar("Row", bound=Any)
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
 DEFAULT, TUNED = "default", "tuned"
@@ -217,3 +219,11 @@ def keyed(batches: pd.DataFrame) -> pd.MultiIndex:
 def order(value: str, *first: str) -> tuple[int, str]:
     """Sort key: these first, in their order."""
     return (first.index(value) if value in first else len(first), value)
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, in their order."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis.data.availability import Availability
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.comparisons import Comparison
 
 
@@ -24,9 +24,7 @@ def missing_lines(
 ) -> list[MissingLine]:
     lines = []
     for benchmark, own in availability.items():
-        causes: dict[tuple[str, str], list[int]] = {}
-        for replicate, cause in sorted(own.absent.items()):
-            causes.setdefault(cause, []).append(replicate)
+        causes = grouped((cause, replicate) for replicate, cause in sorted(own.absent.items()))
         for (status, reason), replicates in causes.items():
             everything = not own.ok and len(causes) == 1
             numbers = "all" if everything else " ".join(map(str, replicates))

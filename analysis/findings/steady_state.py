@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import alike, percent
 from analysis.stats.drift import alone, change
 from analysis.stats.inference import student
@@ -69,9 +69,7 @@ def relative_drifts(
 ) -> Iterator[tuple[BenchmarkId, list[float]]]:
     """Each benchmark's drifts relative to the others, a logarithm for each replicate that has
     one. Controls are no others, because they repeat a contender."""
-    groups: dict[tuple[str, str, int], list[BenchmarkId]] = {}
-    for one in measured:
-        groups.setdefault((one.workload, one.device, one.threads), []).append(one)
+    groups = grouped(((one.workload, one.device, one.threads), one) for one in measured)
     for members in groups.values():
         replicates = sorted({number for one in members for number in measured[one].index})
         logs = [np.stack(measured[one]["logs"].tolist())[:, 1:] for one in members]

@@ -35,21 +35,13 @@ COLUMNS = [field.name for field in fields(Then)]
 
 
 def ratio(quantity: str, over: Over, against: str) -> Then:
-    one = over.one
-    return Then(
-        quantity,
-        one.network,
-        one.tool,
-        against,
-        one.device,
-        one.threads,
-        over.value,
-        over.low,
-        over.high,
-        over.low / ITSELF,
-        over.high * ITSELF,
-        "; ".join(filter(None, [over.note, *map(above, dict.fromkeys([one, over.base]))])),
-    )
+    note = "; ".join(filter(None, [over.note, *map(above, dict.fromkeys([over.one, over.base]))]))
+    ends = (over.low, over.high, over.low / ITSELF, over.high * ITSELF)
+    return Then(quantity, *named(over.one, against), over.value, *ends, note)
+
+
+def named(cell: Cell, against: str) -> tuple[str, str, str, str, int | None]:
+    return cell.network, cell.tool, against, cell.device, cell.threads
 
 
 def above(cell: Cell) -> str:
@@ -80,20 +72,9 @@ def shares() -> Iterator[Then]:
     for share in peaks.shares():
         cell = share.cell
         high = share.value * cell.time / (cell.time - table7.HALF)
-        yield Then(
-            "share of peak",
-            cell.network,
-            cell.tool,
-            "",
-            cell.device,
-            cell.threads,
-            share.value,
-            share.low,
-            high,
-            None,
-            None,
-            "; ".join(filter(None, [cell.note, above(cell)])),
-        )
+        note = "; ".join(filter(None, [cell.note, above(cell)]))
+        ends = (share.low, high, None, None)
+        yield Then("share of peak", *named(cell, ""), share.value, *ends, note)
 
 
 def values(row: Then) -> list[str]:

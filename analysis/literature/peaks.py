@@ -74,7 +74,6 @@ class Share:
     does the work of the name or was not read."""
 
     cell: Cell
-    gflop: float
     value: float
     low: float
     defined: float | None
@@ -102,7 +101,6 @@ def share(cell: Cell) -> Share:
     defined = networks()[own["layers"]].flops(int(own["samples"])) if own else None
     return Share(
         cell,
-        flops / 1e9,
         flops / cell.time / most,
         flops / (cell.time + HALF) / most,
         None if defined is None else defined / cell.time / most,

@@ -226,26 +226,13 @@ def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
     the whole step. They have no verdict of their own, because nobody asks whether they are 1."""
     columns = {LOSS: ("gradient_over_forward", "over_forward"),
                STEP: ("gradient_over_step", "over_step")}  # fmt: skip
-    return [
-        Ratio(
-            study=study,
-            machine=row["machine"],
-            pair=Pair(PART, GRADIENTS, over),
-            workload=row["workload"],
-            device=row["device"],
-            threads=int(row["threads"]),
-            variant=row["variant"],
-            framework=row["framework"],
-            replicates=int(row["replicates"]),
-            value=number(row[name]),
-            low=number(row[f"{ends}_low"]),
-            high=number(row[f"{ends}_high"]),
-            verdict="cannot tell" if row[name] else None,
-            certificate=row["certificate"],
-            reason=row["reason"],
-        )
-        for over, (name, ends) in columns.items()
-    ]
+    found = []
+    for over, (name, ends) in columns.items():
+        values = {"axis": PART, PART: GRADIENTS, "against": over, "ratio": row[name]}
+        values |= {f"ratio_{end}": row[f"{ends}_{end}"] for end in ("low", "high")}
+        verdict = "cannot tell" if row[name] else ""
+        found.append(ratio(study, {**row, **values, "verdict": verdict}))
+    return found
 
 
 def number(text: str) -> float | None:

@@ -2,10 +2,12 @@
 the ratios that follow from it."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from analysis.data.results import grouped
 
 DATA = Path(__file__).parent / "data"
 HALF = 0.0005  # seconds: half of the table's last digit
@@ -98,12 +100,9 @@ def networks() -> list[str]:
     return list(dict.fromkeys(cell.network for cell in cells()))
 
 
-def columns(found: Iterable[Cell]) -> Iterator[list[Cell]]:
+def columns(found: Iterable[Cell]) -> Iterable[list[Cell]]:
     """The tools of each network, device and number of threads."""
-    groups: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in found:
-        groups.setdefault((cell.network, *cell.column), []).append(cell)
-    yield from groups.values()
+    return grouped(((cell.network, *cell.column), cell) for cell in found).values()
 
 
 def over_the_fastest() -> list[Over]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from analysis.data.loading import load
 from analysis.data.processes import by_benchmark, paired, processes, sound
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student
 from workflows.records.storage import RecordError, atomic
@@ -144,9 +144,7 @@ def contest_mean(tried: Sequence[tuple[Path, Logs]]) -> Mean | None:
 
 
 def study_means(tried: Sequence[Trial]) -> list[float]:
-    means: dict[Path, list[float]] = {}
-    for one in tried:
-        means.setdefault(one.study, []).append(float(one.error.mean()))
+    means = grouped((one.study, float(one.error.mean())) for one in tried)
     return [sum(own) / len(own) for own in means.values()]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.data.occasions import Occasion, occasion, processor
 from analysis.data.processes import logs, paired
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.data.series import read_series
 from analysis.findings.findings import Findings
 from analysis.findings.series.machine_speed import log_times
@@ -49,10 +49,7 @@ class Series:
 
     @property
     def occasions(self) -> dict[Occasion, list[Study]]:
-        found: dict[Occasion, list[Study]] = {}
-        for study in self.studies:
-            found.setdefault(study.occasion, []).append(study)
-        return found
+        return grouped((study.occasion, study) for study in self.studies)
 
 
 def all_series(folders: Sequence[Path]) -> list[Series]:
@@ -63,10 +60,10 @@ def all_series(folders: Sequence[Path]) -> list[Series]:
     """
     if len(folders) < 2:
         raise RecordError("two studies at least are needed: a folder for each")
-    by_machine: dict[str, list[Study]] = {}
-    for number, machine in enumerate(read_series(folders), 1):
-        study = Study(number, Findings(machine), occasion(machine))
-        by_machine.setdefault(machine.name, []).append(study)
+    by_machine = grouped(
+        (machine.name, Study(number, Findings(machine), occasion(machine)))
+        for number, machine in enumerate(read_series(folders), 1)
+    )
     found = [
         Series(own, movements([study.findings for study in own])) for own in by_machine.values()
     ]

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from analysis.data.results import DEFAULT, BenchmarkId
 from analysis.format import alike, count, crossed, device, percent, title
 from frameworks.device import HOST
-from frameworks.workloads import TITLES, Workload
+from frameworks.workloads import TITLES
 
 WORKLOADS = MappingProxyType(TITLES)
 VARIANTS = MappingProxyType(
@@ -24,11 +24,6 @@ METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>
 def workload(name: str) -> str:
     """`MNIST CNN`; a workload of the user's own by its own name."""
     return WORKLOADS.get(name, name)
-
-
-def described(found: Workload) -> str:
-    """`MLP (11 M parameters)`"""
-    return f"{workload(found.name)} ({size(found.parameters)} parameters)"
 
 
 def size(number: float) -> str:

@@ -5,13 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.stats.inference import holm, students
 
 STEPS = 200  # between two neighbouring sizes
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,8 @@ class LoopAdapter(PyTorchAdapter):
 class Pooled(PyTorchTrainer):
     """`tuned`, with each ReLU and the pooling after it in one operation."""
 
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, variant)
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
         for index in range(len(workload.layers)):
             if pool := pooled(workload, index):
                 self._network[index] = ReLUPool(nn.ReLU(), nn.MaxPool2d(pool.size, pool.step))

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks.loops.descriptions import block_starts, is_perceptron, pooled
-from frameworks.contract import Conditions, Trainer
+from frameworks.contract import Trainer
 from frameworks.tensorflow import tuned
 from frameworks.tensorflow.adapter import TensorFlowAdapter
 from frameworks.tensorflow.trainer import TensorFlowTrainer, looked_up_once, train_step
@@ -26,16 +26,14 @@ class LoopAdapter(TensorFlowAdapter):
 class Pooled(TensorFlowTrainer):
     """`tuned`, with each ReLU and the pooling after it in one operation."""
 
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, variant)
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
         operations = self._network._operations
         for index in range(len(workload.layers)):
             if pool := pooled(workload, index):
                 operations[index] = relu_pool(pool)
                 operations[index + 1] = lambda x: x
-        loss = tuned.loss(workload, conditions.precision)
+        loss = tuned.loss(workload, self._dtype.name)
         self._train_step = looked_up_once(train_step(self._network, loss, self._optimiser))
 
 
@@ -63,14 +61,12 @@ class Blocks(TensorFlowTrainer):
     """Kernels are kept in blocks of rows, which a step updates one after another: three passes of
     the update kernel over a block stay in the cache."""
 
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, variant)
+    def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
+        super().__init__(workload, weights, *others)
         shapes = list(workload.parameter_shapes.values())
         self._dense = [Dense(*kernel, self._dtype) for kernel in shapes[::2]]
         everything = [one for dense in self._dense for one in (*dense.blocks, dense.bias)]
-        self._optimiser = tuned.optimiser(workload.optimiser, conditions.precision, everything)
+        self._optimiser = tuned.optimiser(workload.optimiser, self._dtype.name, everything)
         self._optimiser_state = tuned.state(self._optimiser)
         self._train_step = looked_up_once(tf.function(self._one_step))
         self._load(weights)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from analysis.data.results import grouped
 from benchmarks.simulation.records import Design, Floats, Occasion, Study, log_ratios
 from benchmarks.simulation.results import Scatter
 
@@ -67,10 +68,7 @@ def fit(studies: Sequence[Study], design: Design) -> Noise:
 
 
 def by_occasion(studies: Sequence[Study]) -> dict[Occasion, list[Study]]:
-    found: dict[Occasion, list[Study]] = {}
-    for study in studies:
-        found.setdefault(study.occasion, []).append(study)
-    return found
+    return grouped((study.occasion, study) for study in studies)
 
 
 def windows(study: Study, design: Design) -> Floats:

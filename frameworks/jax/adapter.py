@@ -20,7 +20,7 @@ Batch = tuple[Any, Any]
 
 
 # How a layer is made, and which arguments of the update are donated; memory and pages only start in
-# another environment, and tf32 is a setting of the process.
+# another environment, and tf32 is a setting of the process. Parts are made of the default.
 VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "default": (network.function, ()),
     "memory": (network.function, ()),
@@ -51,8 +51,7 @@ class JaxAdapter(Adapter):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
         configure(conditions)  # the process may have made another adapter since
-        build = PARTS.get(variant, JaxTrainer)
-        return build(workload, weights, self._device, conditions.precision, variant)
+        return TRAINERS[variant](workload, weights, self._device, conditions.precision, variant)
 
 
 def configure(conditions: Conditions) -> None:
@@ -67,7 +66,7 @@ class JaxTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
     ) -> None:
-        function, donated = VARIANTS[variant]
+        function, donated = VARIANTS.get(variant, VARIANTS["default"])
         self._awaited = pitfalls.PITFALLS.get(variant, pitfalls.everything)
         self._workload, self._device = workload, device
         self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(precision)
@@ -156,10 +155,8 @@ class JaxTrainer(Trainer):
 class Forward(JaxTrainer):
     """The forward pass of the default step alone. XLA then keeps nothing for a backward pass."""
 
-    def __init__(
-        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
-    ) -> None:
-        super().__init__(workload, weights, device, precision, "default")
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._part = jax.jit(self._value)
 
     def step(self, batch: Batch) -> None:
@@ -194,7 +191,9 @@ class Gradient(Forward):
         return {name: np.array(value) for name, value in pairs}
 
 
-PARTS: dict[str, type[JaxTrainer]] = {"part-forward": Forward, "part-gradient": Gradient}
+TRAINERS: dict[str, type[JaxTrainer]] = {
+    **dict.fromkeys(VARIANTS, JaxTrainer), "part-forward": Forward, "part-gradient": Gradient,
+}  # fmt: skip
 
 
 def loss(

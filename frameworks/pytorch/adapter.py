@@ -6,12 +6,12 @@ from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
 from frameworks.pytorch import parts, pitfalls
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.reduced import BFloat16
-from frameworks.pytorch.trainer import PyTorchTrainer
+from frameworks.pytorch.trainer import CHANGES, PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
-# PyTorchTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
-    "compile": Compiled, "bfloat16": BFloat16, **parts.PARTS, **pitfalls.PITFALLS,
+    **dict.fromkeys(CHANGES, PyTorchTrainer), "compile": Compiled, "bfloat16": BFloat16,
+    **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 
@@ -33,4 +33,4 @@ class PyTorchAdapter(Adapter):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
         pitfalls.forget(conditions)
-        return TRAINERS.get(variant, PyTorchTrainer)(workload, weights, conditions, variant)
+        return TRAINERS[variant](workload, weights, conditions, variant)

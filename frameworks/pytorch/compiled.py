@@ -2,20 +2,18 @@
 
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from frameworks.contract import Conditions, Unavailable
+from frameworks.contract import Unavailable
 from frameworks.pytorch.trainer import PyTorchTrainer
-from frameworks.workloads import Weights, Workload
 
 
 class Compiled(PyTorchTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
+    def __init__(self, *arguments: Any) -> None:
         require_compiler()
-        super().__init__(workload, weights, conditions, "default")
+        super().__init__(*arguments)
         # Without a reset PyTorch compiles the second network for open sizes, and silently stops
         # compiling after eight networks.
         torch.compiler.reset()

@@ -4,17 +4,12 @@ As in a step, the network is in training mode, autograd records the forward pass
 recorded is freed before the part ends.
 """
 
-from frameworks.contract import Conditions, Setting
+from frameworks.contract import Setting
 from frameworks.pytorch.trainer import Batch, PyTorchTrainer
-from frameworks.workloads import Weights, Workload
+from frameworks.workloads import Weights
 
 
 class Forward(PyTorchTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, "default")
-
     def step(self, batch: Batch) -> None:
         inputs, targets = batch
         loss = self._loss_function(self._forward(inputs), targets)

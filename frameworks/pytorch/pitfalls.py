@@ -21,18 +21,7 @@ SEED = 20161
 DRAWN = (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.Embedding, nn.LSTM)
 
 
-class Pitfall(PyTorchTrainer):
-    gpu_only = ""  # what the pitfall is about, if only a GPU has it
-
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        if self.gpu_only:
-            conditions.require_gpu(self.gpu_only)
-        super().__init__(workload, weights, conditions, "default")
-
-
-class OwnWeights(Pitfall):
+class OwnWeights(PyTorchTrainer):
     """Weights from every layer's `reset_parameters`, after a fixed seed. Weights and biases are
     from U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers. An
     embedding's are standard normal."""
@@ -50,7 +39,7 @@ class OwnWeights(Pitfall):
         super().restart(self._own)
 
 
-class InputGradients(Pitfall):
+class InputGradients(PyTorchTrainer):
     def __init__(self, workload: Workload, *others: Any) -> None:
         if workload.dataset.words:
             raise Unavailable(f"does not apply to {workload.name}: words have no gradient")
@@ -61,7 +50,7 @@ class InputGradients(Pitfall):
         return x.requires_grad_(), y
 
 
-class PooledFirst(Pitfall):
+class PooledFirst(PyTorchTrainer):
     def __init__(self, workload: Workload, *others: Any) -> None:
         swapped = pooled_first(workload)
         if swapped == workload:
@@ -69,7 +58,7 @@ class PooledFirst(Pitfall):
         super().__init__(swapped, *others)
 
 
-class Summed(Pitfall):
+class Summed(PyTorchTrainer):
     """The loss and the gradients are summed. `loss` returns the mean, to show the effect on the
     training and not the change of unit."""
 
@@ -82,7 +71,7 @@ class Summed(Pitfall):
         return super().loss() / self._terms
 
 
-class DoubleSoftmax(Pitfall):
+class DoubleSoftmax(PyTorchTrainer):
     def __init__(self, workload: Workload, *others: Any) -> None:
         if workload.loss != "sparse_cross_entropy":
             raise Unavailable(f"does not apply to {workload.name}: its loss takes no logits")
@@ -100,7 +89,7 @@ class AfterSoftmax(nn.Module):
         return value
 
 
-class FlushedDenormals(Pitfall):
+class FlushedDenormals(PyTorchTrainer):
     """What TensorFlow does on processors."""
 
     def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
@@ -111,33 +100,31 @@ class FlushedDenormals(Pitfall):
             raise Unavailable("this processor cannot flush denormals")
 
 
-class OwnTF32(Pitfall):
+class OwnTF32(PyTorchTrainer):
     """TF32 for convolutions but not for matrix products."""
 
-    gpu_only = "TF32"
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        conditions.require_gpu("TF32")
+        super().__init__(workload, weights, conditions, "")
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = True
 
 
-class Autotuned(Pitfall):
-    gpu_only = "cuDNN"
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+class Autotuned(PyTorchTrainer):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        conditions.require_gpu("cuDNN")
+        super().__init__(workload, weights, conditions, "")
         torch.backends.cudnn.benchmark = True
 
 
-class Unsynchronised(Pitfall):
+class Unsynchronised(PyTorchTrainer):
     """On a processor it changes nothing, because each call returns when its work is done."""
 
     def synchronise(self) -> None:
         pass
 
 
-class TwoBiases(Pitfall):
+class TwoBiases(PyTorchTrainer):
     """Both biases of each LSTM are trained, as nn.LSTM has it. They get the same updates, so their
     sum moves twice as fast. `weights` gives the first one."""
 

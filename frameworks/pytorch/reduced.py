@@ -3,22 +3,15 @@ automatic mixed precision has it. The weights and the optimiser stay in float32.
 
 import torch
 
-from frameworks.contract import Conditions
 from frameworks.pytorch.trainer import Batch, PyTorchTrainer
-from frameworks.workloads import Weights, Workload
 
 
 class BFloat16(PyTorchTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, "default")
-        self._reduced = conditions.precision == "float32"
-
     def step(self, batch: Batch) -> None:
         inputs, targets = batch
+        reduced = self._dtype == torch.float32
         self._optimiser.zero_grad()
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._reduced):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=reduced):
             loss = self._loss_function(self._forward(inputs), targets)
         loss.backward()
         self._optimiser.step()

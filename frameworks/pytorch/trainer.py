@@ -16,7 +16,8 @@ from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
 TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
-# What each variant changes here; memory and pages only start in another environment.
+# What each variant changes here; memory and pages only start in another environment. Those that are
+# not listed have a trainer of their own, which changes the default one.
 CHANGES: dict[str, tuple[str, ...]] = {
     "default": (),
     "memory": (),
@@ -32,7 +33,7 @@ class PyTorchTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
-        changes = CHANGES[variant]
+        changes = CHANGES.get(variant, ())
         self._device = torch.device(TORCH_DEVICES[conditions.device])
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
         last = "channels last" in changes

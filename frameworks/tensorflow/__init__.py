@@ -1,5 +1,7 @@
 """The description of TensorFlow."""
 
+from typing import Any
+
 from frameworks import memory
 from frameworks.contract import Cache, Deviation, Framework, Variant
 from frameworks.tensorflow.profiling.operations import OPERATIONS
@@ -34,6 +36,11 @@ CACHES = (
     Cache("XLA's in TensorFlow", "TF_XLA_FLAGS", option="--tf_xla_persistent_cache_directory"),
 )
 
+
+def traced(summary: str, **more: Any) -> Variant:
+    return Variant(summary, rebuilds=False, **more)
+
+
 FRAMEWORK = Framework(
     name="tensorflow",
     title="TensorFlow",
@@ -44,65 +51,52 @@ FRAMEWORK = Framework(
     requirements="requirements.txt",
     operations=OPERATIONS,
     variants={
-        "default": Variant(
+        "default": traced(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",
-            rebuilds=False,
             deviations=DEVIATIONS,
         ),
-        "tuned": Variant(
+        "tuned": traced(
             "tf.function over tf.nn and TensorFlow's update kernels, freed memory kept",
-            rebuilds=False,
             change="graph looked up once",
             compared_with="operations",
             environment=memory.KEPT,
         ),
         **memory.steps(rebuilds=False, deviations=DEVIATIONS),
-        "update": Variant(
+        "update": traced(
             "pages; TensorFlow's update kernels",
-            rebuilds=False,
             change="update kernels",
             compared_with="pages",
             deviations=(STATE,),
             environment=memory.KEPT,
         ),
-        "operations": Variant(
+        "operations": traced(
             "update; tf.nn instead of Keras' layers and loss",
-            rebuilds=False,
             change="tf.nn for Keras",
             compared_with="update",
             environment=memory.KEPT,
         ),
-        "eager": Variant("default, without tf.function", rebuilds=False, deviations=DEVIATIONS),
-        "xla": Variant(
-            "default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS, caches=CACHES
-        ),
-        "bfloat16": Variant(
+        "eager": traced("default, without tf.function", deviations=DEVIATIONS),
+        "xla": traced("default, jit_compile=True", deviations=DEVIATIONS, caches=CACHES),
+        "bfloat16": traced(
             "default, its layers under Keras' policy mixed_bfloat16",
-            rebuilds=False,
             deviations=DEVIATIONS,
             reduced="bfloat16",
         ),
-        "tf32": Variant(
-            "default, TF32 enabled", rebuilds=False, deviations=DEVIATIONS, reduced="tf32"
-        ),
-        "part-forward": Variant(
+        "tf32": traced("default, TF32 enabled", deviations=DEVIATIONS, reduced="tf32"),
+        "part-forward": traced(
             "the loss of default in a tf.function of its own, which keeps nothing for a backward "
             "pass",
-            rebuilds=False,
             part="forward",
             deviations=(STATE,),
         ),
-        "part-gradient": Variant(
+        "part-gradient": traced(
             "loss and gradients of default, returned by a tf.function as the tape gives them; no "
             "update",
-            rebuilds=False,
             part="gradient",
             deviations=(STATE,),
         ),
         **{
-            f"trap-{name}": Variant(
-                summary, rebuilds=False, pitfall=pitfall, caches=CACHES * (name == "xla")
-            )
+            f"trap-{name}": traced(summary, pitfall=pitfall, caches=CACHES * (name == "xla"))
             for name, summary, pitfall in (
                 ("weights", "default, from weights that Keras draws", "Keras' own initial weights"),
                 ("epsilon", "default, Keras' epsilon", "Keras' own Adam epsilon, 1e-7"),

@@ -6,12 +6,12 @@ from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
 from frameworks.tensorflow import parts, pitfalls
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
-from frameworks.tensorflow.trainer import TensorFlowTrainer
+from frameworks.tensorflow.trainer import MADE_OF, TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
-# TensorFlowTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[TensorFlowTrainer]] = {
-    "eager": Eager, "xla": XLA, **parts.PARTS, **pitfalls.PITFALLS,
+    **dict.fromkeys(MADE_OF, TensorFlowTrainer), "eager": Eager, "xla": XLA,
+    **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 
@@ -32,4 +32,4 @@ class TensorFlowAdapter(Adapter):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
         pitfalls.forget(conditions)
-        return TRAINERS.get(variant, TensorFlowTrainer)(workload, weights, conditions, variant)
+        return TRAINERS[variant](workload, weights, conditions, variant)

@@ -4,16 +4,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from frameworks.contract import Conditions, Setting
+from frameworks.contract import Setting
 from frameworks.tensorflow.trainer import TensorFlowTrainer
-from frameworks.workloads import Weights, Workload
+from frameworks.workloads import Workload
 
 
 class Eager(TensorFlowTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, "default")
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
         self._workload = workload
         traced: Any = self._train_step
 
@@ -30,9 +28,7 @@ class Eager(TensorFlowTrainer):
 
 
 class XLA(TensorFlowTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, "default")
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         step = self._train_step.python_function  # type: ignore[attr-defined]
         self._train_step = tf.function(step, jit_compile=True)

@@ -8,19 +8,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from frameworks.contract import Conditions, Setting
+from frameworks.contract import Setting
 from frameworks.tensorflow import keras_model
 from frameworks.tensorflow.trainer import Batch, Step, TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
 
 class Forward(TensorFlowTrainer):
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        super().__init__(workload, weights, conditions, "default")
+    def __init__(self, workload: Workload, *others: Any) -> None:
+        super().__init__(workload, *others)
         self._parameters = dict(zip(workload.parameter_shapes, self._tensors, strict=False))
-        self._train_step = self.part(keras_model.loss(workload, conditions.precision))
+        self._train_step = self.part(keras_model.loss(workload, self._dtype.name))
 
     def part(self, loss_function: Any) -> Step:
         @tf.function  # type: ignore[untyped-decorator]

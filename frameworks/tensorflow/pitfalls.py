@@ -19,18 +19,7 @@ from frameworks.workloads.workload import pooled_first
 SEED = 20161
 
 
-class Pitfall(TensorFlowTrainer):
-    gpu_only = ""  # what the pitfall is about, if only a GPU has it
-
-    def __init__(
-        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
-    ) -> None:
-        if self.gpu_only:
-            conditions.require_gpu(self.gpu_only)
-        super().__init__(workload, weights, conditions, "default")
-
-
-class OwnWeights(Pitfall):
+class OwnWeights(TensorFlowTrainer):
     """Weights from Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of 0."""
 
     def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
@@ -47,13 +36,13 @@ class OwnWeights(Pitfall):
         super().restart(self._own)
 
 
-class OwnEpsilon(Pitfall):
+class OwnEpsilon(TensorFlowTrainer):
     def __init__(self, workload: Workload, *others: Any) -> None:
         own = replace(adam(workload), epsilon=tf.keras.optimizers.Adam().epsilon)
         super().__init__(replace(workload, optimiser=own), *others)
 
 
-class PythonFloats(Pitfall):
+class PythonFloats(TensorFlowTrainer):
     """Betas and epsilon as Python floats, which Keras casts to float32, and a learning rate in
     Keras' global float type. It makes no difference if the weights are float32."""
 
@@ -66,7 +55,7 @@ class PythonFloats(Pitfall):
         self._train_step = train_step(self._network, loss, self._optimiser)
 
 
-class Probabilities(Pitfall):
+class Probabilities(TensorFlowTrainer):
     """Keras takes outputs for probabilities unless an argument says that they are logits."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
@@ -77,7 +66,7 @@ class Probabilities(Pitfall):
         self._train_step = train_step(self._network, loss, self._optimiser)
 
 
-class PooledFirst(Pitfall):
+class PooledFirst(TensorFlowTrainer):
     def __init__(self, workload: Workload, *others: Any) -> None:
         swapped = pooled_first(workload)
         if swapped == workload:
@@ -85,7 +74,7 @@ class PooledFirst(Pitfall):
         super().__init__(swapped, *others)
 
 
-class InputGradients(Pitfall):
+class InputGradients(TensorFlowTrainer):
     """The step returns the input's gradient, because tf.function omits unused results."""
 
     def __init__(self, workload: Workload, *others: Any) -> None:
@@ -110,15 +99,14 @@ class InputGradients(Pitfall):
         self._loss, self.asked = self._train_step(*batch)
 
 
-class OwnTF32(Pitfall):
-    gpu_only = "TF32"
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+class OwnTF32(TensorFlowTrainer):
+    def __init__(self, workload: Workload, weights: Weights, conditions: Conditions, *_: Any):
+        conditions.require_gpu("TF32")
+        super().__init__(workload, weights, conditions, "")
         tf.config.experimental.enable_tensor_float_32_execution(True)
 
 
-class Unsynchronised(Pitfall):
+class Unsynchronised(TensorFlowTrainer):
     """On a processor it changes nothing, because each call returns when its work is done."""
 
     def synchronise(self) -> None:

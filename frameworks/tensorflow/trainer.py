@@ -17,7 +17,8 @@ Step = Callable[..., Any]
 
 
 # Where each variant has its network and loss from, and where its optimiser; memory and pages only
-# start in another environment. tf32 is a setting of the process, and bfloat16 a policy.
+# start in another environment. tf32 is a setting of the process, and bfloat16 a policy. Those that
+# are not listed have a trainer of their own, which changes the default one.
 MADE_OF: dict[str, tuple[Any, Any]] = {
     "default": (keras_model, keras_model),
     "memory": (keras_model, keras_model),
@@ -36,7 +37,7 @@ class TensorFlowTrainer(Trainer):
     ) -> None:
         self._on_host = conditions.on_host
         precision = conditions.precision
-        parts, updates = MADE_OF[variant]
+        parts, updates = MADE_OF.get(variant, MADE_OF["default"])
         self._dtype = tf.as_dtype(precision)
         self._input_dtype = self._target_dtype = self._dtype
         if workload.dataset.words:

@@ -16,7 +16,7 @@ from analysis.data.processes import paired as paired_seats
 from analysis.data.results import BenchmarkId
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
 from benchmarks.efficiency.measure import COUNTS
-from benchmarks.noise import designs, faults, pairing, rounds
+from benchmarks.noise import faults, pairing, rounds
 from benchmarks.noise.__main__ import statistics_table, ways_table
 from benchmarks.noise.scatter import (
     STATISTICS,
@@ -70,12 +70,6 @@ def folders_shown(page: str, module: str) -> list[list[Path]]:
     (words,) = re.findall(rf"^python -m {module} (.*?)^```", page, re.M | re.S)
     groups = re.split(r"--\w+", words.replace("\\\n", ""))
     return [[ROOT / folder for folder in group.split()] for group in groups if group.strip()]
-
-
-def test_the_notebook_has_the_table_of_two_designs() -> None:
-    page = NOTEBOOK.read_text()
-    now, former = folders_shown(page, "benchmarks.noise.designs")
-    assert "\n".join(designs.table(now, former)) in page
 
 
 def test_the_notebook_has_the_table_of_slow_mini_batches() -> None:

@@ -54,6 +54,13 @@ class SmallStudy:
         write_json(self.folders.certificate(workload, framework), record)
         return record
 
+    def measured(self, folder: Path) -> Findings:
+        """The findings of a certificate and two replicates."""
+        self.certificate()
+        for replicate in (1, 2):
+            self.contest(replicate)
+        return self.findings(folder)
+
     def findings(self, folder: Path) -> Findings:
         """What is found in its records, collected in a folder."""
         records, batches = collect(self.folders)
@@ -113,11 +120,16 @@ def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFra
 def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
     """One certificate of the abacus, for all tests that read it: its rows by variant."""
     variants = ("default", "kept", "wrong", "rounded", "named", "strays", "mislabelled")
+    return certified_once(tmp_path_factory, "certificate", *variants)
+
+
+def certified_once(factory, name: str, *variants: str, **changes) -> dict[str, CertificateRow]:
+    """The rows by variant of a certificate that all test processes share under this name."""
 
     def build(folder: Path) -> None:
         with package("abacus"):
-            make_study(folder, contenders=several(*variants)).certificate()
+            make_study(folder, contenders=several(*variants), **changes).certificate()
 
-    folders = folders_in(built_once(tmp_path_factory, "certificate", build))
+    folders = folders_in(built_once(factory, name, build))
     record = read_json(folders.certificate("mlp", "abacus"), CertificateRecord)
     return {row.variant: row for row in record.rows}

@@ -19,62 +19,18 @@ HOME, ELSEWHERE, USER, HOST, SECRET = "~", "...", "(user)", "(host)", "(secret)"
 # Keys whose texts are for people. Names of users and hosts are masked in these only, because
 # elsewhere the same word may be the name of a framework or a workload.
 TEXTS = frozenset(
-    {
-        "reason",
-        "cause",
-        "missing",
-        "source",
-        "command",
-        "fixed",
-        "settings",
-        "system_info",
-        "unprofiled",
-    }
-)
+    ["reason", "cause", "missing", "source", "command", "fixed", "settings", "system_info",
+     "unprofiled"]
+)  # fmt: skip
 PATHS = frozenset({"interpreters", "folder"})  # keys whose values are paths
 # Users and hosts have these names, too. They say nothing, and texts are full of them.
 COMMON = frozenset(
-    [
-        "root",
-        "user",
-        "users",
-        "admin",
-        "runner",
-        "ubuntu",
-        "debian",
-        "home",
-        "host",
-        "localhost",
-        "local",
-        "python",
-        "linux",
-        "default",
-        "tuned",
-        "cpu",
-        "gpu",
-        "adam",
-        "sgd",
-        "jax",
-        "torch",
-        "pytorch",
-        "keras",
-        "tensorflow",
-        "numpy",
-        "machine",
-        "noop",
-        "mnist",
-        "mlp",
-        "contest",
-        "replicate",
-        "study",
-        "reference",
-        "data",
-        "test",
-        "none",
-        "true",
-        "false",
-    ]
-)
+    ["root", "user", "users", "admin", "runner", "ubuntu", "debian", "home", "host",
+     "localhost", "local", "python", "linux", "machine", "default", "tuned", "cpu", "gpu",
+     "adam", "sgd", "jax", "torch", "pytorch", "keras", "tensorflow", "numpy", "noop", "mnist",
+     "mlp", "contest", "replicate", "study", "reference", "data", "test", "none", "true",
+     "false"]
+)  # fmt: skip
 SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
 
 # Variables whose values are secrets, wherever they turn up.

@@ -7,7 +7,7 @@ be is refused in one line that names the file and the key.
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,12 +132,17 @@ def shown(text: object) -> str:
 
 def printable(value: Any) -> Any:
     """The value as JSON has it, without `UNPRINTABLE` characters in any text of it."""
+    return with_texts(value, lambda text: UNPRINTABLE.sub("", text))
+
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A value as JSON has it, with every text in it changed."""
     if isinstance(value, str):
-        return UNPRINTABLE.sub("", value)
+        return change(value)
     if isinstance(value, list):
-        return [printable(item) for item in value]
+        return [with_texts(item, change) for item in value]
     if isinstance(value, dict):
-        return {printable(key): printable(item) for key, item in value.items()}
+        return {change(key): with_texts(item, change) for key, item in value.items()}
     return value
 
 

@@ -20,7 +20,7 @@ from pydantic import (
 
 from workflows.records.limits import Amount
 from workflows.records.schema import CacheState
-from workflows.records.storage import UNPRINTABLE
+from workflows.records.storage import UNPRINTABLE, with_texts
 
 LONGEST = 2000  # characters of any text
 
@@ -140,7 +140,7 @@ def checked(do: str, answer: Any) -> dict[str, Any]:
 
     Requests that a subclass of the worker adds have no class; their texts are cleaned only.
     """
-    plain = cleaned(answer)
+    plain = with_texts(answer, line)
     if not isinstance(plain, dict):
         raise Improper(f"answers {do!r} with {type(answer).__name__}")
     if do not in ANSWERS:
@@ -151,17 +151,6 @@ def checked(do: str, answer: Any) -> dict[str, Any]:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise Improper(f"answers {do!r} with {place or 'values'}: {first['msg']}") from None
-
-
-def cleaned(value: Any) -> Any:
-    """A value as JSON has it, with texts that every file, page and terminal can hold."""
-    if isinstance(value, str):
-        return line(value)
-    if isinstance(value, list):
-        return [cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {line(key): cleaned(item) for key, item in value.items()}
-    return value
 
 
 def line(text: str, most: int = LONGEST) -> str:

@@ -26,7 +26,7 @@ class Item:
     settings: tuple[str, ...]
     question: str
     rule: Literal["matched", "own"] = "matched"
-    reason: str = ""
+    reason: str = "part of what is compared"
     tolerance: float = ROUNDED
     component: str = ""
     new: bool = False
@@ -160,7 +160,6 @@ CHECKLIST = (
         ("denormals",),
         "Numbers below 1e-38, if kept, can slow a step down.",
         rule="own",
-        reason="part of what is compared",
     ),
     Item("threads", ("intra_threads", "inter_threads"), "As configured in the framework."),
     Item(
@@ -188,7 +187,6 @@ CHECKLIST = (
         ("compilation",),
         "Eager steps run one operation at a time; traced and compiled steps are optimised first.",
         rule="own",
-        reason="part of what is compared",
     ),
     Item(
         "debug modes",
@@ -215,14 +213,12 @@ CHECKLIST = (
         ("freed_memory",),
         "Memory returned to the system costs page faults in every step.",
         rule="own",
-        reason="part of what is compared",
     ),
     Item(
         "huge pages",
         ("huge_pages",),
         "Arrays in pages of 2 MB instead of 4 kB cost fewer page faults and address look-ups.",
         rule="own",
-        reason="part of what is compared",
     ),
     Item(
         "memory of the weights",
@@ -230,7 +226,6 @@ CHECKLIST = (
         "New memory for all weights in every step costs page faults; weights written over the old "
         "ones cost none.",
         rule="own",
-        reason="part of what is compared",
     ),
     Item(
         "max-pooling",
@@ -244,7 +239,6 @@ CHECKLIST = (
         ("gpu_memory",),
         "A framework takes it as needed, or nearly all at once.",
         rule="own",
-        reason="part of what is compared",
     ),
 )
 

@@ -153,17 +153,24 @@ def wrong_weights(
 
 def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
     """Parts of a step whose weights are not the initial ones after the last turn, in words."""
+    for one, _, weights in last_weights(machine):
+        expected = turns.get(one)
+        if expected and expected.still:
+            start = expected.turns.start
+            moved = [name for name in start if weights.get(name) != start[name]]
+            if moved:
+                yield one, f"after the last timed turn, {moved[0]} is not as it was given"
+
+
+def last_weights(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[str, list[float]]]]:
+    """Each contender that lived to the end of a contest in which weights were recorded after the
+    last turn: the replicate, and its weights."""
     for contest in machine.records.contests:
-        if not any(contender.weights for contender in contest.contenders):
-            continue  # not recorded
-        for contender in contest.contenders:
-            one = BenchmarkId.of(contest.workload, contender)
-            expected = turns.get(one)
-            if contender.status == "ok" and expected and expected.still:
-                start = expected.turns.start
-                moved = [name for name in start if contender.weights.get(name) != start[name]]
-                if moved:
-                    yield one, f"after the last timed turn, {moved[0]} is not as it was given"
+        if any(contender.weights for contender in contest.contenders):
+            for contender in contest.contenders:
+                if contender.status == "ok":
+                    one = BenchmarkId.of(contest.workload, contender)
+                    yield one, contest.replicate, contender.weights
 
 
 def weights_astray(
@@ -173,21 +180,16 @@ def weights_astray(
     from where float64 has led."""
     taken = batches.groupby(TURN)["step"]
     counts = taken.max() - taken.min() + 1  # of a long turn, not every row is kept
-    for contest in machine.records.contests:
-        if not any(contender.weights for contender in contest.contenders):
-            continue  # not recorded
-        for contender in contest.contenders:
-            one = BenchmarkId.of(contest.workload, contender)
-            compared = machine.compares(one) or machine.format(one)
-            if contender.status != "ok" or one not in turns or not compared:
-                continue
-            expected = turns[one]
-            if expected.rounding > UNDECIDED:
-                continue  # float32 decides ReLUs differently and leads its weights elsewhere
-            right, last = expected.turns, len(expected.turns.losses) - 1
-            steps = counts.get((*one, contest.replicate, last), 0)
-            if steps == len(right.losses[-1]):  # or only a part of the turn was rehearsed
-                yield one, expected, tensors_astray(contender.weights, right, steps)
+    for one, replicate, weights in last_weights(machine):
+        if one not in turns or not (machine.compares(one) or machine.format(one)):
+            continue
+        expected = turns[one]
+        if expected.rounding > UNDECIDED:
+            continue  # float32 decides ReLUs differently and leads its weights elsewhere
+        right, last = expected.turns, len(expected.turns.losses) - 1
+        steps = counts.get((*one, replicate, last), 0)
+        if steps == len(right.losses[-1]):  # or only a part of the turn was rehearsed
+            yield one, expected, tensors_astray(weights, right, steps)
 
 
 def tensors_astray(

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from analysis.data.results import Machine
+from analysis.data.results import Machine, grouped
 from analysis.findings.findings import Table, added
 from analysis.format import alike, count, listing
 from workflows.records.schema import MACHINE, Setting
@@ -151,10 +151,11 @@ def speed_summary(lines: Sequence[SpeedLine]) -> str:
 
 def sentences(lines: Sequence[SpeedLine]) -> Iterator[str]:
     for variant, name in NAMES.items():
-        found: dict[int, list[float]] = {}
-        for line in lines:
-            if line.variant == variant and line.replicate is not None and line.speed:
-                found.setdefault(line.threads, []).append(line.speed)
+        found = grouped(
+            (line.threads, line.speed)
+            for line in lines
+            if line.variant == variant and line.replicate is not None and line.speed
+        )
         unit = "GFLOP/s" if variant == "product" else "GB/s"
         speeds = [
             f"{alike(geometric_mean(own))[0]} {unit} on {count(threads, 'thread')}"

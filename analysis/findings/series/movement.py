@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from analysis.data.occasions import Occasion, occasion, span
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.comparisons import Comparison, ToReference
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import count
@@ -92,9 +92,7 @@ def movement(
 ) -> Movement:
     measured = [(e, o) for e, o in zip(estimates, occasions, strict=True) if e and e.ratio]
     logs = [math.log(e.ratio) for e, _ in measured if e.ratio]
-    by_occasion: dict[Occasion, list[float]] = {}
-    for log, (_, where) in zip(logs, measured, strict=True):
-        by_occasion.setdefault(where, []).append(log)
+    by_occasion = grouped((where, log) for log, (_, where) in zip(logs, measured, strict=True))
     means = [sum(own) / len(own) for own in by_occasion.values()]
     mean, several = student(logs, confidence), len(logs) >= OCCASIONS
     verdicts = {e.verdict for e, _ in measured}

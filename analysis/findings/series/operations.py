@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from analysis.data.results import BenchmarkId, Machine
+from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.findings.findings import Findings, Table, added
 from frameworks.operations import CATEGORIES, UNACCOUNTED
 
@@ -73,12 +73,10 @@ class Profile:
 
 def profiles(findings: Findings) -> list[Profile]:
     """Of the contenders that are compared with other frameworks."""
-    found: dict[BenchmarkId, list[OperationLine]] = {}
-    for line in findings.machine.matched_rows(OPERATIONS.of(findings)):
-        found.setdefault(line.id, []).append(line)
+    lines = findings.machine.matched_rows(OPERATIONS.of(findings))
     return [
         Profile(one, sum(line.ms for line in lines), {line.operation: line.share for line in lines})
-        for one, lines in found.items()
+        for one, lines in grouped((line.id, line) for line in lines).items()
     ]
 
 

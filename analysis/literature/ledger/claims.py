@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
+from analysis.data.results import grouped
 from analysis.format import device
 from analysis.literature.ledger.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.ledger.double_ratios import double_ratios
@@ -171,10 +172,7 @@ def judgement(
 
 
 def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
-    by_framework: dict[str, list[Answer]] = {}
-    for answer in found:
-        by_framework.setdefault(answer.row.framework, []).append(answer)
-    return by_framework
+    return grouped((answer.row.framework, answer) for answer in found)
 
 
 def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
@@ -191,11 +189,11 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
     turned = holds is not None and own.quantifier == "not"
     wanted = not holds if turned else holds
     nearest = wanted is True and own.quantifier != "EXISTS"
-    groups: dict[str, list[Answer]] = {}
-    for answer in found:
-        if answer.row.value:
-            name = answer.row.framework if of_variants(answer) else answer.row.variant
-            groups.setdefault(name, []).append(answer)
+    groups = grouped(
+        (answer.row.framework if of_variants(answer) else answer.row.variant, answer)
+        for answer in found
+        if answer.row.value
+    )
 
     def distance(one: Answer) -> float:
         return abs(math.log((one.row.value or 1.0) / (one.rule.limit or 1.0)))

@@ -1,7 +1,8 @@
 """Caveats about controls that miss the truth or compute something else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from analysis.data.results import grouped
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, sentence
@@ -33,7 +34,7 @@ def misses(findings: Findings) -> Iterator[Caveat]:
         )
     doubtful = listing(
         f"of {share(max(row.furthest for row in own))} or less on the {workload(name)}"
-        for name, own in by_workload(wrong).items()
+        for name, own in grouped((row.id.workload, row) for row in wrong).items()
     )
     if beyond_chance([row for row in rows if row not in waiting], confidence):
         do = f"Do not rely on differences {doubtful}; repeat the study."
@@ -57,13 +58,6 @@ def strange(findings: Findings) -> Iterator[Caveat]:
 
 def slow_by_waiting(row: ControlLine) -> bool:
     return bool(row.slowed_by and row.ratio and 1 < row.ratio / row.truth <= 1 + WAITING)
-
-
-def by_workload(rows: Sequence[ControlLine]) -> dict[str, list[ControlLine]]:
-    found: dict[str, list[ControlLine]] = {}
-    for row in rows:
-        found.setdefault(row.id.workload, []).append(row)
-    return found
 
 
 def mistake(row: ControlLine) -> str:

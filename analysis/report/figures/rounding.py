@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from analysis.data.results import grouped
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
 from analysis.format import listing, scientific, short
@@ -17,9 +18,7 @@ FLOOR = 1e-10  # exact agreement is drawn here
 
 
 def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    panels: dict[str, list[GradientLine]] = {}
-    for line in filter(lambda line: line.tensor, findings.gradients):
-        panels.setdefault(line.id.workload, []).append(line)
+    panels = grouped((line.id.workload, line) for line in findings.gradients if line.tensor)
     if not panels:
         return None
     tensors = [len({line.tensor for line in lines}) for lines in panels.values()]

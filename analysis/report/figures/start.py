@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine
 from analysis.format import listing, title
@@ -79,9 +80,7 @@ def filling(part: str, colour: str) -> dict[str, Any]:
 
 def slowest(lines: Sequence[StartLine]) -> str:
     """What each framework's start takes, the slowest first."""
-    found: dict[str, list[StartLine]] = {}
-    for line in lines:
-        found.setdefault(line.id.framework, []).append(line)
+    found = grouped((line.id.framework, line) for line in lines)
     sums = {name: [sum(seconds(line)) for line in held] for name, held in found.items()}
     order = sorted(sums, key=lambda name: -max(sums[name]))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from analysis.data.results import grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
@@ -84,9 +85,7 @@ def against(row: PairLine, winner: str, other: str) -> Rival | None:
 def fastest_and_others(found: Sequence[Race]) -> list[str]:
     """Who is fastest on which workloads, then what each slower framework takes there. If that
     takes many sentences: what each takes wherever it is slower."""
-    groups: dict[frozenset[str], list[Race]] = {}
-    for race in found:
-        groups.setdefault(frozenset(race.level), []).append(race)
+    groups = grouped((frozenset(race.level), race) for race in found)
     first = [fastest(own, found) for own in groups.values()]
     then = [followers(own) for own in groups.values()]
     if len(first) + sum(map(len, then)) <= SENTENCES:
@@ -121,9 +120,7 @@ def followers(own: Sequence[Race]) -> list[str]:
     or 2 threads).`"""
     lines = []
     for name, slower in behind(own).items():
-        held: dict[str, list[tuple[Column, Rival]]] = {}
-        for place, one in slower:
-            held.setdefault(place.workload, []).append((place, one))
+        held = grouped((place.workload, (place, one)) for place, one in slower)
         if len(held) > PLACES:
             held = {"": slower}
         parts = [
@@ -167,12 +164,9 @@ def summed_up(found: Sequence[Race]) -> list[str]:
 
 def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
     """By framework: where it is slower than the fastest, and how much."""
-    slower: dict[str, list[tuple[Column, Rival]]] = {}
-    for race in found:
-        for one in race.rivals:
-            if one.slower:
-                slower.setdefault(one.framework, []).append((race.column, one))
-    return slower
+    return grouped(
+        (one.framework, (race.column, one)) for race in found for one in race.rivals if one.slower
+    )
 
 
 def takes(ratios: Sequence[float], each: str = "") -> str:

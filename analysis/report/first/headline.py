@@ -1,6 +1,6 @@
 """The headline: who is fastest everywhere, if anybody is; and where tuning matters more."""
 
-from analysis.data.results import DEFAULT, TUNED
+from analysis.data.results import DEFAULT, TUNED, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
 from analysis.findings.findings import Findings
@@ -38,10 +38,11 @@ def controls(findings: Findings) -> str:
 def contests(findings: Findings) -> dict[Column, list[MatrixLine]]:
     """The columns in which two frameworks or more have a ratio, with the contenders that have
     one. The fastest has one to itself."""
-    found: dict[Column, list[MatrixLine]] = {}
-    for line in findings.matrix:
-        if line.first or line.estimate.ratio is not None:
-            found.setdefault(line.column, []).append(line)
+    found = grouped(
+        (line.column, line)
+        for line in findings.matrix
+        if line.first or line.estimate.ratio is not None
+    )
     return {
         column: own for column, own in found.items() if len({one.id.framework for one in own}) > 1
     }

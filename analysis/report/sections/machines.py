@@ -4,6 +4,7 @@ Nothing is pooled over machines."""
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.data.occasions import processor, when
+from analysis.data.results import grouped
 from analysis.data.series import versions
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import changed_settings
@@ -67,7 +68,6 @@ def overview(found: Mapping[int, Findings]) -> Table:
             ]
             for number, findings in found.items()
         ],
-        [],
         "machine_speed.csv" if kinds else "machine.csv",
     )  # fmt: skip
 
@@ -75,10 +75,11 @@ def overview(found: Mapping[int, Findings]) -> Table:
 def own_speeds(findings: Findings) -> dict[tuple[str, int], float]:
     """By computation and number of threads, over all workloads and replicates; empty for records
     without the machine's own turns."""
-    speeds: dict[tuple[str, int], list[float]] = {}
-    for line in SPEED.of(findings):
-        if line.replicate is not None and line.speed and line.variant in NAMES:
-            speeds.setdefault((line.variant, line.threads), []).append(line.speed)
+    speeds = grouped(
+        ((line.variant, line.threads), line.speed)
+        for line in SPEED.of(findings)
+        if line.replicate is not None and line.speed and line.variant in NAMES
+    )
     return {kind: geometric_mean(own) for kind, own in speeds.items()}
 
 
@@ -89,7 +90,6 @@ def ratios(found: Mapping[int, Findings], where: str, held: Mapping[str, Rows]) 
         f"{where}: ratios of times, each with its {confidence} interval",
         [("machine", True), *((who, True) for who in held)],
         [[str(number), *(cell(rows.get(number)) for rows in held.values())] for number in found],
-        [],
         "comparisons.csv",
     )
 

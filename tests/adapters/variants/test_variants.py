@@ -1,8 +1,6 @@
 """Opt-in variants that cost too much to be tried on everything, and the thread of Keras' fit."""
 
 import os
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from typing import Any
@@ -15,7 +13,7 @@ from frameworks.registry import framework, versions
 from frameworks.workloads import initial_weights
 from frameworks.workloads.optimisers import SGD
 from tests.adapters.training import AGREE, KERAS, NETWORKS, REFERENCE, Contender, batches, train
-from tests.conftest import ROOT
+from tests.conftest import python
 
 REGRESSION = replace(NETWORKS["regression"], optimiser=SGD(0.01))
 FIT = Contender("keras", "fit")
@@ -99,13 +97,11 @@ def test_keras_on_another_backend(backend: str) -> None:
     ):
         pytest.skip(f"keras or {backend} is not installed")
     names = "restart or put_keeps or settings"
-    run = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-q", "-rs", "tests/adapters/test_trainer.py",
-            "tests/adapters/test_agreement.py", "-k", f"keras-{backend}-cpu and sgd and ({names})"
-            f" or keras-{backend}-cpu and every_layer and regression",
-        ],
-        cwd=ROOT, env={**os.environ, KERAS: backend}, capture_output=True, text=True,
+    run = python(
+        "-m", "pytest", "-q", "-rs", "tests/adapters/test_trainer.py",
+        "tests/adapters/test_agreement.py", "-k", f"keras-{backend}-cpu and sgd and ({names})"
+        f" or keras-{backend}-cpu and every_layer and regression",
+        env={**os.environ, KERAS: backend},
     )  # fmt: skip
     assert run.returncode == 0, run.stdout
     assert "passed" in run.stdout and "skipped" not in run.stdout
@@ -131,10 +127,7 @@ def test_a_backend_that_is_not_installed_is_a_reason() -> None:
         "from frameworks.keras.adapter import KerasAdapter\n"
         "KerasAdapter(Conditions())"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, KERAS: "torch"},
-        capture_output=True, text=True,
-    )  # fmt: skip
+    run = python("-c", code, env={**os.environ, KERAS: "torch"})
     assert "Unavailable: Keras' backend torch is not installed" in run.stderr
 
 
@@ -181,7 +174,5 @@ def test_a_process_ends_in_the_middle_of_a_fit() -> None:
         "from tests.adapters.variants.test_variants import *\n"
         "trainer = FIT.trainer(REGRESSION); train(trainer, REGRESSION, 2); print(len(fits()))"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    run = python("-c", code, timeout=120)
     assert (run.returncode, run.stdout.strip()) == (0, "1"), run.stderr

@@ -1,13 +1,11 @@
 """The committed reports follow from the committed records, byte for byte."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 from workflows.planning.configfiles import parse, read
 from workflows.records.machine_folder import read_machine
 
@@ -27,20 +25,8 @@ def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Pat
         same = f"*/*/machines/{folders[0].name}"
         others = ["--earlier", *sorted((ROOT / "reports" / "repeats").glob(same))]
     brief = ["--brief"] * (name in BRIEF)
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "analysis",
-            *map(str, [*folders, *others]),
-            "--out",
-            str(tmp_path),
-            *brief,
-        ],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    words = map(str, [*folders, *others, "--out", tmp_path])
+    python("-m", "analysis", *words, *brief, check=True)
     rebuilt = files(tmp_path)
     assert rebuilt.keys() == files(committed).keys()
     for file, content in files(committed).items():

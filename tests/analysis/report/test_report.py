@@ -5,8 +5,6 @@ import html
 import json
 import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from analysis.report.markup import packed
 from analysis.report.page import write as write_report
 from tests.analysis.recipe import MS, Recipe
 from tests.analysis.synthetic import write
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 
 SMOKE = Recipe(
     study="smoke",
@@ -173,10 +171,8 @@ def test_same_bytes_from_another_process_without_any_framework(
         "PYTHONPATH": str(ROOT),
         "TZ": "Asia/Tokyo",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, str(folder), "--out", "elsewhere"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+    words = ("-c", BLOCKED, str(folder), "--out", "elsewhere")
+    done = python(*words, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "The report: elsewhere/report.html"
     assert hashes(out) == hashes(report)

@@ -1,13 +1,9 @@
 """A part of a step is certified by the reference's whole step, and a wrong one is refused."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.conftest import built_once, package
-from tests.workflows.conftest import folders_in, make_study, several
-from workflows.records.schema import CertificateRecord, CertificateRow
-from workflows.records.storage import read_json
+from tests.workflows.conftest import certified_once, several
+from workflows.records.schema import CertificateRow
 
 PARTS = (
     "part-forward", "part-gradient", "part-skipping", "part-updating", "part-late", "part-doubled",
@@ -17,15 +13,8 @@ PARTS = (
 
 @pytest.fixture(scope="module")
 def rows(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
-    def build(folder: Path) -> None:
-        with package("abacus"):
-            limits = {"steps": 10, "optimisers": []}
-            made = make_study(folder, contenders=several("default", *PARTS), certificate=limits)
-            made.certificate()
-
-    folders = folders_in(built_once(tmp_path_factory, "parts", build))
-    record = read_json(folders.certificate("mlp", "abacus"), CertificateRecord)
-    return {row.variant: row for row in record.rows}
+    limits = {"steps": 10, "optimisers": []}
+    return certified_once(tmp_path_factory, "parts", "default", *PARTS, certificate=limits)
 
 
 def test_a_part_has_the_losses_and_gradients_of_the_whole_step(rows):

@@ -1,16 +1,12 @@
 """A reduced precision is certified in float64, and as timed by a bound from its format. A mistake
 that only the reduced variant makes is still refused."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.conftest import built_once, package
-from tests.workflows.conftest import folders_in, make_study, several
+from tests.workflows.conftest import certified_once, several
 from workflows.certify.judge import wrong_moves
 from workflows.certify.summary import summary
-from workflows.records.schema import CertificateRecord, CertificateRow
-from workflows.records.storage import read_json
+from workflows.records.schema import CertificateRow
 
 REDUCED = (
     "bfloat16", "bfloat16-not", "bfloat16-frozen", "bfloat16-uncorrected", "bfloat16-drifting",
@@ -19,15 +15,8 @@ REDUCED = (
 
 @pytest.fixture(scope="module")
 def rows(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
-    def build(folder: Path) -> None:
-        with package("abacus"):
-            limits = {"steps": 20, "optimisers": ["sgd"]}
-            made = make_study(folder, contenders=several("default", *REDUCED), certificate=limits)
-            made.certificate()
-
-    folders = folders_in(built_once(tmp_path_factory, "reduced", build))
-    record = read_json(folders.certificate("mlp", "abacus"), CertificateRecord)
-    return {row.variant: row for row in record.rows}
+    limits = {"steps": 20, "optimisers": ["sgd"]}
+    return certified_once(tmp_path_factory, "reduced", "default", *REDUCED, certificate=limits)
 
 
 def test_it_declares_the_format_and_how_far_it_leads(rows, abacus):

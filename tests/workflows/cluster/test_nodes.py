@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 from tests.test_study import Clone
 from workflows.cluster.nodes import NODES, Identity, introduced
 from workflows.planning.configfiles import ConfigurationError, parse
@@ -127,11 +127,9 @@ def test_contests_of_another_machine_are_not_measured_here(small, tmp_path):
     study.environment["SAMESTEP_MACHINE"] = "another"
     study.environment["PYTHONPATH"] += f"{os.pathsep}{study.folder}"
     folder = study.results.relative_to(study.folder)
-    done = subprocess.run(
-        [sys.executable, "-m", "workflows.measure.contest", "--study", str(folder),
-         "--group", "mlp", "--replicate", "1"],
-        cwd=study.folder, env=study.environment, capture_output=True, text=True,
-    )  # fmt: skip
+    contest = ("workflows.measure.contest", "--group", "mlp", "--replicate", "1")
+    words = ("-m", *contest, "--study", str(folder))
+    done = python(*words, cwd=study.folder, env=study.environment)
     assert done.returncode == 1 and not list(study.results.glob("contests/*/*"))
     assert "this machine is another, and these results are of here" in done.stderr
     assert "Contests of different machines are not pooled." in done.stderr

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from benchmarks.kills.study import marked
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python
 from workflows.machine import guardian
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux' prctl and pidfd")
@@ -75,6 +75,12 @@ def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
     assert not folder.exists()
 
 
+def guarded(environment, what):
+    """A stage that does this, under a guardian, when both have ended."""
+    stage = ("workflows.machine.guardian", "stage_of_a_test", what)
+    return python("-m", *stage, env=environment, timeout=30)
+
+
 @pytest.mark.parametrize(
     ("what", "status"),
     [
@@ -86,31 +92,17 @@ def test_whichever_is_killed_nothing_is_left(environment, tmp_path, victim):
     ],
 )
 def test_the_exit_status_is_passed_on(environment, what, status):
-    done = subprocess.run(
-        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test", what],
-        env=environment, cwd=ROOT, capture_output=True, text=True, timeout=30,
-    )  # fmt: skip
+    done = guarded(environment, what)
     assert (done.returncode, done.stderr) == (status, "")
 
 
-def test_a_study_that_is_gone_already_is_seen(environment):
-    gone = guardian.Known.of(os.getpid())._replace(started="1")
-    environment["SAMESTEP_STUDY"] = " ".join(map(str, gone))
-    done = subprocess.run(
-        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test"],
-        env=environment, cwd=ROOT, timeout=30, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert done.returncode == 137
-
-
-def test_a_study_on_another_machine_is_not_waited_for(environment):
-    elsewhere = guardian.Known.of(os.getpid())._replace(boot="another", started="1")
-    environment["SAMESTEP_STUDY"] = " ".join(map(str, elsewhere))
-    done = subprocess.run(
-        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test", "sys.exit(4)"],
-        env=environment, cwd=ROOT, timeout=30,
-    )  # fmt: skip
-    assert done.returncode == 4
+@pytest.mark.parametrize(
+    ("changed", "status"), [({"started": "1"}, 137), ({"started": "1", "boot": "another"}, 4)]
+)
+def test_a_study_that_is_gone_already_is_seen_unless_it_is_elsewhere(environment, changed, status):
+    study = guardian.Known.of(os.getpid())._replace(**changed)
+    environment["SAMESTEP_STUDY"] = " ".join(map(str, study))
+    assert guarded(environment, "sys.exit(4)").returncode == status
 
 
 def test_a_worker_dies_with_a_coordinator_that_nobody_guards(tmp_path):

@@ -4,33 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
-from frameworks.contract import Framework, Variant
-from tests.workflows.conftest import SmallStudy, several
+from tests.workflows.conftest import several
 from workflows.planning.configfiles import ConfigurationError, parse
-from workflows.records.storage import write_batches, write_json
-from workflows.stages.collect import collect
 
 
-def measured(made: SmallStudy, folder: Path) -> Findings:
-    """The findings of a study of two replicates."""
-    made.certificate()
-    for replicate in (1, 2):
-        made.contest(replicate)
-    records, batches = collect(made.folders)
-    write_json(folder / "machine" / "records.json", records)
-    write_batches(folder / "machine" / "batches.parquet", batches)
-    return Findings(load([folder / "machine"])[0])
-
-
-def made_of(study, *variants: str) -> SmallStudy:
+def measured(study, folder: Path, *variants: str) -> Findings:
     limits = {"steps": 10, "optimisers": []}
-    return study(contenders=several(*variants), replicates=2, certificate=limits)
+    made = study(contenders=several(*variants), replicates=2, certificate=limits)
+    return made.measured(folder / "machine")
 
 
 def test_parts_are_timed_and_never_ranked(study, tmp_path):
-    found = measured(made_of(study, "default", "part-forward", "part-gradient"), tmp_path)
+    found = measured(study, tmp_path, "default", "part-forward", "part-gradient")
     machine = found.machine
     assert [(row.variant, row.change, row.beside) for row in machine.records.parts] == [
         ("part-forward", "forward", "default"), ("part-gradient", "gradient", "default"),
@@ -48,7 +34,7 @@ def test_parts_are_timed_and_never_ranked(study, tmp_path):
 
 
 def test_weights_that_move_in_timed_turns_are_seen_though_no_loss_shows_it(study, tmp_path):
-    found = measured(made_of(study, "default", "part-drifting", "part-gradient"), tmp_path)
+    found = measured(study, tmp_path, "default", "part-drifting", "part-gradient")
     assert [one.variant for one in found.loss_check.faults] == ["part-drifting"]
     (fault,) = found.loss_check.faults.values()
     assert "after the last timed turn, dense1.kernel is not as it was given" in fault
@@ -59,18 +45,3 @@ def test_weights_that_move_in_timed_turns_are_seen_though_no_loss_shows_it(study
 def test_a_part_alone_is_refused_before_any_time_is_spent(abacus, small):
     with pytest.raises(ConfigurationError, match="part-forward is compared with its 'default'"):
         parse({**small, "contenders": several("part-forward")})
-
-
-@pytest.mark.parametrize(
-    "variants",
-    [
-        {"default": Variant("right"), "odd": Variant("a part", part="forward")},
-        {"default": Variant("right"), "part-odd": Variant("no part")},
-        {"default": Variant("right"), "part-odd": Variant("", part="update")},
-        {"part-odd": Variant("", part="forward", compared_with="part-odd")},
-        {"part-odd": Variant("", part="forward")},
-    ],
-)
-def test_names_tell_parts_and_each_has_a_whole_step(variants):
-    with pytest.raises(ValueError, match="odd"):
-        Framework("f", "F", (), "", "", variants)

@@ -10,6 +10,7 @@ from workflows.stages.collect import collect
 from workflows.stages.failures import failures
 
 PAIR = [{"framework": "abacus", "variants": ["trap-epsilon", "trap-pooling", "default"]}]
+RIGHT = Variant("right")
 WHY = "does not apply to mlp: nothing is pooled"
 
 
@@ -89,12 +90,21 @@ def test_a_trap_alone_is_refused_before_any_time_is_spent(abacus, small, contend
 @pytest.mark.parametrize(
     "variants",
     [
-        {"default": Variant("right"), "odd": Variant("wrong", pitfall="something")},
-        {"default": Variant("right"), "trap-odd": Variant("wrong")},
-        {"default": Variant("right"), "trap-odd": Variant("", pitfall="it", compared_with="tuned")},
+        {"default": RIGHT, "odd": Variant("wrong", pitfall="something")},
+        {"default": RIGHT, "trap-odd": Variant("wrong")},
+        {"default": RIGHT, "trap-odd": Variant("", pitfall="it", compared_with="tuned")},
         {"trap-odd": Variant("", pitfall="it", compared_with="trap-odd")},
+        {"default": RIGHT, "odd": Variant("a part", part="forward")},
+        {"default": RIGHT, "part-odd": Variant("no part")},
+        {"default": RIGHT, "part-odd": Variant("", part="update")},
+        {"part-odd": Variant("", part="forward", compared_with="part-odd")},
+        {"part-odd": Variant("", part="forward")},
+        {"default": RIGHT, "odd": Variant("", reduced="bfloat16")},
+        {"default": RIGHT, "float16-odd": Variant("", reduced="float16")},
+        {"default": RIGHT, "tf32-odd": Variant("", reduced="bfloat16")},
+        {"bfloat16-odd": Variant("", reduced="bfloat16")},
     ],
 )
-def test_names_tell_traps_and_each_has_a_neighbour_without(variants):
+def test_names_tell_traps_parts_and_formats_and_each_has_what_it_is_compared_with(variants):
     with pytest.raises(ValueError, match="odd"):
         Framework("f", "F", (), "", "", variants)

@@ -3,7 +3,6 @@
 import pytest
 
 from analysis.report.page import write
-from frameworks.contract import Framework, Variant
 from tests.workflows.conftest import several
 from workflows.planning.configfiles import ConfigurationError, parse
 
@@ -16,10 +15,7 @@ def found(study, tmp_path):
         replicates=2,
         certificate={"steps": 10, "optimisers": []},
     )
-    made.certificate()
-    for replicate in (1, 2):
-        made.contest(replicate)
-    return made.findings(tmp_path / "machine")
+    return made.measured(tmp_path / "machine")
 
 
 def test_it_is_compared_with_its_own_float32_alone(found, tmp_path):
@@ -58,17 +54,3 @@ def test_losses_of_timed_turns_have_the_room_of_the_format_and_no_more(found):
 def test_it_is_refused_without_its_float32(abacus, small):
     with pytest.raises(ConfigurationError, match="bfloat16 is compared with its 'default'"):
         parse({**small, "contenders": several("bfloat16")})
-
-
-@pytest.mark.parametrize(
-    "variants",
-    [
-        {"default": Variant("right"), "odd": Variant("", reduced="bfloat16")},
-        {"default": Variant("right"), "float16-odd": Variant("", reduced="float16")},
-        {"default": Variant("right"), "tf32-odd": Variant("", reduced="bfloat16")},
-        {"bfloat16-odd": Variant("", reduced="bfloat16")},
-    ],
-)
-def test_names_tell_formats_and_each_has_a_variant_in_float32(variants):
-    with pytest.raises(ValueError, match="odd"):
-        Framework("f", "F", (), "", "", variants)

@@ -1,7 +1,6 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
 import mmap
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from time import sleep
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import python
 from workflows.records.schema import Contender
 from workflows.worker import untimed_training as training
 from workflows.worker.border import explain
@@ -291,15 +290,9 @@ class Talkative(Handlers):
 
 main(Talkative())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, input='{"do": "talk"}\n',
-        capture_output=True, text=True, timeout=30,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (
-        0,
-        '{"number": 0, "answer": {}}\n',
-        "printed in C",
-    )
+    done = python("-c", program, input='{"do": "talk"}\n', timeout=30)
+    assert (done.returncode, done.stderr) == (0, "printed in C")
+    assert done.stdout == '{"number": 0, "answer": {}}\n'
 
 
 def test_temporary_files_go_with_the_process():

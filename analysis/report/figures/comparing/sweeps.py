@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent, title
@@ -70,12 +71,11 @@ def panels(rows: Sequence[CrossoverLine]) -> dict[tuple[str, str], list[Crossove
     """By kind of pair and by sweep; pairs of frameworks with the most threads only, and with the
     study's reference only."""
     most = max((row.id.threads for row in rows), default=0)
-    found: dict[tuple[str, str], list[CrossoverLine]] = {}
-    for row in rows:
-        if row.axis == "framework" and (row.id.threads < most or row.base != first(rows, row)):
-            continue
-        found.setdefault((kind(row), row.sweep.name), []).append(row)
-    return found
+    return grouped(
+        ((kind(row), row.sweep.name), row)
+        for row in rows
+        if row.axis != "framework" or (row.id.threads == most and row.base == first(rows, row))
+    )
 
 
 def first(rows: Sequence[CrossoverLine], row: CrossoverLine) -> object:

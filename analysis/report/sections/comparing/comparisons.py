@@ -59,7 +59,6 @@ def comparison_table(findings: Findings) -> Table:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
-        [],
         "comparisons.csv",
     )  # fmt: skip
 

@@ -69,7 +69,6 @@ def movement_table(findings: Findings) -> Table | None:
             [place(row.id), who(row, marked), *line, turn(row), row.lasting]
             for row, line in zip(rows, cells, strict=True)
         ],
-        [],
         "movement.csv",
     )  # fmt: skip
 

@@ -42,9 +42,8 @@ def pair_table(findings: Findings) -> Table | None:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
-        [],
         "pairs.csv",
-        [row.estimate.ends for row in rows],
+        exact=[row.estimate.ends for row in rows],
     )  # fmt: skip
 
 

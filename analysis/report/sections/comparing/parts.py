@@ -86,12 +86,12 @@ def part_table(rows: list[PartLine], confidence: float) -> Table | None:
             ]
             for row, ratio in zip(shown, over, strict=True)
         ],
+        "parts.csv",
         [
             (f"{title(row.id.framework)}, {place(row.id)}", sentence(row.reason))
             for row in rows
             if row.forward_share is None
         ],
-        "parts.csv",
     )  # fmt: skip
 
 

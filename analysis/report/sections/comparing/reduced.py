@@ -1,6 +1,6 @@
 """What a reduced precision gains and costs, if the study has variants in one."""
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import grouped
 from analysis.findings.variants.reduced import ReducedLine
 from analysis.format import percent, scientific, sentence, title
 from analysis.report.figures.comparing.reduced import speed_and_distance
@@ -39,10 +39,7 @@ def reduced_table(rows: list[ReducedLine], confidence: float) -> Table | None:
     if not rows:
         return None
     cells = intervals(row.estimate.ends for row in shown)
-    absent: dict[str, list[BenchmarkId]] = {}
-    for row in rows:
-        if row.estimate.ratio is None:
-            absent.setdefault(row.reason, []).append(row.id)
+    absent = grouped((row.reason, row.id) for row in rows if row.estimate.ratio is None)
     return Table(
         "Reduced precision: time over the same framework's float32, and largest relative distance "
         "from float64",
@@ -60,8 +57,8 @@ def reduced_table(rows: list[ReducedLine], confidence: float) -> Table | None:
             ]
             for row, ratio in zip(shown, cells, strict=True)
         ],
-        [(places(own), sentence(reason)) for reason, own in absent.items()],
         "reduced.csv",
+        [(places(own), sentence(reason)) for reason, own in absent.items()],
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from analysis.data.results import grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, device
@@ -19,10 +20,7 @@ def thread_sentences(findings: Findings) -> list[str]:
     """Each number of threads against the fewest."""
     rows = along(findings, "threads")
     fewest = min((row.base.threads for row in rows), default=0)
-    groups: dict[int, list[PairLine]] = {}
-    for row in rows:
-        if row.base.threads == fewest:
-            groups.setdefault(row.id.threads, []).append(row)
+    groups = grouped((row.id.threads, row) for row in rows if row.base.threads == fewest)
     return [
         f"With {count(threads, 'thread')}, steps are {gains(own)} times as fast as with {fewest}"
         f"{extremes(own)}."
@@ -32,10 +30,10 @@ def thread_sentences(findings: Findings) -> list[str]:
 
 def device_sentences(findings: Findings) -> list[str]:
     """Each device against the processor, by workload."""
-    groups: dict[tuple[str, str, str], list[PairLine]] = {}
-    for row in along(findings, "device"):
-        key = (row.id.workload, row.id.device, row.base.device)
-        groups.setdefault(key, []).append(row)
+    groups = grouped(
+        ((row.id.workload, row.id.device, row.base.device), row)
+        for row in along(findings, "device")
+    )
     return [
         f"On the {workload(name)}, steps on the {device(one)} are {gains(own)} times as fast as on "
         f"the {device(base)}{extremes(own)}."

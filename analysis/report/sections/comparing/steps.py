@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, percent, sentence, title
@@ -16,10 +17,7 @@ NAMED = 3  # changes in a sentence
 
 def chains(findings: Findings) -> list[list[StepLine]]:
     """The steps of one framework under the same conditions, in order."""
-    found: dict[tuple[object, ...], list[StepLine]] = {}
-    for row in findings.steps:
-        found.setdefault((*row.id._replace(variant=""),), []).append(row)
-    return list(found.values())
+    return list(grouped((row.id._replace(variant=""), row) for row in findings.steps).values())
 
 
 def summary(rows: Sequence[StepLine]) -> str:
@@ -64,12 +62,12 @@ def step_table(findings: Findings) -> Table | None:
                 rows, column([row.level_ms for row in rows]), cells, strict=True
             )
         ],
+        "steps.csv",
         [
             (f"{title(row.id.framework)}, {place(row.id)}, {row.change}", sentence(row.reason))
             for row in rows
             if row.estimate.ratio is None and row.reason
         ],
-        "steps.csv",
     )  # fmt: skip
 
 

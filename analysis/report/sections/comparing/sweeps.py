@@ -54,7 +54,6 @@ def crossover_table(findings: Findings) -> Table | None:
             ]
             for row in rows
         ],
-        [],
         "crossovers.csv",
     )  # fmt: skip
 

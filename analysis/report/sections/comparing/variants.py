@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analysis.data.results import DEFAULT
+from analysis.data.results import DEFAULT, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent, title
@@ -10,8 +10,6 @@ from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, place, spread, variant
 from analysis.report.sections.comparing.comparisons import declared, same
 from analysis.report.tables import Table, column, intervals
-
-Key = tuple[str, str, str]  # framework, variant, the variant compared with
 
 
 def along(findings: Findings, axis: str) -> list[PairLine]:
@@ -22,10 +20,10 @@ def along(findings: Findings, axis: str) -> list[PairLine]:
 def sentences(findings: Findings) -> list[str]:
     """For each framework and pair of its variants: first those with the tutorials' way, the largest
     gain first."""
-    groups: dict[Key, list[PairLine]] = {}
-    for row in along(findings, "variant"):
-        key = (row.id.framework, row.id.variant, str(row.against))
-        groups.setdefault(key, []).append(row)
+    groups = grouped(
+        ((row.id.framework, row.id.variant, row.base.variant), row)
+        for row in along(findings, "variant")
+    )
     ordered = sorted(
         groups.items(), key=lambda group: (group[0][2] != DEFAULT, min(map(ratio_of, group[1])))
     )
@@ -69,7 +67,6 @@ def variant_table(findings: Findings) -> Table | None:
             ]
             for row, own, other, ratio in zip(rows, times[::2], times[1::2], cells, strict=True)
         ],
-        [],
         "pairs.csv",
     )  # fmt: skip
 

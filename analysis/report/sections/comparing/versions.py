@@ -67,12 +67,12 @@ def version_table(findings: Findings, rows: list[PairLine]) -> Table:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
+        "pairs.csv",
         [
             (f"{title(row.id.framework)}, {place(row.id)}", sentence(row.reason))
             for row in rows
             if row.estimate.ratio is None and row.reason
         ],
-        "pairs.csv",
     )  # fmt: skip
 
 

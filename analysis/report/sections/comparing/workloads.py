@@ -39,7 +39,6 @@ def workload_table(findings: Findings) -> Table:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
-        [],
         "pairs.csv",
     )  # fmt: skip
 

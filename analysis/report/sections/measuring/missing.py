@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.missing import MissingLine
 from analysis.findings.series.energy import silence
@@ -18,10 +18,11 @@ def gaps(findings: Findings) -> list[str]:
     that the machine does not tell."""
     absent = unused(findings)
     found = [without(findings, name, lines) for name, lines in absent.items()]
-    groups: dict[tuple[str, str, str], list[BenchmarkId]] = {}
-    for line in findings.missing:
-        if line.id.device not in absent:
-            groups.setdefault((line.status, line.replicates, line.reason), []).append(line.id)
+    groups = grouped(
+        ((line.status, line.replicates, line.reason), line.id)
+        for line in findings.missing
+        if line.id.device not in absent
+    )
     found += [gap(*cause, who) for cause, who in groups.items()]
     return found + silence(findings)
 

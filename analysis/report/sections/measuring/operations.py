@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.series.operations import CONVOLUTION, Profile, profiles, unprofiled
 from analysis.format import count, listing, sentence
@@ -61,9 +61,7 @@ def part(profile: Profile) -> str:
 def operation_table(found: Sequence[Profile], without: dict[BenchmarkId, str]) -> Table:
     names = [name for name in CATEGORIES if any(name in profile.shares for profile in found)]
     times = column([profile.ms for profile in found])
-    reasons: dict[str, list[BenchmarkId]] = {}
-    for one, reason in without.items():
-        reasons.setdefault(reason, []).append(one)
+    reasons = grouped((reason, one) for one, reason in without.items())
     return Table(
         "Shares of a step under each framework's own profiler, which slows it",
         [("on", False), ("contender", False), ("profiled ms", True),
@@ -75,8 +73,8 @@ def operation_table(found: Sequence[Profile], without: dict[BenchmarkId, str]) -
             ]
             for profile, ms in zip(found, times, strict=True)
         ],
-        [(places(ones), sentence(reason)) for reason, ones in reasons.items()],
         "operations.csv",
+        [(places(ones), sentence(reason)) for reason, ones in reasons.items()],
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine, compiler_caches
 from analysis.format import count, listing, percent, title
@@ -45,7 +45,6 @@ def start_table(findings: Findings) -> Table | None:
             ]
             for row, seconds in zip(rows, cells, strict=True)
         ],
-        [],
         "start.csv",
     )  # fmt: skip
 
@@ -108,10 +107,11 @@ def between(row: StartLine) -> str:
 
 def costs(findings: Findings) -> str:
     """What each framework's start costs; "" if imports were not timed."""
-    totals: dict[str, list[float]] = {}
-    for row in start_rows(findings):
-        if row.total_s is not None:
-            totals.setdefault(title(row.id.framework), []).append(row.total_s)
+    totals = grouped(
+        (title(row.id.framework), row.total_s)
+        for row in start_rows(findings)
+        if row.total_s is not None
+    )
     if not totals:
         return ""
     parts = [
@@ -123,10 +123,7 @@ def costs(findings: Findings) -> str:
 
 def start_sentences(findings: Findings) -> list[str]:
     """What starts cost, and for each pair of frameworks whether that pays off."""
-    pairs: dict[tuple[str, str], list[StartLine]] = {}
-    for row in start_rows(findings):
-        if row.ahead:
-            pairs.setdefault(sides(row), []).append(row)
+    pairs = grouped((sides(row), row) for row in start_rows(findings) if row.ahead)
     marked = marks(findings)
     found = [describe(*names, rows, marked) for names, rows in pairs.items()]
     return [text for text in (costs(findings), *found) if text]

@@ -39,7 +39,6 @@ def contender_table(findings: Findings) -> Table | None:
                 rows, cells, first, samples, strict=True
             )
         ],
-        [],
         "contenders.csv",
     )  # fmt: skip
 

@@ -34,7 +34,6 @@ def use_table(rows: Sequence[UseLine]) -> Table:
             [place(row.id), contender(row.id), *cells]
             for row, *cells in zip(rows, *kept.values(), strict=True)
         ],
-        [],
         "use.csv",
     )
 
@@ -56,7 +55,6 @@ def energy_table(findings: Findings) -> Table | None:
             [place(row.id), contender(row.id), row.of, *own, *ratio]
             for row, own, ratio in zip(rows, joules, ratios, strict=True)
         ],
-        [],
         "energy.csv",
     )  # fmt: skip
 

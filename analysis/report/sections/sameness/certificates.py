@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.certificate_steps import certified
 from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificates, furthest
 from analysis.findings.fairness.certificates import CertificateLine as Line
@@ -56,18 +56,12 @@ def contender_of(name: str) -> str:
 
 def certificate_table(findings: Findings) -> Table | None:
     """A row for each contender and workload; numbers of threads with one result share it."""
-    rows: dict[tuple[str, ...], Rows] = {}
     found = {one: row for one, _, row in certified(findings.machine)}
-    for line in findings.machine.matched_rows(findings.certificate):
-        if line.status != "missing":
-            key = (
-                line.id.workload,
-                line.id.framework,
-                line.id.variant,
-                line.id.device,
-                line.status,
-            )
-            rows.setdefault(key, []).append((line, found[line.id]))
+    rows = grouped(
+        ((line.id._replace(threads=0), line.status), (line, found[line.id]))
+        for line in findings.machine.matched_rows(findings.certificate)
+        if line.status != "missing"
+    )
     if not rows:
         return None
     return Table(
@@ -89,8 +83,8 @@ def certificate_table(findings: Findings) -> Table | None:
             ]
             for own in rows.values()
         ],
-        list(reasons(rows.values())),
         "certificate.csv",
+        list(reasons(rows.values())),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from analysis.data.results import grouped
 from analysis.findings.controls import ControlLine, expected_misses, judged, missed
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, sentence
@@ -65,10 +66,7 @@ def control_table(findings: Findings) -> Table | None:
     rows = [row for row in findings.controls if row.ratio is not None]
     answers = {True: "yes", False: "no", None: ""}
     cells = intervals([row.ratio, row.ratio_low, row.ratio_high] for row in rows)
-    notes: dict[str, list[ControlLine]] = {}
-    for row in findings.controls:
-        if row.reason:
-            notes.setdefault(row.reason, []).append(row)
+    notes = grouped((row.reason, row) for row in findings.controls if row.reason)
     return Table(
         "Self-test: a contender's second run over its first",
         [
@@ -83,11 +81,11 @@ def control_table(findings: Findings) -> Table | None:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
+        "controls.csv",
         [
             (places(row.original for row in found), f"not judged. {sentence(reason)}")
             for reason, found in notes.items()
         ],
-        "controls.csv",
     )  # fmt: skip
 
 

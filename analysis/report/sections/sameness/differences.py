@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.data.results import BenchmarkId
+from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.audit import Entry, Where, entries
 from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import STATED
@@ -33,8 +33,8 @@ def declarations(findings: Findings) -> list[str]:
 
 
 def deviations(rows: Iterable[Certified], steps: int) -> Iterator[str]:
-    for reason, found in grouped((row.reason, one, row) for one, row in rows
-                                 if row.status == "declared"):  # fmt: skip
+    declared = grouped((row.reason, (one, row)) for one, row in rows if row.status == "declared")
+    for reason, found in declared.items():
         effect = size([row for _, row in found], steps).removeprefix("loss ")
         exact = all(row.substituted for _, row in found)
         what = sentence(reason.partition(": ")[2] or reason)
@@ -47,18 +47,10 @@ def deviations(rows: Iterable[Certified], steps: int) -> Iterator[str]:
 
 
 def otherwise_timed(rows: Iterable[Certified]) -> Iterator[str]:
-    for text, found in grouped((row.timed, one, row) for one, row in rows if row.timed):
+    timed = grouped((row.timed, (one, row)) for one, row in rows if row.timed)
+    for text, found in timed.items():
         where = places(one for one, _ in found)
         yield f"{DECLARED} {where}: the timed part differs, {sentence(text)}"
-
-
-def grouped(
-    rows: Iterable[tuple[str, BenchmarkId, CertificateRow]],
-) -> list[tuple[str, list[Certified]]]:
-    found: dict[str, list[Certified]] = {}
-    for text, one, row in rows:
-        found.setdefault(text, []).append((one, row))
-    return list(found.items())
 
 
 def difference_table(findings: Findings) -> Table | None:
@@ -80,7 +72,6 @@ def difference_table(findings: Findings) -> Table | None:
             ]
             for one in found
         ],
-        [],
         "settings.csv",
     )  # fmt: skip
 

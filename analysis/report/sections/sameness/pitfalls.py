@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, percent, sentence, title
@@ -63,10 +64,11 @@ def losses(row: PitfallLine) -> str:
 def pitfall_table(findings: Findings) -> Table:
     rows = [row for row in findings.pitfalls if row.estimate.ratio is not None]
     cells = intervals(row.estimate.ends for row in rows)
-    reasons: dict[tuple[str, str], list[PitfallLine]] = {}
-    for row in findings.pitfalls:
-        if (row.estimate.ratio is None or row.early) and row.reason:
-            reasons.setdefault((row.estimate.verdict, row.reason), []).append(row)
+    reasons = grouped(
+        ((row.estimate.verdict, row.reason), row)
+        for row in findings.pitfalls
+        if (row.estimate.ratio is None or row.early) and row.reason
+    )
     return Table(
         "Pitfalls: time over that of the same framework without, and the loss",
         [
@@ -81,12 +83,12 @@ def pitfall_table(findings: Findings) -> Table:
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
+        "traps.csv",
         [
             (who(found), f"{verdict}. {sentence(reason)}")
             for (verdict, reason), found in reasons.items()
             if not all(row.id.device in unused(findings) for row in found)
         ],
-        "traps.csv",
     )  # fmt: skip
 
 
