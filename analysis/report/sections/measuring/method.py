@@ -164,6 +164,8 @@ def workloads(machine: Machine) -> list[tuple[str, str]]:
 def layers(record: WorkloadRecord) -> str:
     own = from_dict(record.description)
     chain = " → ".join([shape(own.dataset.shape), *map(layer, own.stages)])
+    if own.elementwise:
+        return f"{chain}. One step reads and writes {large(record.bytes_per_step, 'B')}."
     return (
         f"{chain}. {optimised(own)} {record.parameters:,} parameters; one step does "
         f"{large(record.flops_per_step, 'FLOP')} and moves at least "
