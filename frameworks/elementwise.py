@@ -14,13 +14,15 @@ import numpy as np
 from frameworks.contract import Conditions, Trainer, Unavailable
 from frameworks.workloads import Weights, Workload
 
+Operations = Mapping[str, Callable[[Any, Any], Any]]
 VARIANTS = ("default", "memory", "pages")  # all others change a network
 
 
 class ElementwiseTrainer(Trainer):
     """`operations` are functions of both vectors, by kind."""
 
-    operations: ClassVar[Mapping[str, Callable[[Any, Any], Any]]]
+    operations: ClassVar[Operations]
+    _result: Any
 
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
@@ -52,7 +54,7 @@ class ElementwiseTrainer(Trainer):
         return {self._name: self._array().copy()}
 
     def restart(self, weights: Weights) -> None:
-        self._result: Any = None
+        self._result = None
         self._given = weights[self._name]
 
     def _array(self) -> np.ndarray:

@@ -4,7 +4,7 @@ jax.numpy."""
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import numpy as np
 import optax
 
 from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.elementwise import ElementwiseTrainer
+from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.jax import network, optimisers, pitfalls, settings, tuned
 from frameworks.jax.profiling import profiler
 from frameworks.workloads import Weights, Workload
@@ -202,7 +202,7 @@ PARTS: dict[str, type[JaxTrainer]] = {"part-forward": Forward, "part-gradient": 
 
 
 class Elementwise(ElementwiseTrainer):
-    operations = {
+    operations: ClassVar[Operations] = {
         "divide": jnp.divide,
         "copy": lambda x, y: jnp.copy(x),
         "fill": lambda x, y: jnp.full_like(x, Fill.value),

@@ -1,12 +1,14 @@
 """The PyTorch adapter: puts the process into the conditions, and picks a variant's trainer. It
 performs single operations itself."""
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.elementwise import ElementwiseTrainer
+from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.pytorch import parts, pitfalls, settings
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.reduced import BFloat16
@@ -44,7 +46,7 @@ class PyTorchAdapter(Adapter):
 
 
 class Elementwise(ElementwiseTrainer):
-    operations = {
+    operations: ClassVar[Operations] = {
         "divide": torch.div,
         "copy": lambda x, y: x.clone(),
         "fill": lambda x, y: torch.full_like(x, Fill.value),

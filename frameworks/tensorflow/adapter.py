@@ -1,13 +1,13 @@
 """The TensorFlow adapter: puts the process into the conditions, and picks a variant's trainer. It
 performs single operations itself."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
 
 from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
-from frameworks.elementwise import ElementwiseTrainer
+from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.tensorflow import graphs, parts, pitfalls, settings
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
@@ -44,7 +44,7 @@ class TensorFlowAdapter(Adapter):
 
 
 class Elementwise(ElementwiseTrainer):
-    operations = {
+    operations: ClassVar[Operations] = {
         "divide": tf.divide,
         "copy": lambda x, y: tf.raw_ops.DeepCopy(x=x),  # tf.identity would share the memory
         "fill": lambda x, y: tf.fill(x.shape, Fill.value),

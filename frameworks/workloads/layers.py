@@ -274,9 +274,9 @@ class Sigmoid(Activation):
 
 @dataclass(frozen=True)
 class Elementwise(Layer):
-    """A single operation on two vectors x and y, the inputs and targets of a mini-batch of one, done
-    `repeat` times. It trains nothing, and its result is its state. A workload has it as its only
-    layer.
+    """A single operation on two vectors x and y, the inputs and targets of a mini-batch of one. It
+    is done `repeat` times, and trains nothing. Its result is its state. A workload has it as its
+    only layer.
 
     `arrays` counts the vectors that it reads and writes. `ulps` is how many units in the last place
     a GPU may be off; no processor may.

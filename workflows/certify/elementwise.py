@@ -102,7 +102,7 @@ def ulps(result: np.ndarray, right: np.ndarray) -> float:
     return float(distance.max()) if np.isfinite(distance).all() else float("inf")
 
 
-def turns(runner: Runner) -> dict[str, Any]:
+def rehearsed(runner: Runner) -> dict[str, Any]:
     """NumPy's turns of a contest, as a `Rehearsal` has them."""
     workload = runner.workload
     ((name, shape),) = workload.tensor_shapes.items()

@@ -21,7 +21,7 @@ from frameworks.registry import part_of
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
-from workflows.certify.elementwise import ElementwiseExamination, turns
+from workflows.certify.elementwise import ElementwiseExamination, rehearsed
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
 from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
@@ -139,7 +139,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     reference.folder.mkdir(parents=True)
     if plan.study.workload(workload).elementwise:
         with Runner(plan, workload, folders) as runner:
-            reference.keep("turns", turns(runner))
+            reference.keep("turns", rehearsed(runner))
         return
     try:
         with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
