@@ -6,7 +6,7 @@ from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
 from analysis.literature.claims import Judgement, Verdict
-from analysis.literature.studies import PART, Ratio, Study
+from analysis.literature.studies import PART, POSITION, Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure
 from analysis.report.prose import DECLARED, workload
@@ -110,7 +110,7 @@ def said(row: Ratio) -> str:
     own = row.variant
     if row.pair.axis == "variant":
         one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
-    if row.pair.axis == PART:
+    if row.pair.axis in (PART, POSITION):
         one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
     where = f"{about}, {own}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"

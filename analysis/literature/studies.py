@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,12 @@ VERDICTS: dict[str, Verdict] = {
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
+POSITION = "position"  # the axis of ratios between the operations of a fresh process
+FIRST, OTHERS = "the first", "the next four"
+
+
+# Settings, and what writing does to the original by the claim.
+ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
 
 
 class Time(NamedTuple):
@@ -94,13 +100,15 @@ class Ratio:
 @dataclass(frozen=True)
 class Study:
     """`hardware`: the devices on which anything was measured. `missing`: why a device is not
-    there, by its name."""
+    there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
+    original, by framework and setting."""
 
     name: str
     ratios: tuple[Ratio, ...]
     hardware: frozenset[str]
     missing: dict[str, str]
     times: tuple[Time, ...] = ()
+    aliases: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[Ratio]:
         """The rows of a pair, in its direction."""
@@ -128,10 +136,14 @@ def read(folder: Path) -> Study:
             ratios += tuple(pitfall(folder.name, row) for row in table(traps))
         shares = table(parts) if parts.is_file() else []
         ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
+        single = folder / "tables" / "elementwise.csv"
+        if single.is_file():
+            ratios += tuple(of_positions(folder.name, row) for row in table(single))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
+        aliases = read_back(folder) if single.is_file() else {}
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -142,6 +154,7 @@ def read(folder: Path) -> Study:
         frozenset({HOST.name, *measured}),
         {name: reason for name, reason in missing.items() if name not in measured},
         times,
+        aliases,
     )
 
 
@@ -223,25 +236,48 @@ def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
     columns = {LOSS: ("gradient_over_forward", "over_forward"),
                STEP: ("gradient_over_step", "over_step")}  # fmt: skip
     return [
-        Ratio(
-            study=study,
-            machine=row["machine"],
-            pair=Pair(PART, GRADIENTS, over),
-            workload=row["workload"],
-            device=row["device"],
-            threads=int(row["threads"]),
-            variant=row["variant"],
-            framework=row["framework"],
-            replicates=int(row["replicates"]),
-            value=number(row[name]),
-            low=number(row[f"{ends}_low"]),
-            high=number(row[f"{ends}_high"]),
-            verdict="cannot tell" if row[name] else None,
-            certificate=row["certificate"],
-            reason=row["reason"],
-        )
+        unranked(study, row, Pair(PART, GRADIENTS, over), (name, f"{ends}_low", f"{ends}_high"))
         for over, (name, ends) in columns.items()
     ]
+
+
+def of_positions(study: str, row: dict[str, str]) -> Ratio:
+    """The ratio in a row of elementwise.csv: what the first operation of a process takes over the
+    next four."""
+    columns = ("first_over_others", "first_low", "first_high")
+    found = unranked(study, row, Pair(POSITION, FIRST, OTHERS), columns)
+    return replace(found, replicates=int(row["first_replicates"]))
+
+
+def unranked(study: str, row: dict[str, str], pair: Pair, columns: tuple[str, str, str]) -> Ratio:
+    """The ratio in these columns, which has no verdict of its own."""
+    value, low, high = (number(row[name]) for name in columns)
+    return Ratio(
+        study=study,
+        machine=row["machine"],
+        pair=pair,
+        workload=row["workload"],
+        device=row["device"],
+        threads=int(row["threads"]),
+        variant=row["variant"],
+        framework=row["framework"],
+        replicates=int(row["replicates"]),
+        value=value,
+        low=low,
+        high=high,
+        verdict="cannot tell" if value else None,
+        certificate=row["certificate"],
+        reason=row["reason"],
+    )
+
+
+def read_back(folder: Path) -> dict[tuple[str, str], str]:
+    """What frameworks said of results that may share memory with the original."""
+    return {
+        (row["framework"], row["setting"]): row["value"]
+        for row in table(folder / "tables" / "settings.csv")
+        if row["setting"] in ALIASES and row["value"] in ALIASES.values()
+    }
 
 
 def number(text: str) -> float | None:

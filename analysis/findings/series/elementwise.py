@@ -32,7 +32,7 @@ class ElementwiseLine:
     the machine's memory stream, which counts alike, in the same rounds. `ulp` is how far a number
     is from NumPy's at most, in units in the last place. `first_over_others` is the time of a
     process's first step over the median of the next four, with its interval, from the
-    `first_replicates` in which the process had done nothing before.
+    `first_replicates` in which the process had done nothing before, if `repeat` is 1.
     """
 
     id: BenchmarkId
@@ -86,7 +86,8 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         assert us
         speed = work.bytes_per_step() / operation.repeat / us / 1000
         stream = streams.get((one.workload, one.threads)) if one.device == HOST.name else None
-        first = estimate(firsts(machine, one, rows), machine.study.margin, level)
+        alone = firsts(machine, one, rows) if operation.repeat == 1 else []
+        first = estimate(alone, machine.study.margin, level)
         certificate, reason = permission(one, one, certificates, findings.loss_check)
         _, row = certificates.found.get(one, (None, None))
         yield ElementwiseLine(

@@ -62,6 +62,8 @@ def same(machine: Machine) -> str:
     records = machine.records.certificates
     if not records:
         return "No certificate was recorded."
+    if machine.untrained:
+        return "Before any timing, every contender must give NumPy's results, number by number."
     narrowed = sorted({workload(record.workload) for record in records if record.narrowed})
     text = (
         "Before any timing, every contender must give the reference's losses, weights and "
