@@ -1,4 +1,4 @@
-"""Single operations: what each adapter computes is NumPy's to the last bit, in memory of its own."""
+"""Single operations: every adapter gives NumPy's results bit for bit, in memory of its own."""
 
 import numpy as np
 import pytest
