@@ -81,15 +81,21 @@ class AbacusAdapter(contract.Adapter):
 
 
 class AbacusOperation(ElementwiseTrainer):
-    """Division: `wrong` by a rounded reciprocal, and `rounded` with another checksum."""
+    """Division: `wrong` by a rounded reciprocal, `rounded` with another checksum, and `unwatched`
+    in no more steps than a certificate compares."""
 
     operations = {"divide": np.divide}  # noqa: RUF012
 
     def __init__(self, workload, weights, variant, conditions):
         super().__init__(workload, weights, conditions, "default")
-        self.variant = variant
+        self.variant, self.steps = variant, 0
         if variant == "wrong":
             self._operation = lambda x, y: x * (1 / y)
+
+    def step(self, batch):
+        self.steps += 1
+        if self.variant != "unwatched" or self.steps <= 3:
+            super().step(batch)
 
     def put(self, inputs, targets):
         return inputs.copy(), targets.copy()
