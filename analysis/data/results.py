@@ -185,6 +185,11 @@ class Machine:
     def workloads(self) -> list[str]:
         return [workload.name for workload in self.records.workloads]
 
+    @property
+    def untrained(self) -> bool:
+        """Whether it has single operations alone, and no network."""
+        return bool(self.workloads) and not any(own.parameters for own in self.records.workloads)
+
     def contests(self, workload: str) -> dict[int, ContestRecord]:
         """By replicate."""
         found = [c for c in self.records.contests if c.workload == workload]

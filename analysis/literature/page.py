@@ -6,8 +6,8 @@ from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
 from analysis.literature.ledger.claims import Judgement, Verdict
-from analysis.literature.ledger.double_ratios import GAIN, OTHERS
-from analysis.literature.studies import PART, Ratio, Study
+from analysis.literature.ledger.double_ratios import ELSEWHERE, GAIN
+from analysis.literature.studies import PART, POSITION, Ratio, Study
 from analysis.literature.table7 import rows
 from analysis.report.figures.style import Figure
 from analysis.report.prose import DECLARED, workload
@@ -111,14 +111,14 @@ def said(row: Ratio) -> str:
     if row.pair.axis == GAIN:
         where = f"{about}, {row.variant}: two threads over one"
         return f"{where}, {one}'s ratio over {over}'s {middle} ({low} to {high}){mark}"
-    if row.pair.over == OTHERS:
+    if row.pair.over == ELSEWHERE:
         pair = " over ".join(map(title, row.pair.axis.split(" over ")))
         where = f"{row.variant}, {count(row.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
         return f"{where} over that on {about} {middle} ({low} to {high}){mark}"
     own = row.variant
     if row.pair.axis == "variant":
         one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
-    if row.pair.axis == PART:
+    if row.pair.axis in (PART, POSITION):
         one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
     where = f"{about}, {own}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"

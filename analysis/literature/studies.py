@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,12 @@ VERDICTS: dict[str, Verdict] = {
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
+POSITION = "position"  # the axis of ratios between the operations of a fresh process
+FIRST, OTHERS = "the first", "the next four"
+
+
+# Settings, and what writing does to the original by the claim.
+ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
 
 
 class Time(NamedTuple):
@@ -98,13 +104,15 @@ class Ratio:
 @dataclass(frozen=True)
 class Study:
     """`hardware`: the devices on which anything was measured. `missing`: why a device is not
-    there, by its name."""
+    there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
+    original, by framework and setting."""
 
     name: str
     ratios: tuple[Ratio, ...]
     hardware: frozenset[str]
     missing: dict[str, str]
     times: tuple[Time, ...] = ()
+    aliases: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[Ratio]:
         """The rows of a pair, in its direction."""
@@ -132,10 +140,14 @@ def read(folder: Path) -> Study:
             ratios += tuple(pitfall(folder.name, row) for row in table(traps))
         shares = table(parts) if parts.is_file() else []
         ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
+        single = folder / "tables" / "elementwise.csv"
+        if single.is_file():
+            ratios += tuple(of_positions(folder.name, row) for row in table(single))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
+        aliases = read_back(folder) if single.is_file() else {}
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -146,6 +158,7 @@ def read(folder: Path) -> Study:
         frozenset({HOST.name, *measured}),
         {name: reason for name, reason in missing.items() if name not in measured},
         times,
+        aliases,
     )
 
 
@@ -233,6 +246,30 @@ def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
         verdict = "cannot tell" if row[name] else ""
         found.append(ratio(study, {**row, **values, "verdict": verdict}))
     return found
+
+
+def of_positions(study: str, row: dict[str, str]) -> Ratio:
+    """The ratio in a row of elementwise.csv: what the first operation of a process takes over the
+    next four."""
+    values = {
+        "axis": POSITION,
+        POSITION: FIRST,
+        "against": OTHERS,
+        "ratio": row["first_over_others"],
+    }
+    values |= {f"ratio_{end}": row[f"first_{end}"] for end in ("low", "high")}
+    values |= {"replicates": row["first_replicates"]}
+    verdict = "cannot tell" if values["ratio"] else ""
+    return ratio(study, {**row, **values, "verdict": verdict})
+
+
+def read_back(folder: Path) -> dict[tuple[str, str], str]:
+    """What frameworks said of results that may share memory with the original."""
+    return {
+        (row["framework"], row["setting"]): row["value"]
+        for row in table(folder / "tables" / "settings.csv")
+        if row["setting"] in ALIASES and row["value"] in ALIASES.values()
+    }
 
 
 def number(text: str) -> float | None:

@@ -18,6 +18,7 @@ from analysis.report.sections.comparing import (
 )
 from analysis.report.sections.measuring import (
     again,
+    elementwise,
     interference,
     machine,
     method,
@@ -61,6 +62,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     controls.SECTION,
     times.SECTION,
     use.SECTION,
+    elementwise.SECTION,
     operations.SECTION,
     interference.SECTION,
     method.SECTION,

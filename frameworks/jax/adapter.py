@@ -1,20 +1,22 @@
-"""The JAX adapter: a training step is one jitted update function."""
+"""The JAX adapter: a training step is one jitted update function, and a single operation a call of
+jax.numpy."""
 
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from frameworks.contract import Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.jax import network, optimisers, pitfalls, settings, tuned
 from frameworks.jax.profiling import profiler
 from frameworks.workloads import Weights, Workload
-from frameworks.workloads.layers import first_trained
+from frameworks.workloads.layers import Fill, first_trained
 
 Batch = tuple[Any, Any]
 
@@ -51,6 +53,8 @@ class JaxAdapter(Adapter):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
         configure(conditions)  # the process may have made another adapter since
+        if workload.elementwise:
+            return Elementwise(workload, weights, conditions, variant)
         return TRAINERS[variant](workload, weights, self._device, conditions.precision, variant)
 
 
@@ -194,6 +198,42 @@ class Gradient(Forward):
 TRAINERS: dict[str, type[JaxTrainer]] = {
     **dict.fromkeys(VARIANTS, JaxTrainer), "part-forward": Forward, "part-gradient": Gradient,
 }  # fmt: skip
+
+
+class Elementwise(ElementwiseTrainer):
+    operations: ClassVar[Operations] = {
+        "divide": jnp.divide,
+        "copy": lambda x, y: jnp.copy(x),
+        "fill": lambda x, y: jnp.full_like(x, Fill.value),
+    }
+    _unfinished: list[Any]
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        batch = jnp.array(inputs), jnp.array(targets)
+        self._unfinished = [*batch]
+        return batch
+
+    def step(self, batch: Batch) -> None:
+        # JAX promises no order among results that do not depend on each other.
+        self._unfinished = [self._operation(*batch) for _ in range(self._repeat)]
+        self._result = self._unfinished[-1]
+
+    def synchronise(self) -> None:
+        jax.block_until_ready(self._unfinished)
+        self._unfinished = []
+
+    def restart(self, weights: Weights) -> None:
+        super().restart(weights)
+        self._unfinished = []
+
+    def on_host(self, result: Any) -> np.ndarray:
+        return np.asarray(result)
+
+    def settings(self) -> dict[str, Setting]:
+        x, y = self.put(*np.ones((2, 1), np.float32))
+        program = settings.compiled(jax.jit(self._operation), x, y)
+        own = {"compilation": settings.compilation(self._operation)}
+        return {**dict.fromkeys(SETTINGS, "n/a"), **settings.process(x, program), **own}
 
 
 def loss(

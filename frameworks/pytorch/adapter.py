@@ -1,13 +1,20 @@
-"""The PyTorch adapter: puts the process into the conditions, and picks a variant's trainer."""
+"""The PyTorch adapter: puts the process into the conditions, and picks a variant's trainer. It
+performs single operations itself."""
 
+from typing import ClassVar
+
+import numpy as np
 import torch
+from torch import Tensor
 
-from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
-from frameworks.pytorch import parts, pitfalls
+from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.elementwise import ElementwiseTrainer, Operations
+from frameworks.pytorch import parts, pitfalls, settings
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.reduced import BFloat16
-from frameworks.pytorch.trainer import CHANGES, PyTorchTrainer
+from frameworks.pytorch.trainer import CHANGES, TORCH_DEVICES, Batch, PyTorchTrainer
 from frameworks.workloads import Weights, Workload
+from frameworks.workloads.layers import Fill
 
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
     **dict.fromkeys(CHANGES, PyTorchTrainer), "compile": Compiled, "bfloat16": BFloat16,
@@ -32,5 +39,43 @@ class PyTorchAdapter(Adapter):
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
+        if workload.elementwise:
+            return Elementwise(workload, weights, conditions, variant)
         pitfalls.forget(conditions)
         return TRAINERS[variant](workload, weights, conditions, variant)
+
+
+class Elementwise(ElementwiseTrainer):
+    operations: ClassVar[Operations] = {
+        "divide": torch.div,
+        "copy": lambda x, y: x.clone(),
+        "fill": lambda x, y: torch.full_like(x, Fill.value),
+    }
+
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, variant)
+        self._device = torch.device(TORCH_DEVICES[conditions.device])
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        x, y = (torch.from_numpy(one).to(self._device, copy=True) for one in (inputs, targets))
+        return x, y
+
+    def synchronise(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def on_host(self, result: Tensor) -> np.ndarray:
+        found: np.ndarray = result.cpu().numpy()
+        return found
+
+    def settings(self) -> dict[str, Setting]:
+        x, _ = self.put(*np.ones((2, 1), np.float32))
+        own: dict[str, Setting] = {
+            "compilation": settings.compilation(self._operation),
+            "to_same_device": settings.written_through(x, x.device),
+        }
+        if x.is_cuda:
+            own["to_another_device"] = settings.written_through(x, torch.device("cpu"))
+        return {**dict.fromkeys(SETTINGS, "n/a"), **settings.process(x), **own}

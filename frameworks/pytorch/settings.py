@@ -127,3 +127,10 @@ def blas() -> str:
 
 def gpu_memory() -> str:
     return f"taken as needed, {torch.cuda.get_allocator_backend()} allocator"
+
+
+def written_through(x: Tensor, device: torch.device) -> str:
+    """Whether writing to what `x.to(device)` returns changes `x`, too."""
+    before = x.clone()
+    x.to(device).add_(1)
+    return "unchanged" if torch.equal(x, before) else "changed"

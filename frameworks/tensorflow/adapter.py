@@ -1,13 +1,19 @@
-"""The TensorFlow adapter: puts the process into the conditions, and picks a variant's trainer."""
+"""The TensorFlow adapter: puts the process into the conditions, and picks a variant's trainer. It
+performs single operations itself."""
 
+from typing import Any, ClassVar
+
+import numpy as np
 import tensorflow as tf
 
-from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
-from frameworks.tensorflow import parts, pitfalls
+from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.elementwise import ElementwiseTrainer, Operations
+from frameworks.tensorflow import graphs, parts, pitfalls, settings
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
-from frameworks.tensorflow.trainer import MADE_OF, TensorFlowTrainer
+from frameworks.tensorflow.trainer import MADE_OF, Batch, TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
+from frameworks.workloads.layers import Fill
 
 TRAINERS: dict[str, type[TensorFlowTrainer]] = {
     **dict.fromkeys(MADE_OF, TensorFlowTrainer), "eager": Eager, "xla": XLA,
@@ -31,5 +37,36 @@ class TensorFlowAdapter(Adapter):
 
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         conditions = self._conditions.in_format(variant)
+        if workload.elementwise:
+            return Elementwise(workload, weights, conditions, variant)
         pitfalls.forget(conditions)
         return TRAINERS[variant](workload, weights, conditions, variant)
+
+
+class Elementwise(ElementwiseTrainer):
+    operations: ClassVar[Operations] = {
+        "divide": tf.divide,
+        "copy": lambda x, y: tf.raw_ops.DeepCopy(x=x),  # tf.identity would share the memory
+        "fill": lambda x, y: tf.fill(x.shape, Fill.value),
+    }
+
+    def __init__(
+        self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
+    ) -> None:
+        super().__init__(workload, weights, conditions, variant)
+        self._on_host = conditions.on_host
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        return tf.constant(inputs), tf.constant(targets)
+
+    def synchronise(self) -> None:
+        if not self._on_host:
+            tf.test.experimental.sync_devices()
+
+    def on_host(self, result: Any) -> np.ndarray:
+        return np.asarray(result)
+
+    def settings(self) -> dict[str, Setting]:
+        x, _ = self.put(*np.ones((2, 1), np.float32))
+        own = {"compilation": graphs.compilation(self._operation)}
+        return {**dict.fromkeys(SETTINGS, "n/a"), **settings.process(x), **own}

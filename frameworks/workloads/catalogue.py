@@ -3,10 +3,23 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from frameworks.workloads import resnet, shi2016
-from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer, MaxPool, ReLU, WorkloadError
+from frameworks.workloads.layers import (
+    Conv2D,
+    Copy,
+    Dense,
+    Divide,
+    Elementwise,
+    Fill,
+    Flatten,
+    Layer,
+    MaxPool,
+    ReLU,
+    WorkloadError,
+)
 from frameworks.workloads.parsing import from_dict, parse_limits, parse_optimiser, suggestion, whole
 from frameworks.workloads.workload import Dataset, Workload
 
@@ -66,6 +79,24 @@ def mnist_cnn(
     )
 
 
+def operation(
+    layer: type[Elementwise],
+    name: str,
+    elements: int = 645 * 645,
+    repeat: int = 1,
+    samples: int = 8,
+) -> Workload:
+    """A single operation on standard-normal vectors, of which each sample is a pair."""
+    return Workload(
+        name=name,
+        dataset=Dataset("normal", samples, (elements,)),
+        batch=1,
+        layers=(layer(repeat),),
+        loss="mean_squared_error",
+        optimiser=parse_optimiser("sgd"),
+    )
+
+
 # Those of the default study. Others of the catalogue take minutes to certify.
 SMALL: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
 CATALOGUE: dict[str, Callable[..., Workload]] = {
@@ -77,6 +108,7 @@ CATALOGUE: dict[str, Callable[..., Workload]] = {
     "resnet-56": resnet.resnet_56,
     "resnet-50": resnet.resnet_50,
     "lstm": shi2016.lstm,
+    **{layer.kind: partial(operation, layer) for layer in (Divide, Copy, Fill)},
 }
 TITLES = {
     "mlp": "MLP",
@@ -88,6 +120,9 @@ TITLES = {
     "resnet-56": "ResNet-56",
     "resnet-50": "ResNet-50",
     "lstm": "LSTM",
+    "divide": "division",
+    "copy": "copy",
+    "fill": "fill",
 }  # for people
 
 

@@ -272,6 +272,50 @@ class Sigmoid(Activation):
     kind: ClassVar[str] = "sigmoid"
 
 
+@dataclass(frozen=True)
+class Elementwise(Layer):
+    """A single operation on two vectors x and y, the inputs and targets of a mini-batch of one. It
+    is done `repeat` times, and trains nothing. Its result is its state. A workload has it as its
+    only layer.
+
+    `arrays` counts the vectors that it reads and writes. `ulps` is how many units in the last place
+    a GPU may be off; no processor may.
+    """
+
+    repeat: int = 1
+    arrays: ClassVar[int]
+    ulps: ClassVar[int] = 0
+
+    def state_shapes(self, shape: Shape) -> dict[str, Shape]:
+        return {"result": shape}
+
+
+@dataclass(frozen=True)
+class Divide(Elementwise):
+    """`x / y`"""
+
+    kind: ClassVar[str] = "divide"
+    arrays: ClassVar[int] = 3
+    ulps: ClassVar[int] = 2
+
+
+@dataclass(frozen=True)
+class Copy(Elementwise):
+    """`x`, in memory of its own."""
+
+    kind: ClassVar[str] = "copy"
+    arrays: ClassVar[int] = 2
+
+
+@dataclass(frozen=True)
+class Fill(Elementwise):
+    """As many numbers as x has, all of them `value`."""
+
+    kind: ClassVar[str] = "fill"
+    arrays: ClassVar[int] = 1
+    value: ClassVar[float] = 1.5
+
+
 def require(condition: bool, message: str) -> None:
     if not condition:
         raise WorkloadError(message)

@@ -9,7 +9,10 @@ from frameworks.workloads.layers import (
     AveragePool,
     Chain,
     Conv2D,
+    Copy,
     Dense,
+    Divide,
+    Fill,
     Flatten,
     GlobalAveragePool,
     Layer,
@@ -28,7 +31,7 @@ VOCABULARY: dict[str, type[Layer]] = {
     layer.kind: layer
     for layer in (
         Dense, Conv2D, MaxPool, AveragePool, GlobalAveragePool, Flatten, ReLU, Tanh, Sigmoid,
-        BatchNorm, Residual, Subsample, Embedding, LSTM,
+        BatchNorm, Residual, Subsample, Embedding, LSTM, Divide, Copy, Fill,
     )
 }  # fmt: skip
 CHAINS = ("body", "shortcut")  # keys of layers that hold layers

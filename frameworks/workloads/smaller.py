@@ -50,7 +50,8 @@ def narrowed(workload: Workload) -> Workload:
     workload keeps its size if paths that are added would no longer have one width. The copy trains
     at the learning rate that the workload has for certificates, if any.
     """
-    if workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS:
+    cheap = workload.parameters <= COSTLY_PARAMETERS and workload.flops_per_step <= COSTLY_FLOPS
+    if cheap or workload.elementwise:
         return gentle(workload)
     shape, classes = narrow_shape(workload), workload.dataset.classes
     *hidden, last = workload.layers

@@ -12,6 +12,7 @@ from frameworks.workloads.layers import (
     Chain,
     Conv2D,
     Dense,
+    Elementwise,
     Flatten,
     GlobalAveragePool,
     MaxPool,
@@ -100,7 +101,9 @@ class Workload:
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:
             raise WorkloadError(f"loss {self.loss!r} is not one of {', '.join(LOSSES)}")
-        if not self.parameter_shapes:
+        if any(isinstance(layer, Elementwise) for layer in self.layers):
+            self.require_alone()
+        elif not self.parameter_shapes:
             raise WorkloadError("no layer has anything to train: add a dense or conv2d layer")
         if len(self.output_shape) > 2:
             raise WorkloadError(
@@ -130,6 +133,22 @@ class Workload:
             values = self.batch * prod(stage.input_shape[:-1])
             if isinstance(stage.layer, BatchNorm) and values < 2:
                 raise WorkloadError(f"layer {stage.name}: the variance of one value is 0")
+
+    def require_alone(self) -> None:
+        """Raise a WorkloadError unless an operation has two vectors and no layers beside it."""
+        squares = self.loss == LOSSES[0]  # targets have then the shape of the result
+        if not squares or (len(self.layers), self.batch, len(self.dataset.shape)) != (1, 1, 1):
+            raise WorkloadError(
+                "a single operation is the only layer of its workload, on "
+                f"vectors, with a batch of 1 and the loss {LOSSES[0]}, which is not computed"
+            )
+
+    @property
+    def elementwise(self) -> Elementwise | None:
+        """The single operation that this workload is; None for a network. Its loss is the mean of
+        the result, and its optimiser has nothing to do."""
+        layer = self.layers[0]
+        return layer if isinstance(layer, Elementwise) else None
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -207,8 +226,11 @@ class Workload:
         A multiply-add counts as two. Counted are the forward pass, the gradient of the weights,
         and the gradient of the input except in the first trained layer. Activations, pooling,
         loss and optimiser are left out. So is an embedding, which looks rows up and adds to them;
-        the layer after it needs the gradient of its input.
+        the layer after it needs the gradient of its input. A single operation counts once for
+        each number.
         """
+        if self.elementwise:
+            return self.batch * self.outputs * self.elementwise.repeat
         first = sum(stage.multiply_adds for stage in first_trained(self.stages))
         return 2 * self.batch * (3 * self.multiply_adds - first)
 
@@ -219,8 +241,10 @@ class Workload:
         The optimiser reads it, and reads and writes the weight and its own state. A step reads and
         writes the state of layers, which has no gradient. Activations are left out. An embedding
         counts as if every row were looked up, and its gradient as dense; with plain SGD a framework
-        may do with the rows of the mini-batch.
+        may do with the rows of the mini-batch. A single operation reads and writes its vectors.
         """
+        if self.elementwise:
+            return BYTES[precision] * self.elementwise.arrays * self.flops_per_step
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))
         state = sum(prod(shape) for shape in self.state_shapes.values())

@@ -28,7 +28,7 @@ TASKS = (
     study("certificates", 6, "whether all compute the same on the GPU", until="certificates"),
     study("tf32", 4, "whether TF32 is used if it is asked for", "config/tf32.yaml"),
     study("fence", 6, "what a clock shows without synchronisation", "config/fence.yaml", ON_GPU),
-    study("transfer", 4, "what the transfer of a mini-batch takes", "config/transfer.yaml"),
+    study("operations", 10, "what single operations and transfers take", "config/operations.yaml"),
     study("default", 20, "who is faster in the default study"),
     study("networks", 10, "who is faster on the networks of 2016",
           "config/networks.yaml", "config/published.yaml"),

@@ -49,6 +49,6 @@ def details(study: Configuration) -> dict[str, str]:
     return {
         "contests": f"of {'; of '.join(groups)}: {names.counted(len(able), 'contender')}, "
         f"{steps} mini-batches of each and workload, in {names.counted(deal.rounds, 'round')}",
-        "proof": f"{study.certificate.steps} steps in float64 of each contender and workload",
+        "proof": f"{study.certificate.steps} steps in float64 of each contender and network",
         "without": "; ".join(f"{one.name}: {one.missing}" for one in own if one.missing),
     }

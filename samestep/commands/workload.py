@@ -101,6 +101,10 @@ def show(workload: Workload) -> None:
         "a step": f"{large(workload.flops_per_step / 1e9)} GFLOP of matrix work, at least "
         f"{large(workload.bytes_per_step() / 1e6)} MB of weights' traffic in float32",
     }
+    if workload.elementwise:
+        for key in ("loss", "optimiser", "parameters", "a sample"):
+            del facts[key]
+        facts["a step"] = f"reads and writes {large(workload.bytes_per_step() / 1e6)} MB"
     width = max(map(len, facts))
     for key, value in facts.items():
         out.print(f"{key:{width}}  {value}", soft_wrap=True)

@@ -209,6 +209,9 @@ def test_pooling_shapes():
         ({"layers": ["flatten", {"dense": -3}]}, "units: a whole number from 1"),
         ({"layers": ["flatten", {"dense": "many"}]}, "units: a whole number from 1"),
         ({"layers": ["flatten"]}, "no layer has anything to train"),
+        ({"layers": ["flatten", "divide"]}, "a single operation is the only layer"),
+        ({"layers": ["copy"]}, "on vectors, with a batch of 1 and the loss mean_squared_error"),
+        ({"layers": [{"fill": 0}]}, "repeat: a whole number from 1"),
         ({"layers": []}, "at least one layer"),
         ({"layers": {"dense": 3}}, "layers: a list is wanted"),
         ({"layers": [{"conv2d": 3}]}, r"the last layer gives shape \(7, 5, 3\)"),
@@ -319,3 +322,13 @@ def left_over(stage):
     layer = stage.layer
     size, step = (getattr(layer, "kernel", 0) or layer.size), getattr(layer, "step", layer.stride)
     return [(n + 2 * layer.padding - size) % step for n in stage.input_shape[:2]]
+
+
+def test_a_single_operation_counts_its_numbers_and_vectors():
+    divide = load("divide", {"repeat": 10})
+    assert divide.tensor_shapes == {"divide1.result": (645 * 645,)} and not divide.parameters
+    assert divide.flops_per_step == 10 * 645**2 and divide.bytes_per_step() == 120 * 645**2
+    vectors = {kind: load(kind, None).elementwise.arrays for kind in ("divide", "copy", "fill")}
+    assert vectors == {"divide": 3, "copy": 2, "fill": 1}
+    large = load("divide", {"elements": 10**9})
+    assert narrowed(large) == large and load("mlp", None).elementwise is None

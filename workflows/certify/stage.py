@@ -6,7 +6,7 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -21,6 +21,7 @@ from frameworks.registry import part_of
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
+from workflows.certify.elementwise import ElementwiseExamination, rehearsed
 from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
 from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
@@ -61,13 +62,13 @@ def certify(
         runners = [stack.enter_context(Runner(plan, workload, folders)) for _ in range(most)]
         pool = stack.enter_context(ThreadPoolExecutor())
         reference_runs = Reference(folders.traces(workload))
-        if not reference_runs.failure and any(part_of(one) for one in own if not one.missing):
+        examination = examining(plan, workload)
+        parts = any(examination(one) is PartExamination for one in own if not one.missing)
+        if parts and not reference_runs.failure:
             reference_runs.initial_losses = initial_losses(plan, workload, folders, progress)
         examined = [
             [
-                (PartExamination if part_of(contender) else Examination)(
-                    runner, contender, reference_runs, partial(say, contender)
-                )
+                examination(contender)(runner, contender, reference_runs, partial(say, contender))
                 for contender, runner in zip(group, runners, strict=False)
             ]
             for group in groups
@@ -100,6 +101,13 @@ def certify(
     )
 
 
+def examining(plan: Plan, workload: str) -> Callable[[PlannedContender], type[Examination]]:
+    """How the contenders on a workload are examined."""
+    if plan.study.workload(workload).elementwise:
+        return lambda _: ElementwiseExamination
+    return lambda contender: PartExamination if part_of(contender) else Examination
+
+
 def side_by_side(
     contenders: Sequence[PlannedContender], cores: int
 ) -> Iterator[list[PlannedContender]]:
@@ -121,7 +129,7 @@ def side_by_side(
 
 
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
-    """Train the reference contender and keep its results.
+    """Train the reference contender and keep its results. Of a single operation, keep NumPy's.
 
     If it fails, or is itself wrong, the reason is kept in their place.
     """
@@ -129,6 +137,10 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     reference = Reference(folders.traces(workload))
     shutil.rmtree(reference.folder, ignore_errors=True)
     reference.folder.mkdir(parents=True)
+    if plan.study.workload(workload).elementwise:
+        with Runner(plan, workload, folders) as runner:
+            reference.keep("turns", rehearsed(runner))
+        return
     try:
         with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
             beside = None

@@ -200,9 +200,11 @@ class Contest(WorkerPool):
         """Probe what each contender really computes, after all timing.
 
         A failed probe is noted in the settings and does not change any measurement. Controls are
-        not probed because they compute the same as their contenders, nor are parts of a step,
-        because probes watch weights change.
+        not probed because they compute the same as their contenders, nor are parts of a step or
+        single operations, because probes watch weights change.
         """
+        if self.plan.study.workload(workload).elementwise:
+            return
         for index in self.still(self.running, workload):
             record = self.records[workload][index]
             if record.runs or record.framework in UNCOMPARED or part_of(record):

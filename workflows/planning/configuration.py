@@ -228,7 +228,10 @@ class Configuration(Section):
         They are those of `certificate.optimisers` that no workload trains with, if the certified
         steps of this workload cost least; else none.
         """
-        workloads = {each: self.workload(each) for each in self.workloads}
+        every = {each: self.workload(each) for each in self.workloads}
+        workloads = {each: own for each, own in every.items() if not own.elementwise}
+        if name not in workloads:
+            return []
         cheapest = min(workloads, key=lambda each: narrowed(workloads[each]).flops_per_step)
         used = {workload.optimiser.kind for workload in workloads.values()}
         return [k for k in self.certificate.optimisers if name == cheapest and k not in used]

@@ -33,6 +33,7 @@ TASK = (
     "frameworks/contract.py",
     "frameworks/description.py",
     "frameworks/device.py",
+    "frameworks/elementwise.py",
     "frameworks/formats.py",
     "frameworks/memory.py",
     "frameworks/operations.py",

@@ -37,8 +37,7 @@ from workflows.records.limits import (
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost
 MACHINE = "machine"  # the machine's own speed
-# Frameworks that take turns but are never compared, by the configuration key that adds each. They
-# have no certificate.
+# Frameworks that take turns but are never compared nor certified, by the key that adds each.
 UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 
 # Configuration keys that change no measurement, for records that do not list them.
@@ -254,13 +253,13 @@ class CertificateRow(Contender):
     `astray` says, for the weights after some of these float32 steps, how far they are from its own
     in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
     with the same float32 steps after `restart`; `restarted` does so in float64.
-
     `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
     from float64: the gradient in the middle and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
     `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
     of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
     Of a part of a step, `full` and `turns` are about losses at the initial weights.
+    `ulp` is how far a single operation is from NumPy's, in units in the last place.
     """
 
     status: Agreement
@@ -285,6 +284,7 @@ class CertificateRow(Contender):
     astray: dict[int, dict[str, tuple[Distance, Distance]]] = {}
     again: list[float] = []
     unfenced: Amount | None = None
+    ulp: Distance | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run
     turns: Rehearsal | None = None

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from platform import python_version
@@ -138,10 +139,13 @@ class Handlers:
 
     def fence(self, variant: str, given: bool = False) -> dict[str, Any]:
         """The share of the work that is left to be done when `synchronise` has returned. `given`:
-        the work is about gradients, which the trainer gives, and not about weights."""
+        the work is about gradients, which the trainer gives, and not about weights. The checksum of
+        a single operation needs all of its result, and reading it takes less than that."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
-        results = trainer.gradients if given else trainer.weights
+        results: Callable[[], Any] = trainer.gradients if given else trainer.weights
+        if self.workload.elementwise:
+            results = trainer.loss
         return {"unfenced": unfenced(trainer, batch, results)}
 
     def trace(

@@ -68,7 +68,7 @@ def rehearsals(machine: Machine) -> Turns:
             elif turns := next(own, None):
                 found[one] = Expected(turns, "its own in float64", record.rounding, room=row.room)
             elif record.turns and (row.status != "declared" or machine.format(one)):
-                whose = f"{record.reference}'s in float64"
+                whose = f"{record.reference}'s in float64" if row.ulp is None else "NumPy's"
                 found[one] = Expected(record.turns, whose, record.rounding, room=row.room)
     return found
 

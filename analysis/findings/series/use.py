@@ -91,10 +91,11 @@ def use_lines(findings: Findings) -> list[UseLine]:
 def limit_of(
     machine: Machine, one: BenchmarkId, ms: float, product: float | None, stream: float | None
 ) -> Limit:
-    """From the speeds of the machine's product and stream."""
-    if one.device != HOST.name or not product or not stream:
-        return Limit()
+    """From the speeds of the machine's product and stream. A single operation, which has no
+    parameters, is set against the stream in a table of its own."""
     (work,) = (w for w in machine.records.workloads if w.name == one.workload)
+    if one.device != HOST.name or not product or not stream or not work.parameters:
+        return Limit()
     compute_ms = work.flops_per_step / product / 1e6
     memory_ms = work.bytes_per_step / (PASSED * stream) / 1e6
     return Limit(

@@ -9,14 +9,16 @@ import yaml
 
 from analysis.format import count, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import Study, Time
+from analysis.literature.studies import ALIASES, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
 
 
 class Calculation(NamedTuple):
-    holds: bool
+    """`holds` is None if it cannot tell."""
+
+    holds: bool | None
     says: str
 
 
@@ -128,6 +130,26 @@ def least(times: Sequence[Time], one: Time) -> Time | None:
     return min(alike, key=lambda own: own.median, default=None)
 
 
+def aliases(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether writing to what `to` returns changes the original on the same device, and on another
+    device does not. None if no study has asked."""
+    found: dict[tuple[str, str], str] = {}
+    for study in studies:
+        found |= study.aliases if study.name == name else {}
+    if not found:
+        return None
+    said = [
+        f"writing to what {title(framework)}'s to() returns leaves the original {value} "
+        f"({setting.removeprefix('to_').replace('_', ' ')})"
+        for (framework, setting), value in found.items()
+    ]
+    holds = all(value == ALIASES[setting] for (_, setting), value in found.items())
+    if holds and {*ALIASES} != {setting for _, setting in found}:
+        return Calculation(None, "; ".join([*said, "another device was not there"]))
+    return Calculation(holds, "; ".join(said))
+
+
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
-    "fixed cost of a step": fixed_cost
+    "fixed cost of a step": fixed_cost,
+    "aliases": aliases,
 }

@@ -14,7 +14,8 @@ from analysis.stats.inference import Verdict
 from analysis.stats.tails import t_exceeded
 
 GAIN = "gain"  # the axis of one framework's gain from threads over another's
-OTHERS = "others"  # a framework's ratio to another on one network, over that on each other network
+# A framework's ratio to another on one network, over that on each other network.
+ELSEWHERE = "elsewhere"
 
 
 def double_ratios(ratios: Sequence[Ratio]) -> Iterator[Ratio]:
@@ -37,7 +38,7 @@ def on_other_networks(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
     for row, other in permutations(oriented(ratios, "framework"), 2):
         if row.workload != other.workload and same(row, other, "variant", "pair", "threads"):
             axis = f"{row.pair.one} over {row.pair.over}"
-            yield over(row, other, Pair(axis, row.workload, OTHERS), other.workload)
+            yield over(row, other, Pair(axis, row.workload, ELSEWHERE), other.workload)
 
 
 def oriented(ratios: Iterable[Ratio], axis: str) -> list[Ratio]:

@@ -40,10 +40,10 @@ def same(findings: Findings) -> Chip:
     tolerance = max((record.tolerance for record in records), default=0.0)
     every = len(rows) + len(refused)
     verb = "agrees" if 1 in (agreeing, every) else "agree"
-    text = (
-        f"{agreeing} of {count(every, 'comparison')} {verb} to {tolerance:g} over {steps} float64 "
-        "steps."
-    )
+    proof = f"to {tolerance:g} over {steps} float64 steps"
+    if findings.machine.untrained:
+        proof = "with NumPy, number by number"
+    text = f"{agreeing} of {count(every, 'comparison')} {verb} {proof}."
     if single:
         text += f" {single} {SINGLE}, which shows less."
     if refused:

@@ -8,7 +8,8 @@ from frameworks.workloads.workload import Workload
 
 def draw(workload: Workload, seed: int) -> Batches:
     """Inputs float32 N(0, 1); targets zeros float32 for a mean squared error, else labels int32,
-    uniform over the classes. Their shape is (batches, batch, *workload.target_shape).
+    uniform over the classes. Those of a single operation are N(0, 1), too, with 1 in place of 0.
+    Their shape is (batches, batch, *workload.target_shape).
 
     Drawn in training order: independent samples need no shuffling.
     """
@@ -19,7 +20,12 @@ def draw(workload: Workload, seed: int) -> Batches:
     shape = (workload.batch, *dataset.shape)
     source = f"standard-normal numbers drawn with seed {seed}"
     wanted = workload.target_shape
-    if workload.loss == "mean_squared_error" or dataset.classes is None:
+    if workload.elementwise:
+        source += ", beside others, none of which is 0"
+        drawn = (labels.standard_normal(shape, np.float32) for _ in range(workload.batches))
+        others = (np.where(part == 0, np.float32(1), part) for part in drawn)
+        targets = Column((*counts, *wanted), np.float32, others)
+    elif workload.loss == "mean_squared_error" or dataset.classes is None:
         source += ", against zeros"
         zeros = np.zeros((workload.batch, *wanted), np.float32)
         targets = Column((*counts, *wanted), np.float32, (zeros for _ in range(workload.batches)))

@@ -17,9 +17,12 @@ from analysis.literature.ledger.claims import Judgement, claims, judge
 from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
 from analysis.literature.studies import (
+    FIRST,
     GRADIENTS,
     LOSS,
+    OTHERS,
     PART,
+    POSITION,
     STEP,
     Pair,
     Ratio,
@@ -346,3 +349,36 @@ def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
     assert page(judge([planted(*parts("mlp", 6.0, 0.9))]), [], {}).count(
         "MLP, PyTorch, default, 1 thread: loss and gradients over loss 6.0"
     )
+
+
+def position(framework: str, ratio: float, spread: float = 1.0) -> Ratio:
+    pair = Pair(POSITION, FIRST, OTHERS)
+    return row(ratio, spread, workload="divide", framework=framework, pair=pair)
+
+
+def test_the_first_of_five_operations_may_not_be_slower_than_the_others() -> None:
+    same = [position(name, 1.0) for name in ("pytorch", "tensorflow", "jax")]
+    assert judged(planted(*same))["C27"].verdict == "holds here"
+    assert judged(planted(*same[:2]))["C27"].verdict.startswith("needs a study")
+    slow = judged(planted(*same[:2], position("jax", 3.0)))["C27"]
+    assert slow.verdict == "does not hold here"
+    assert [one.framework for one in slow.deciding] == ["jax"]
+    assert "division, JAX, default, 1 thread: the first over the next four 3.0" in page(
+        [slow], [], {}
+    )
+    unsure = judged(planted(*same[:2], position("jax", 1.04, 9.0)))["C27"]
+    assert unsure.verdict == "cannot tell"
+
+
+def test_writing_through_the_result_of_to_is_judged_on_both_devices() -> None:
+    def found(**aliases: str) -> Judgement:
+        read_back = {("pytorch", f"to_{name}"): value for name, value in aliases.items()}
+        return judged(replace(planted(), name="operations", aliases=read_back))["C63"]
+
+    here = found(same_device="changed")
+    assert here.verdict == "cannot tell" and here.why.endswith("another device was not there")
+    assert found(same_device="unchanged").verdict == "does not hold here"
+    both = found(same_device="changed", another_device="unchanged")
+    assert both.verdict == "holds here" and "leaves the original changed (same device)" in both.why
+    assert found(same_device="changed", another_device="changed").verdict == "does not hold here"
+    assert found().verdict == "needs a study that has not been run"

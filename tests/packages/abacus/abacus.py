@@ -12,6 +12,7 @@ import numpy as np
 
 from frameworks import contract
 from frameworks.contract import Deviation, Framework, Unavailable, Variant
+from frameworks.elementwise import ElementwiseTrainer
 
 
 def deviates(summary, reason, within, mistake=""):
@@ -74,7 +75,42 @@ class AbacusAdapter(contract.Adapter):
     def trainer(self, workload, weights, variant):
         if variant not in FRAMEWORK.variants:
             raise KeyError(variant)
+        if workload.elementwise:
+            return AbacusOperation(workload, weights, variant, self.conditions)
         return AbacusTrainer(workload, weights, variant, self.conditions)
+
+
+class AbacusOperation(ElementwiseTrainer):
+    """Division: `wrong` by a rounded reciprocal, `rounded` with another checksum, and `unwatched`
+    in no more steps than a certificate compares."""
+
+    operations = {"divide": np.divide}  # noqa: RUF012
+
+    def __init__(self, workload, weights, variant, conditions):
+        super().__init__(workload, weights, conditions, "default")
+        self.variant, self.steps = variant, 0
+        if variant == "wrong":
+            self._operation = lambda x, y: x * (1 / y)
+
+    def step(self, batch):
+        self.steps += 1
+        if self.variant != "unwatched" or self.steps <= 3:
+            super().step(batch)
+
+    def put(self, inputs, targets):
+        return inputs.copy(), targets.copy()
+
+    def synchronise(self):
+        pass
+
+    def on_host(self, result):
+        return result
+
+    def loss(self):
+        return super().loss() * (1 + 1e-9 * (self.variant == "rounded"))
+
+    def settings(self):
+        return {**dict.fromkeys(contract.SETTINGS, "n/a"), "precision": "float32"}
 
 
 class AbacusTrainer(contract.Trainer):

@@ -62,6 +62,8 @@ def same(machine: Machine) -> str:
     records = machine.records.certificates
     if not records:
         return "No certificate was recorded."
+    if machine.untrained:
+        return "Before any timing, every contender must give NumPy's results, number by number."
     narrowed = sorted({workload(record.workload) for record in records if record.narrowed})
     text = (
         "Before any timing, every contender must give the reference's losses, weights and "
@@ -164,6 +166,8 @@ def workloads(machine: Machine) -> list[tuple[str, str]]:
 def layers(record: WorkloadRecord) -> str:
     own = from_dict(record.description)
     chain = " → ".join([shape(own.dataset.shape), *map(layer, own.stages)])
+    if own.elementwise:
+        return f"{chain}. One step reads and writes {large(record.bytes_per_step, 'B')}."
     return (
         f"{chain}. {optimised(own)} {record.parameters:,} parameters; one step does "
         f"{large(record.flops_per_step, 'FLOP')} and moves at least "

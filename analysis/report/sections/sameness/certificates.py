@@ -36,15 +36,20 @@ def certificate_summary(findings: Findings) -> list[str]:
         SINGLE: sum(row.status == "agrees" for row in measured) - len(agreeing),
     }
     rest = [f"{number} {what}" for what, number in others.items() if number]
-    reference = contender_of(records[0].reference)
-    return [
+    made = (
         f"Before any timing, every contender trained {span(r.steps for r in records)} steps in "
-        "float64, from the same weights on the same mini-batches.",
-        f"Of {count(len(measured), 'certificate')}, {len(agreeing)} agree with {reference} within "
-        f"{records[0].tolerance:g} (at most "
+        "float64, from the same weights on the same mini-batches."
+    )
+    whose = f"{contender_of(records[0].reference)} within {records[0].tolerance:g}"
+    if machine.untrained:
+        made = "Before any timing, all did the operations on the same vectors in float32."
+        whose = "NumPy"
+    return [
+        made,
+        f"Of {count(len(measured), 'certificate')}, {len(agreeing)} agree with {whose} (at most "
         f"{scientific(max(map(furthest, agreeing), default=0.0))} off)"
         f"{f'; {listing(rest)}' if rest else ''}.",
-        *[text for text in [str(findings.loss_check)] if text],
+        *[text for text in [str(findings.loss_check)] if text and not machine.untrained],
     ]
 
 

@@ -1,0 +1,97 @@
+"""Single operations: certified by NumPy's results, timed, and set against the memory stream."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.findings.findings import Findings
+from analysis.findings.series.elementwise import ELEMENTWISE, firsts
+from analysis.literature.studies import FIRST, OTHERS, POSITION, Pair, read
+from analysis.report.page import write
+from tests.workflows.conftest import SmallStudy, several
+from workflows.certify.elementwise import ulps
+
+OPERATION = {"divide": {"elements": 5000, "samples": 3, "repeat": 1}, "mlp": False}
+
+
+def made(study, *variants, **workloads) -> SmallStudy:
+    return study(
+        contenders=several(*variants),
+        workloads={**OPERATION, "mnist-cnn": False, **workloads},
+        machine_speed=True,
+        replicates=2,
+        contest={"together": False, "warmup": 5, "rounds": 3, "turn": 3, "discard": 1},
+    )  # fmt: skip
+
+
+def test_a_wrong_operation_is_refused(study):
+    found = made(study, "default", "wrong", "rounded").certificate(workload="divide")
+    right, wrong, rounded = found.rows
+    assert (right.status, right.ulp, right.unfenced) == ("agrees", 0, pytest.approx(0, abs=0.2))
+    assert right.long.worst_loss == right.long.worst_weights == 0 and len(right.long.loss) == 3
+    assert wrong.status == "refused" and 1 <= wrong.ulp < 4
+    assert "units in the last place from NumPy's (allowed 0)" in wrong.reason
+    assert rounded.status == "refused" and rounded.ulp == 0
+    assert rounded.reason == "loss() is not the mean of the result of step 1"
+
+
+def test_an_operation_that_an_adapter_lacks_is_a_row_with_its_reason(study):
+    (row,) = made(study, "default", copy={"elements": 100}).certificate(workload="copy").rows
+    assert (row.status, row.reason) == ("missing", "no operation of the kinds divide")
+
+
+def test_distances_are_in_units_in_the_last_place():
+    right = np.array([1, 3, 1e-3], np.float32)
+    assert ulps(right.copy(), right) == 0
+    off = np.nextafter(right, np.float32(9))
+    assert ulps(off, right) == 1 and ulps(np.nextafter(off, np.float32(9)), right) == 2
+    assert ulps(np.array([1, np.nan, 1], np.float32), right) == np.inf
+
+
+@pytest.fixture
+def found(study, tmp_path: Path) -> Findings:
+    small = made(study, "default", "kept", "wrong", "unwatched")
+    small.certificate(workload="divide")
+    for replicate in (1, 2):
+        small.contest(replicate, "divide")
+    return small.findings(tmp_path / "machine")
+
+
+def test_times_are_of_one_operation_without_transfer(found):
+    rows = {row.id.variant: row for row in ELEMENTWISE.of(found)}
+    assert set(rows) == {"default", "kept", "wrong", "unwatched"}
+    assert not {"default", "kept"} & {one.variant for one in found.loss_check.faults}
+    row, one = rows["default"], rows["default"].id
+    steady = found.batches[~found.batches["warmup"] & (found.batches["contender"] == one.contender)]
+    medians = steady.groupby("replicate")["step_ms"].median()
+    assert row.us == pytest.approx(1000 * np.exp(np.log(medians).mean()))
+    assert row.low_us < row.us < row.high_us and row.transfer_us > 0
+    assert row.gb_per_s == pytest.approx(3 * 4 * 5000 / row.us / 1000) and row.share > 0
+    assert (row.elements, row.repeat, row.replicates, row.ulp) == (5000, 1, 2, 0)
+    assert (row.certificate, row.reason, row.first_replicates) == ("agrees to 0", "", 2)
+    assert rows["wrong"].certificate == "" and "from NumPy's" in rows["wrong"].reason
+    assert "in round 0 of replicate 1 differs by" in rows["unwatched"].reason
+    assert "from NumPy's (tolerance" in rows["unwatched"].reason
+    settings = found.machine.contests("divide")[1].contenders[0].settings
+    assert "loss_taken" not in settings  # probes train networks
+
+
+def test_the_first_of_five_is_set_against_the_median_of_the_next_four(found):
+    one = next(row.id for row in ELEMENTWISE.of(found))
+    rows = found.batches[found.batches["contender"] == one.contender]
+    first = rows[rows["round"] == 0].sort_values(["replicate", "step"])
+    times = first["step_ms"].to_numpy().reshape(2, 5)
+    expected = np.log(times[:, 0] / np.median(times[:, 1:], axis=1))
+    assert firsts(found.machine, one, rows) == pytest.approx(expected.tolist())
+
+
+def test_a_report_says_what_was_compared_and_the_ledger_reads_it(found, tmp_path):
+    write([found.machine], tmp_path / "operations")
+    text = (tmp_path / "operations" / "report.md").read_text()
+    assert "## Single operations" in text and "with NumPy, number by number" in text
+    assert "float64" not in text
+    pairs = read(tmp_path / "operations").of(Pair(POSITION, FIRST, OTHERS))
+    assert {row.variant: row.usable for row in pairs} == {
+        "default": True, "kept": True, "wrong": False, "unwatched": False,
+    }  # fmt: skip
