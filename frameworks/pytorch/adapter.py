@@ -7,11 +7,12 @@ from frameworks.pytorch import parts, pitfalls
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.reduced import BFloat16
 from frameworks.pytorch.trainer import PyTorchTrainer
+from frameworks.pytorch.workers.first import TwoWorkers
 from frameworks.workloads import Weights, Workload
 
 # PyTorchTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
-    "compile": Compiled, "bfloat16": BFloat16, **parts.PARTS, **pitfalls.PITFALLS,
+    "compile": Compiled, "bfloat16": BFloat16, "two-workers": TwoWorkers, **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 

@@ -76,6 +76,12 @@ FRAMEWORK = Framework(
         "xla": Variant(
             "default, jit_compile=True", rebuilds=False, deviations=DEVIATIONS, caches=CACHES
         ),
+        "two-workers": Variant(
+            "default, MirroredStrategy: two logical processors of one thread share each mini-batch",
+            rebuilds=False,
+            deviations=DEVIATIONS,
+            environment={"SAMESTEP_LOGICAL_PROCESSORS": "2"},
+        ),
         "bfloat16": Variant(
             "default, its layers under Keras' policy mixed_bfloat16",
             rebuilds=False,

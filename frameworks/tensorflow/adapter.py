@@ -7,11 +7,12 @@ from frameworks.tensorflow import parts, pitfalls
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
 from frameworks.tensorflow.trainer import TensorFlowTrainer
+from frameworks.tensorflow.workers.mirrored import TwoWorkers
 from frameworks.workloads import Weights, Workload
 
 # TensorFlowTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[TensorFlowTrainer]] = {
-    "eager": Eager, "xla": XLA, **parts.PARTS, **pitfalls.PITFALLS,
+    "eager": Eager, "xla": XLA, "two-workers": TwoWorkers, **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 
