@@ -1,15 +1,16 @@
 """Claims that a calculation decides, some of them from the times of studies: each function returns
 whether the claim holds, and the calculation in a sentence."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, three, title
+from analysis.format import count, listing, scientific, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import Study, Time
+from analysis.literature.studies import WORKERS, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
@@ -128,6 +129,43 @@ def least(times: Sequence[Time], one: Time) -> Time | None:
     return min(alike, key=lambda own: own.median, default=None)
 
 
+ALIKE = 1e-12
+SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resnet-56")
+
+
+def gradients_of_shards(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether PyTorch's gradients of two halves, averaged, are those of the whole: the certificate
+    of two workers says so of all networks without batch normalisation, and denies it of those with
+    it. None if one of the first, or all of the second, were not tried."""
+    rows = {
+        row.workload: row
+        for study in studies
+        for row in study.of(WORKERS)
+        if row.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
+    }
+    refused = [own for own in NORMALISED if own in rows]
+    if not refused or {*SPLIT} - {*rows}:
+        return None
+    off = {own: distance(rows[own].certificate) for own in (*SPLIT, *refused)}
+    proven = max(off[own] for own in SPLIT)
+    held = f"to {scientific(proven)}" if proven <= ALIKE else "not"
+    why = [f"{workload(own)}: {rows[own].reason or rows[own].certificate}" for own in refused]
+    return Calculation(
+        proven <= ALIKE < min(off[own] for own in refused),
+        f"two halves; {listing(map(workload, SPLIT))}: equal {held}; {'; '.join(why)}",
+    )
+
+
+REFUSED, AGREES = "two-workers/cpu/2 refused: ", "agrees to "
+
+
+def distance(certificate: str) -> float:
+    """The largest that a certificate found; infinite if it does not say that both agree."""
+    agrees = certificate.startswith(AGREES)
+    return float(certificate.removeprefix(AGREES)) if agrees else math.inf
+
+
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
-    "fixed cost of a step": fixed_cost
+    "fixed cost of a step": fixed_cost,
+    "gradients of shards": gradients_of_shards,
 }

@@ -13,8 +13,8 @@ from typing import Literal
 
 from analysis.format import device
 from analysis.literature.arithmetic import CALCULATIONS, MEASURED
+from analysis.literature.asked import ASKED, lacking
 from analysis.literature.judging import Answer, Rule, answers, most, rule, together
-from analysis.literature.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST

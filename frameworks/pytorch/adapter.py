@@ -12,7 +12,8 @@ from frameworks.workloads import Weights, Workload
 
 # PyTorchTrainer itself trains the others, and refuses unknown names.
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
-    "compile": Compiled, "bfloat16": BFloat16, "two-workers": TwoWorkers, **parts.PARTS, **pitfalls.PITFALLS,
+    "compile": Compiled, "bfloat16": BFloat16, "two-workers": TwoWorkers,
+    **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from torch import distributed
 from frameworks.conditions import WORKERS
 from frameworks.contract import Conditions, Setting
 from frameworks.pytorch.trainer import Batch
-from frameworks.pytorch.workers.second import HOST, Half, Share, join_group
+from frameworks.pytorch.workers.second import Half, Share, join_group, meeting
 from frameworks.workloads import Weights, Workload
 
 KEYS = count()
@@ -26,7 +26,7 @@ class Second:
     the last step of each trainer."""
 
     def __init__(self) -> None:
-        store = distributed.TCPStore(HOST, 0, WORKERS, is_master=True, wait_for_workers=False)
+        store = meeting()
         self._pipe, theirs = Pipe()
         handle = theirs.fileno()
         command = [sys.executable, "-m", SECOND, str(handle), str(store.port)]

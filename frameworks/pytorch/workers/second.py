@@ -72,12 +72,18 @@ def serve(pipe: Connection) -> None:
         pipe.send((key, answer(do, key, *given)))
 
 
-def join_group(store: distributed.Store, rank: int) -> None:
+def meeting(port: int = 0) -> Any:
+    """Where the workers find each other. Without the number of its port, it is opened here."""
+    store = distributed.TCPStore  # type: ignore[attr-defined]
+    return store(HOST, port, WORKERS, is_master=not port, wait_for_workers=False)
+
+
+def join_group(store: Any, rank: int) -> None:
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=WORKERS)
 
 
 def main(handle: str, port: str) -> None:
-    join_group(distributed.TCPStore(HOST, int(port), WORKERS, is_master=False), rank=1)
+    join_group(meeting(int(port)), rank=1)
     try:
         serve(Connection(int(handle)))
     except EOFError:  # the first worker has ended

@@ -4,11 +4,13 @@ The step is that of TensorFlow's tutorial on custom training with tf.distribute.
 divides the loss by the number of workers and adds up the gradients.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from frameworks.conditions import WORKERS
 from frameworks.contract import Conditions, Setting, Unavailable
 from frameworks.tensorflow import keras_model
 from frameworks.tensorflow.process import PROCESSORS
@@ -16,15 +18,21 @@ from frameworks.tensorflow.trainer import Step, TensorFlowTrainer
 from frameworks.workloads import Weights, Workload
 
 
+@cache
+def mirrored() -> Any:
+    """One for all trainers of this process, because two would count their sums alike."""
+    processors = [device.name for device in tf.config.list_logical_devices("CPU")]
+    if len(processors) != WORKERS:
+        raise Unavailable(f"needs a process of its own, with {PROCESSORS}={WORKERS}")
+    return tf.distribute.MirroredStrategy(processors)
+
+
 class TwoWorkers(TensorFlowTrainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
     ) -> None:
         conditions.require_two_workers()
-        processors = [device.name for device in tf.config.list_logical_devices("CPU")]
-        if len(processors) != conditions.threads:
-            raise Unavailable(f"needs a process that starts with {PROCESSORS}={conditions.threads}")
-        self._strategy = tf.distribute.MirroredStrategy(processors)
+        self._strategy = mirrored()
         with self._strategy.scope():
             super().__init__(workload, weights, conditions, "default")
         loss = keras_model.loss(workload, conditions.precision)
