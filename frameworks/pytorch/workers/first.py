@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import weakref
-from functools import cache
 from itertools import count
 from multiprocessing import Pipe
 from typing import Any
@@ -23,7 +22,7 @@ SECOND = "frameworks.pytorch.workers.second"
 
 class Second:
     """The process of the second worker. `gone`: the trainers that it need not keep; `losses`: of
-    the last step of each trainer."""
+    the last step of each trainer; `failed`: whether a step failed, here or there."""
 
     def __init__(self) -> None:
         store = meeting()
@@ -33,7 +32,7 @@ class Second:
         self._process = subprocess.Popen(command, pass_fds=[handle])
         theirs.close()
         join_group(store, rank=0)
-        self._unanswered = 0
+        self._unanswered, self.failed = 0, False
         self.gone: list[int] = []
         self.losses: dict[int, float] = {}
 
@@ -49,16 +48,28 @@ class Second:
             try:
                 key, loss = self._pipe.recv()
             except EOFError:
+                self.failed = True
                 raise RuntimeError("the second worker has ended") from None
             self._unanswered -= 1
             if loss is not None:
                 self.losses[key] = loss
 
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        distributed.destroy_process_group()
 
-@cache
+
+present: list[Second] = []
+
+
 def second() -> Second:
-    """One for all trainers of this process."""
-    return Second()
+    """One for all trainers of this process, and another after a failure."""
+    if present and present[0].failed:
+        present.pop().end()
+    if not present:
+        present.append(Second())
+    return present[0]
 
 
 def shares(batch: Batch) -> tuple[Share, Share]:
@@ -98,7 +109,11 @@ class TwoWorkers(Half):
         if batch is not self._given:
             self._give(batch)
         self._second.send("step", self._key)
-        self.train(shares(batch)[0])
+        try:
+            self.train(shares(batch)[0])
+        except Exception:
+            self._second.failed = True  # it has failed, too, or waits for this one
+            raise
 
     def synchronise(self) -> None:
         self._second.wait()
