@@ -20,6 +20,7 @@ from analysis.literature.studies import (
     LOSS,
     PART,
     STEP,
+    WORKERS,
     Pair,
     Ratio,
     Study,
@@ -28,6 +29,7 @@ from analysis.literature.studies import (
     read,
 )
 from analysis.literature.table7 import cells, rows
+from analysis.literature.threads import divided
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
@@ -311,3 +313,54 @@ def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
     assert page(judge([planted(*parts("mlp", 6.0, 0.9))]), [], {}).count(
         "MLP, PyTorch, default, 1 thread: loss and gradients over loss 6.0"
     )
+
+
+def shared(workload: str, ratio: float = 0.9, **changed: Any) -> Ratio:
+    """PyTorch's two workers of one thread over one of two."""
+    own = {"pair": WORKERS, "variant": WORKERS.one, "workload": workload, "threads": 2}
+    return row(ratio, **{**own, **changed})
+
+
+ALONE = "pytorch/two-workers/cpu/2 refused: loss differs by 2.2e-03 at step 1 (allowed 1e-12)"
+REFUSED: dict[str, Any] = {"value": None, "low": None, "high": None, "verdict": None,
+                           "certificate": "", "reason": ALONE}  # fmt: skip
+SPLIT = ["fcn-s", "alexnet-s", "fcn-r", "lstm"]
+
+
+def test_gradients_of_shards_are_judged_by_certificates() -> None:
+    """Those of networks without batch normalisation agree, and those of the others do not."""
+    split, other = [shared(name) for name in SPLIT], shared("resnet-56", **REFUSED)
+    holds = judged(planted(*split, other))["C58"]
+    assert holds.verdict == "holds here"
+    assert "FCN-S, AlexNet-S, FCN-R and LSTM: equal to 1.0e-14; ResNet-56: pytor" in holds.why
+    for rows_of in (
+        [*split, shared("resnet-56")],
+        [*split[1:], shared("fcn-s", **REFUSED), other],
+        [*split[1:], shared("fcn-s", certificate="agrees to 3.0e-12"), other],
+    ):
+        assert judged(planted(*rows_of))["C58"].verdict == "does not hold here"
+    lacking = {**REFUSED, "reason": "pytorch is not installed"}
+    for few in ([*split[1:], other], split, [*split, shared("resnet-56", **lacking)],
+                [*split, shared("resnet-56", framework="jax", **REFUSED)]):  # fmt: skip
+        assert judged(planted(*few))["C58"].verdict == "needs a study that has not been run"
+
+
+def test_two_workers_take_hardly_longer_than_two_threads_or_the_claim_falls() -> None:
+    light = [shared(name) for name in SPLIT]
+    found = judged(planted(*light))["C59"]
+    assert (found.verdict, found.why) == ("cannot tell", "two GPUs were not measured")
+    few = judged(planted(*light[1:], shared("fcn-s", **REFUSED)))["C59"]
+    assert few.verdict == "cannot tell" and ALONE in few.why
+    heavy = judged(planted(*light, shared("lstm", 1.2)))["C59"]
+    assert heavy.verdict == "does not hold here"
+    others = judged(planted(*light, shared("lstm", 1.2, framework="jax")))["C59"]
+    assert others.verdict == "cannot tell"
+
+
+def test_two_workers_have_a_table_with_or_without_a_ratio(tmp_path: Path) -> None:
+    study = planted(shared("lstm", 1.2), shared("resnet-56", **REFUSED))
+    text = page(judge([study]), [study], {})
+    assert "| LSTM | PyTorch | 1.2" in text and "| ResNet-56 | PyTorch |  | pytorch/two" in text
+    assert "Two workers" not in page(judge([]), [], {})
+    first, second = divided([study])
+    assert first.ratio and second.ratio is None and second.reason == ALONE
