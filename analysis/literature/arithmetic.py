@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, listing, scientific, three, title
+from analysis.format import count, listing, three, title
 from analysis.literature.peaks import processors, shares
 from analysis.literature.studies import WORKERS, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
@@ -17,7 +17,9 @@ from frameworks.workloads import Workload, load
 
 
 class Calculation(NamedTuple):
-    holds: bool
+    """`holds`: None if some of what it is about was not measured."""
+
+    holds: bool | None
     says: str
 
 
@@ -135,25 +137,26 @@ SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resn
 
 def gradients_of_shards(studies: Sequence[Study], name: str) -> Calculation | None:
     """Whether PyTorch's gradients of two halves, averaged, are those of the whole: the certificate
-    of two workers says so of all networks without batch normalisation, and denies it of those with
-    it. None if one of the first, or all of the second, were not tried."""
+    of two workers says so of every network without batch normalisation, and denies it of those with
+    it. None if it was tried on none of either kind."""
     rows = {
         row.workload: row
         for study in studies
         for row in study.of(WORKERS)
         if row.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
     }
-    refused = [own for own in NORMALISED if own in rows]
-    if not refused or {*SPLIT} - {*rows}:
+    off = {own: distance(row.certificate) for own, row in rows.items()}
+    split, normalised = ([own for own in kind if own in rows] for kind in (SPLIT, NORMALISED))
+    if not split or not normalised:
         return None
-    off = {own: distance(rows[own].certificate) for own in (*SPLIT, *refused)}
-    proven = max(off[own] for own in SPLIT)
-    held = f"to {scientific(proven)}" if proven <= ALIKE else "not"
-    why = [f"{workload(own)}: {rows[own].reason or rows[own].certificate}" for own in refused]
-    return Calculation(
-        proven <= ALIKE < min(off[own] for own in refused),
-        f"two halves; {listing(map(workload, SPLIT))}: equal {held}; {'; '.join(why)}",
-    )
+    alike = max(off[own] for own in split) <= ALIKE < min(off[own] for own in normalised)
+    said = [
+        f"{workload(own)}: {rows[own].certificate or rows[own].reason.partition(REFUSED)[2]}"
+        for own in (*split, *normalised)
+    ]
+    absent = listing([workload(own) for own in SPLIT if own not in rows])
+    said += [f"not measured: {absent}"] if absent else []
+    return Calculation(None if alike and absent else alike, f"two halves; {'; '.join(said)}")
 
 
 REFUSED, AGREES = "two-workers/cpu/2 refused: ", "agrees to "

@@ -26,7 +26,11 @@ Verdict = Literal[
     "needs a study that has not been run",
     "needs hardware that is not here",
 ]
-DECIDED: dict[bool, Verdict] = {True: "holds here", False: "does not hold here"}
+DECIDED: dict[bool | None, Verdict] = {
+    True: "holds here",
+    False: "does not hold here",
+    None: "cannot tell",
+}
 
 
 @dataclass(frozen=True)

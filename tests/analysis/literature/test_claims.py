@@ -332,26 +332,29 @@ def test_gradients_of_shards_are_judged_by_certificates() -> None:
     split, other = [shared(name) for name in SPLIT], shared("resnet-56", **REFUSED)
     holds = judged(planted(*split, other))["C58"]
     assert holds.verdict == "holds here"
-    assert "FCN-S, AlexNet-S, FCN-R and LSTM: equal to 1.0e-14; ResNet-56: pytor" in holds.why
+    assert "LSTM: agrees to 1e-14; ResNet-56: loss differs by 2.2e-03 at step 1" in holds.why
+    some = judged(planted(*split[2:], other))["C58"]
+    assert some.verdict == "cannot tell"
+    assert some.why.endswith("; not measured: FCN-S and AlexNet-S")
     for rows_of in (
         [*split, shared("resnet-56")],
-        [*split[1:], shared("fcn-s", **REFUSED), other],
-        [*split[1:], shared("fcn-s", certificate="agrees to 3.0e-12"), other],
+        [shared("fcn-s", **REFUSED), other],
+        [shared("fcn-s", certificate="agrees to 3.0e-12"), other],
     ):
         assert judged(planted(*rows_of))["C58"].verdict == "does not hold here"
     lacking = {**REFUSED, "reason": "pytorch is not installed"}
-    for few in ([*split[1:], other], split, [*split, shared("resnet-56", **lacking)],
+    for few in ([other], split, [*split, shared("resnet-56", **lacking)],
                 [*split, shared("resnet-56", framework="jax", **REFUSED)]):  # fmt: skip
         assert judged(planted(*few))["C58"].verdict == "needs a study that has not been run"
 
 
 def test_two_workers_take_hardly_longer_than_two_threads_or_the_claim_falls() -> None:
-    light = [shared(name) for name in SPLIT]
+    light = [shared(name) for name in ("fcn-r", "alexnet-r", "lstm")]
     found = judged(planted(*light))["C59"]
     assert (found.verdict, found.why) == ("cannot tell", "two GPUs were not measured")
-    few = judged(planted(*light[1:], shared("fcn-s", **REFUSED)))["C59"]
+    few = judged(planted(*light[1:], shared("fcn-r", **REFUSED)))["C59"]
     assert few.verdict == "cannot tell" and ALONE in few.why
-    heavy = judged(planted(*light, shared("lstm", 1.2)))["C59"]
+    heavy = judged(planted(*light[:2], shared("lstm", 1.2)))["C59"]
     assert heavy.verdict == "does not hold here"
     others = judged(planted(*light, shared("lstm", 1.2, framework="jax")))["C59"]
     assert others.verdict == "cannot tell"
