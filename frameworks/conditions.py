@@ -6,6 +6,7 @@ from frameworks.device import DEVICES, GPU, HOST
 from frameworks.formats import BFLOAT16, TF32, computes_bfloat16
 
 Setting = str | int | float | bool
+WORKERS = 2  # that share a mini-batch in the variants of that name
 
 # Every trainer reads these back from its running framework, so that contenders can be compared
 # setting by setting (analysis/findings/fairness/checklist.py). The answer is "n/a" if a framework
@@ -57,6 +58,12 @@ class Conditions:
         if self.device != GPU.name:
             title = "processor" if self.on_host else DEVICES[self.device].title
             raise Unavailable(f"does not apply to a {title}: {what} is a GPU's")
+
+    def require_two_workers(self) -> None:
+        """Raise Unavailable unless two workers of the processor have one thread each."""
+        if not self.on_host or self.threads != WORKERS:
+            asked = f"{self.threads} on the {DEVICES[self.device].title}"
+            raise Unavailable(f"two workers need a thread of the processor each, not {asked}")
 
     def in_format(self, name: str) -> "Conditions":
         """These conditions for the variant of this name, which computes in the reduced format that

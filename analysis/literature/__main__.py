@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.literature.ledger.claims import judge
     from analysis.literature.page import page
     from analysis.literature.studies import read
-    from analysis.literature.threads import gains, threads
+    from analysis.literature.threads import divided, gains, threads
     from analysis.literature.today import beside, defined, definitions, table, then_and_now
 
     try:
@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if more := gains(studies):
             figures["threads.csv"] = threads(more)
             tables["threads.csv"] = table(more)
+        if shared := divided(studies):
+            tables["parallel.csv"] = table(shared)
         files = {"claims.md": page(judge(studies), studies, figures)}
         for name, numbers in tables.items():
             text = io.StringIO()

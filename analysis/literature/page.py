@@ -9,6 +9,7 @@ from analysis.literature.ledger.claims import Judgement, Verdict
 from analysis.literature.ledger.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, Ratio, Study
 from analysis.literature.table7 import rows
+from analysis.literature.threads import Divided, divided
 from analysis.report.figures.style import Figure
 from analysis.report.prose import DECLARED, workload
 from frameworks.device import GPU
@@ -16,6 +17,10 @@ from frameworks.device import GPU
 PITFALLS = (
     "A pitfall has no certificate that allows a comparison. Its ratio counts if it has the losses "
     "of the variant without it, and another time counts only if work was left after synchronise()."
+)
+WORKERS = (
+    "The time of two workers of one thread each over that of one worker of two threads. The "
+    "workers share each mini-batch and average their gradients. [All numbers](parallel.csv)."
 )
 DECIDES = {
     "needs a study that has not been run": "study",
@@ -42,11 +47,21 @@ def page(
     for file, figure in figures.items():
         caption = f"**{figure.finding}** {figure.caption} [All numbers]({file})."
         parts += [drawing(figure), caption]
+    if shared := divided(studies):
+        parts += ["## Two workers instead of two threads", WORKERS]
+        parts += [markdown_table(["network", "framework", "ratio", "proof"], map(shown, shared))]
     for name in filter(own.__getitem__, verdicts):
         parts += [f"## {name[0].upper()}{name[1:]}", *remarks(name, own[name], studies)]
         columns = ["", "claim", "judged as", DECIDES.get(name, "what decides"), "published"]
         parts += [markdown_table(columns, map(cells, own[name]))]
     return "\n\n".join([*parts, *sources()]) + "\n"
+
+
+def shown(row: Divided) -> list[str]:
+    ratio = ""
+    if row.ratio and row.low and row.high:
+        ratio = "{} ({} to {})".format(*alike(row.ratio, row.low, row.high))
+    return [workload(row.network), title(row.framework), ratio, row.certificate or row.reason]
 
 
 def drawing(figure: Figure) -> str:

@@ -48,6 +48,10 @@ class Pair(NamedTuple):
     over: str
 
 
+# Two workers of one thread each over one of two.
+WORKERS = Pair("variant", "two-workers", "default")
+
+
 @dataclass(frozen=True)
 class Ratio:
     """A row of a study's pairs.csv, traps.csv or parts.csv, read in the direction of a claim.

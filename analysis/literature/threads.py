@@ -1,4 +1,5 @@
-"""What a second thread brings on the networks of 2016, then and today."""
+"""What a second thread brings on the networks of 2016, then and today; and what it brings as a
+worker of its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from statistics import median
 from matplotlib.lines import Line2D
 
 from analysis.format import count, title
-from analysis.literature.studies import Pair, Study
+from analysis.literature.studies import WORKERS, Pair, Study
 from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import HEIGHT, certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas, render
@@ -36,6 +37,30 @@ class Gain:
     then_least: float
     then_median: float
     then_most: float
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A row of parallel.csv: the time of two workers of one thread, which share each mini-batch,
+    over that of one worker of two threads, with the 95 % interval. Without `certificate`, `reason`
+    says why they are not compared."""
+
+    network: str
+    framework: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    certificate: str
+    reason: str
+
+
+def divided(studies: Sequence[Study]) -> list[Divided]:
+    return [
+        Divided(row.workload, row.framework, row.value, row.low, row.high, row.certificate,
+                row.reason)
+        for study in studies
+        for row in study.of(WORKERS)
+    ]  # fmt: skip
 
 
 def gains(studies: Sequence[Study]) -> list[Gain]:

@@ -13,6 +13,7 @@ VARIANTS = MappingProxyType(
     {
         "default": "as in the tutorials", "tuned": "tuned", "compile": "compiled",
         "xla": "with XLA", "bfloat16": "in bfloat16", "tf32": "in TF32",
+        "two-workers": "with two workers",
     }
 )  # fmt: skip
 DECLARED = "†"  # marks whatever rests on a declared deviation, in sentences, figures and tables

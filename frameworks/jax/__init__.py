@@ -38,6 +38,14 @@ FRAMEWORK = Framework(
             compared_with="pages",
             environment=memory.KEPT,
         ),
+        "two-workers": compiled(
+            "default, its batch sharded over two devices of one thread, which XLA makes of the "
+            "processor",
+            environment={
+                "XLA_FLAGS": "--xla_force_host_platform_device_count=2 "
+                "--xla_cpu_multi_thread_eigen=false"
+            },
+        ),
         "bfloat16": compiled(
             "default, weights and inputs cast to bfloat16 for the layers", reduced="bfloat16"
         ),

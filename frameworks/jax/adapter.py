@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from frameworks.conditions import WORKERS
 from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
 from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.jax import network, optimisers, pitfalls, settings, tuned
@@ -55,6 +57,8 @@ class JaxAdapter(Adapter):
         configure(conditions)  # the process may have made another adapter since
         if workload.elementwise:
             return Elementwise(workload, weights, conditions, variant)
+        if variant == "two-workers":
+            conditions.require_two_workers()
         return TRAINERS[variant](workload, weights, self._device, conditions.precision, variant)
 
 
@@ -195,8 +199,44 @@ class Gradient(Forward):
         return {name: np.array(value) for name, value in pairs}
 
 
+class TwoWorkers(JaxTrainer):
+    """The default step as one program for two devices. Each has all weights and half of the
+    mini-batch. XLA adds up the gradients and all else that the program takes over the batch."""
+
+    def __init__(
+        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
+    ) -> None:
+        devices = jax.devices()
+        if len(devices) != WORKERS:
+            raise Unavailable(f"two workers need two devices, and XLA's flags give {len(devices)}")
+        workers = Mesh(np.array(devices), ("workers",))
+        self._whole = NamedSharding(workers, PartitionSpec())
+        self._halves = NamedSharding(workers, PartitionSpec("workers"))
+        super().__init__(workload, weights, device, precision, "default")
+        step = partial(update, self._value_and_grad, self._optimiser)
+        self._update = jax.jit(step, out_shardings=self._whole)
+
+    def put(self, inputs: np.ndarray, targets: np.ndarray) -> Batch:
+        # What cannot be divided in equal parts, like a single sample, goes to both.
+        sharding = self._whole if len(inputs) % WORKERS else self._halves
+        self._batch = jax.device_put(super().put(inputs, targets), sharding)
+        return self._batch
+
+    def restart(self, weights: Weights) -> None:
+        super().restart(weights)
+        own = self._parameters, self._state, self._running
+        self._parameters, self._state, self._running = jax.device_put(own, self._whole)
+
+    def settings(self) -> dict[str, Setting]:
+        found = super().settings()
+        workers = len(self._whole.device_set)
+        each = int(found["intra_threads"]) // workers
+        return {**found, "intra_threads": each, "workers": workers}
+
+
 TRAINERS: dict[str, type[JaxTrainer]] = {
     **dict.fromkeys(VARIANTS, JaxTrainer), "part-forward": Forward, "part-gradient": Gradient,
+    "two-workers": TwoWorkers,
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__
 def process(weight: Any, program: str) -> dict[str, Setting]:
     """Settings that hold for every network of this process; `weight` is of any of them, and
     `program` is its training step as XLA has compiled it."""
-    (device,) = weight.devices()
+    device, *_ = weight.devices()
     gpu = device.platform != "cpu"
     tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
     return {

@@ -38,6 +38,12 @@ FRAMEWORK = Framework(
         "compile": Variant(
             "default, torch.compile; needs a C++ compiler", rebuilds=False, caches=CACHES
         ),
+        "two-workers": Variant(
+            "default, DistributedDataParallel over gloo: two processes of one thread share each "
+            "mini-batch",
+            rebuilds=False,
+            environment={"GLOO_SOCKET_IFNAME": "lo"},
+        ),
         "bfloat16": Variant(
             "default, forward pass and loss under torch.autocast in bfloat16", reduced="bfloat16"
         ),

@@ -13,11 +13,13 @@ from frameworks.pytorch import parts, pitfalls, settings
 from frameworks.pytorch.compiled import Compiled
 from frameworks.pytorch.reduced import BFloat16
 from frameworks.pytorch.trainer import CHANGES, TORCH_DEVICES, Batch, PyTorchTrainer
+from frameworks.pytorch.workers.first import TwoWorkers
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import Fill
 
 TRAINERS: dict[str, type[PyTorchTrainer]] = {
     **dict.fromkeys(CHANGES, PyTorchTrainer), "compile": Compiled, "bfloat16": BFloat16,
+    "two-workers": TwoWorkers,
     **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 

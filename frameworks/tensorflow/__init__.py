@@ -77,6 +77,11 @@ FRAMEWORK = Framework(
         ),
         "eager": traced("default, without tf.function", deviations=DEVIATIONS),
         "xla": traced("default, jit_compile=True", deviations=DEVIATIONS, caches=CACHES),
+        "two-workers": traced(
+            "default, MirroredStrategy: two logical processors of one thread share each mini-batch",
+            deviations=DEVIATIONS,
+            environment={"SAMESTEP_LOGICAL_PROCESSORS": "2"},
+        ),
         "bfloat16": traced(
             "default, its layers under Keras' policy mixed_bfloat16",
             deviations=DEVIATIONS,

@@ -12,11 +12,13 @@ from frameworks.tensorflow import graphs, parts, pitfalls, settings
 from frameworks.tensorflow.compilation import XLA, Eager
 from frameworks.tensorflow.process import see_only, use_threads
 from frameworks.tensorflow.trainer import MADE_OF, Batch, TensorFlowTrainer
+from frameworks.tensorflow.workers.mirrored import TwoWorkers
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import Fill
 
 TRAINERS: dict[str, type[TensorFlowTrainer]] = {
     **dict.fromkeys(MADE_OF, TensorFlowTrainer), "eager": Eager, "xla": XLA,
+    "two-workers": TwoWorkers,
     **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 

@@ -94,11 +94,16 @@ class TensorFlowTrainer(Trainer):
         for name, variable in zip(self._names, self._tensors, strict=True):
             variable.assign(tf.constant(weights[name], self._dtype))
 
+    def kernel(self) -> Any:
+        """The variable of the first trained kernel."""
+        return self._tensors[0]
+
     def profile(self, run: Callable[[], None]) -> dict[str, float]:
         return profiler.seconds(run)
 
     def settings(self) -> dict[str, Setting]:
-        images, _ = self.put(np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32))
+        zeros = np.zeros((2, *self._shape), np.float32), np.zeros(2, np.float32)
+        images, _ = TensorFlowTrainer.put(self, *zeros)  # not divided among workers
         weight = tf.convert_to_tensor(self._tensors[0])
         operations = graphs.forward(self._network, images)
         step = getattr(self._train_step, "traced", self._train_step)
@@ -108,7 +113,7 @@ class TensorFlowTrainer(Trainer):
             "compilation": graphs.compilation(self._train_step),
             "debugging": graphs.debugging(step),
             "mode": "n/a",  # the network has none: it is an argument of each call
-            "input_gradient": graphs.input_gradient(step, self._tensors[0]),
+            "input_gradient": graphs.input_gradient(step, self.kernel()),
             "relu_and_pool": graphs.relu_and_pool(operations),
             **self._optimiser_settings(self._optimiser),
         }

@@ -17,6 +17,8 @@ KEPT = {
 }
 
 
+HALVES = {"vocabulary": "each worker normalises its half of a mini-batch by itself"}
+
 NO_DEFAULT = {"variant": "Keras has a variant for each backend, and no default among them"}
 
 
@@ -42,6 +44,14 @@ class TestTensorFlow(Isolated):
 class TestJAX(Isolated):
     framework = "jax"
     variants = ("default", "tuned")
+
+
+@pytest.mark.all
+class TestTwoWorkersOfPyTorch(Isolated):
+    framework = "pytorch"
+    variants = ("two-workers",)
+    threads = 2
+    known = HALVES
 
 
 if gpus():

@@ -1,22 +1,23 @@
 """Claims that a calculation decides, some of them from the times of studies: each function returns
 whether the claim holds, and the calculation in a sentence."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, three, title
+from analysis.format import count, listing, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import ALIASES, Study, Time
+from analysis.literature.studies import ALIASES, WORKERS, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
 
 
 class Calculation(NamedTuple):
-    """`holds` is None if it cannot tell."""
+    """`holds` is None if it cannot tell, or if a part was not measured."""
 
     holds: bool | None
     says: str
@@ -149,7 +150,45 @@ def aliases(studies: Sequence[Study], name: str) -> Calculation | None:
     return Calculation(holds, "; ".join(said))
 
 
+ALIKE = 1e-12
+SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resnet-56")
+
+
+def gradients_of_shards(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether PyTorch's gradients of two halves, averaged, are those of the whole: the certificate
+    of two workers says so of every network without batch normalisation, and denies it of those with
+    it. None if it was tried on none of either kind."""
+    rows = {
+        row.workload: row
+        for study in studies
+        for row in study.of(WORKERS)
+        if row.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
+    }
+    off = {own: distance(row.certificate) for own, row in rows.items()}
+    split, normalised = ([own for own in kind if own in rows] for kind in (SPLIT, NORMALISED))
+    if not split or not normalised:
+        return None
+    alike = max(off[own] for own in split) <= ALIKE < min(off[own] for own in normalised)
+    said = [
+        f"{workload(own)}: {rows[own].certificate or rows[own].reason.partition(REFUSED)[2]}"
+        for own in (*split, *normalised)
+    ]
+    absent = listing([workload(own) for own in SPLIT if own not in rows])
+    said += [f"not measured: {absent}"] if absent else []
+    return Calculation(None if alike and absent else alike, f"two halves; {'; '.join(said)}")
+
+
+REFUSED, AGREES = "two-workers/cpu/2 refused: ", "agrees to "
+
+
+def distance(certificate: str) -> float:
+    """The largest that a certificate found; infinite if it does not say that both agree."""
+    agrees = certificate.startswith(AGREES)
+    return float(certificate.removeprefix(AGREES)) if agrees else math.inf
+
+
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost,
     "aliases": aliases,
+    "gradients of shards": gradients_of_shards,
 }

@@ -14,9 +14,9 @@ from typing import Literal
 from analysis.data.results import grouped
 from analysis.format import device
 from analysis.literature.ledger.arithmetic import CALCULATIONS, MEASURED
+from analysis.literature.ledger.asked import ASKED, lacking
 from analysis.literature.ledger.double_ratios import double_ratios
 from analysis.literature.ledger.judging import Answer, Rule, answers, most, rule, together
-from analysis.literature.ledger.parts import ASKED, lacking
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST

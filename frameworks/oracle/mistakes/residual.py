@@ -7,7 +7,18 @@ import numpy as np
 
 from frameworks.oracle.mistakes.mistake import mistake
 from frameworks.oracle.mistakes.network import each, operations, relayered
-from frameworks.oracle.residual import RUNNING, Array, Back, Running, axes, moved, normalise
+from frameworks.oracle.network import OPERATIONS
+from frameworks.oracle.residual import (
+    RUNNING,
+    Array,
+    Back,
+    Running,
+    axes,
+    batch_norm,
+    moved,
+    normalise,
+    running,
+)
 from frameworks.oracle.trainer import Backward, OracleTrainer
 from frameworks.workloads import Stage, Weights
 from frameworks.workloads.layers import Layer, ReLU
@@ -56,6 +67,27 @@ def by_sample(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Ar
     return gamma * normal + beta, back
 
 
+def halved(x: Array) -> tuple[Array, Array]:
+    """The shares of two workers."""
+    middle = (len(x) + 1) // 2
+    return x[:middle], x[middle:]
+
+
+def by_half(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
+    outputs, backs = zip(*(batch_norm(layer, half, gamma, beta) for half in halved(x)), strict=True)
+
+    def back(s: Array) -> tuple[Array, ...]:
+        pairs = zip(backs, halved(s), strict=True)
+        slopes, gammas, betas = zip(*(own(half) for own, half in pairs), strict=True)
+        return np.concatenate(slopes), sum(gammas), sum(betas)
+
+    return np.concatenate(outputs), back
+
+
+def of_the_first(layer: BatchNorm, x: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+    return running(layer, halved(x)[0], mean, variance)
+
+
 def unbiased(layer: BatchNorm, x: Array) -> tuple[Array, Array]:
     biased, variance = x.var(axes(x)), x.var(axes(x), ddof=1)
     return 1 / np.sqrt(variance + layer.epsilon), variance / biased
@@ -89,6 +121,21 @@ operations(
     "takes mean and variance for constants in the gradient of batch normalisation",
     BACKWARD,
     {"batch_norm": constant},
+)
+mistake(
+    "batch-norm-by-half",
+    "normalises each half of a mini-batch by its own statistics, as two workers do, and keeps "
+    "those of the first",
+    NORMALISING,
+)(
+    type(
+        "ByHalf",
+        (OracleTrainer,),
+        {
+            "operations": {**OPERATIONS, "batch_norm": by_half},
+            "running": {**RUNNING, "batch_norm": of_the_first},
+        },
+    )
 )
 for epsilon in (1e-3, 1e-5):
     relayered(

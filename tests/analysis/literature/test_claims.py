@@ -16,21 +16,7 @@ from analysis.literature.ledger.arithmetic import CALCULATIONS, vgg_19
 from analysis.literature.ledger.claims import Judgement, claims, judge
 from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
-from analysis.literature.studies import (
-    FIRST,
-    GRADIENTS,
-    LOSS,
-    OTHERS,
-    PART,
-    POSITION,
-    STEP,
-    Pair,
-    Ratio,
-    Study,
-    Time,
-    evidence,
-    read,
-)
+from analysis.literature.studies import Pair, Ratio, Study, Time, evidence, read
 from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
@@ -315,70 +301,3 @@ def test_ratios_are_read_from_a_study_as_they_stand() -> None:
     assert threads and all(one.value and one.value < 1.1 for one in threads)
     assert study.missing["gpu"] and study.hardware == {"cpu"}
     assert replace(found[0], certificate="").usable is False
-
-
-def parts(workload: str, backward: float, step: float) -> list[Ratio]:
-    """A framework's parts on a network: loss and gradients over loss, and over the step."""
-    return [
-        row(value, workload=workload, pair=Pair(PART, GRADIENTS, over), verdict="cannot tell")
-        for value, over in ((backward, LOSS), (step, STEP))
-    ]
-
-
-def test_shares_of_a_step_are_judged_against_their_limits() -> None:
-    """An update of 5 % and gradients of 40 % of loss and gradients are below 10 % and 50 %."""
-    every = ["mlp", *NETWORKS]
-    light = [one for name in every for one in parts(name, 1 / 0.6, 0.95)]
-    assert judged(planted(*light))["C54"].verdict == "holds here"
-    some = judged(planted(*light[:4]))["C54"]
-    assert some.verdict == "cannot tell" and some.why.startswith("not measured: AlexNet-S")
-    for heavy in (parts("mlp", 1 / 0.6, 0.8), parts("mlp", 3.0, 0.95)):
-        found = judged(planted(*light[2:], *heavy))["C54"]
-        assert found.verdict == "does not hold here"
-        assert [one.workload for one in found.deciding] == ["mlp"]
-    undecided = judged(planted(*light[2:], *parts("mlp", 2.0, 0.95)))["C54"]
-    assert undecided.verdict == "cannot tell"
-
-
-def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
-    light = [one for name in ["mlp", *NETWORKS] for one in parts(name, 3.0, 0.9)]
-    found = judged(planted(*light))["C55"]
-    assert (found.verdict, found.why) == ("cannot tell", "(a) and (c) were not measured")
-    heavy = judged(planted(*parts("mlp", 6.0, 0.9)))["C55"]
-    assert heavy.verdict == "does not hold here"
-    assert page(judge([planted(*parts("mlp", 6.0, 0.9))]), [], {}).count(
-        "MLP, PyTorch, default, 1 thread: loss and gradients over loss 6.0"
-    )
-
-
-def position(framework: str, ratio: float, spread: float = 1.0) -> Ratio:
-    pair = Pair(POSITION, FIRST, OTHERS)
-    return row(ratio, spread, workload="divide", framework=framework, pair=pair)
-
-
-def test_the_first_of_five_operations_may_not_be_slower_than_the_others() -> None:
-    same = [position(name, 1.0) for name in ("pytorch", "tensorflow", "jax")]
-    assert judged(planted(*same))["C27"].verdict == "holds here"
-    assert judged(planted(*same[:2]))["C27"].verdict.startswith("needs a study")
-    slow = judged(planted(*same[:2], position("jax", 3.0)))["C27"]
-    assert slow.verdict == "does not hold here"
-    assert [one.framework for one in slow.deciding] == ["jax"]
-    assert "division, JAX, default, 1 thread: the first over the next four 3.0" in page(
-        [slow], [], {}
-    )
-    unsure = judged(planted(*same[:2], position("jax", 1.04, 9.0)))["C27"]
-    assert unsure.verdict == "cannot tell"
-
-
-def test_writing_through_the_result_of_to_is_judged_on_both_devices() -> None:
-    def found(**aliases: str) -> Judgement:
-        read_back = {("pytorch", f"to_{name}"): value for name, value in aliases.items()}
-        return judged(replace(planted(), name="operations", aliases=read_back))["C63"]
-
-    here = found(same_device="changed")
-    assert here.verdict == "cannot tell" and here.why.endswith("another device was not there")
-    assert found(same_device="unchanged").verdict == "does not hold here"
-    both = found(same_device="changed", another_device="unchanged")
-    assert both.verdict == "holds here" and "leaves the original changed (same device)" in both.why
-    assert found(same_device="changed", another_device="changed").verdict == "does not hold here"
-    assert found().verdict == "needs a study that has not been run"

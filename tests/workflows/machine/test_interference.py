@@ -40,6 +40,12 @@ def test_everything_is_read(whole):
     assert (seen.mhz, seen.pressure_us, seen.throttles) == (1300.5, 11406297, None)
 
 
+def test_threads_of_a_second_worker_are_the_contenders_own(whole):
+    whole("proc/77/task/77/children", "90 ")
+    whole("proc/90/task/91/schedstat", "300 40 1\n")
+    assert look(77, [1]).threads[91] == Schedule(300, 40)
+
+
 def test_frequency_and_heat_of_the_cores_asked_about(whole):
     cpu = "sys/devices/system/cpu/cpu"
     for core, khz, hot in ((0, 3_000_000, 5), (1, 2_000_000, 7)):

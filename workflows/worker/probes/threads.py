@@ -8,12 +8,15 @@ TASKS = Path("/proc/self/task")
 SHARE = 0.5  # of the busiest thread's time; dispatching alone takes up to a third
 
 
-def processor_time() -> dict[str, int]:
-    """Nanoseconds on a processor by thread; empty if the kernel does not count them."""
-    found = {}
-    for task in TASKS.iterdir() if TASKS.exists() else ():
+def processor_time(tasks: Path = TASKS) -> dict[str, int]:
+    """Nanoseconds on a processor by thread of this process and of those that it has started; empty
+    if the kernel does not count them."""
+    found: dict[str, int] = {}
+    for task in tasks.iterdir() if tasks.exists() else ():
         with suppress(OSError, ValueError, IndexError):  # ended meanwhile
             found[task.name] = int((task / "schedstat").read_text().split()[0])
+            for pid in (task / "children").read_text().split():
+                found |= processor_time(Path(f"/proc/{pid}/task"))
     return found
 
 

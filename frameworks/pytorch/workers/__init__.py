@@ -1,0 +1,1 @@
+"""Two workers of one thread each: `default` under PyTorch's DistributedDataParallel."""

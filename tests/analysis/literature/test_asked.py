@@ -1,0 +1,144 @@
+"""Claims about parts of a step, single operations and two workers."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from analysis.literature.ledger.claims import Judgement, judge
+from analysis.literature.page import page
+from analysis.literature.studies import (
+    FIRST,
+    GRADIENTS,
+    LOSS,
+    OTHERS,
+    PART,
+    POSITION,
+    STEP,
+    WORKERS,
+    Pair,
+    Ratio,
+)  # fmt: skip
+from analysis.literature.threads import divided
+from tests.analysis.literature.test_claims import NETWORKS, judged, planted
+from tests.analysis.literature.test_judging import row
+
+
+def parts(workload: str, backward: float, step: float) -> list[Ratio]:
+    """A framework's parts on a network: loss and gradients over loss, and over the step."""
+    return [
+        row(value, workload=workload, pair=Pair(PART, GRADIENTS, over), verdict="cannot tell")
+        for value, over in ((backward, LOSS), (step, STEP))
+    ]
+
+
+def test_shares_of_a_step_are_judged_against_their_limits() -> None:
+    """An update of 5 % and gradients of 40 % of loss and gradients are below 10 % and 50 %."""
+    every = ["mlp", *NETWORKS]
+    light = [one for name in every for one in parts(name, 1 / 0.6, 0.95)]
+    assert judged(planted(*light))["C54"].verdict == "holds here"
+    some = judged(planted(*light[:4]))["C54"]
+    assert some.verdict == "cannot tell" and some.why.startswith("not measured: AlexNet-S")
+    for heavy in (parts("mlp", 1 / 0.6, 0.8), parts("mlp", 3.0, 0.95)):
+        found = judged(planted(*light[2:], *heavy))["C54"]
+        assert found.verdict == "does not hold here"
+        assert [one.workload for one in found.deciding] == ["mlp"]
+    undecided = judged(planted(*light[2:], *parts("mlp", 2.0, 0.95)))["C54"]
+    assert undecided.verdict == "cannot tell"
+
+
+def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
+    light = [one for name in ["mlp", *NETWORKS] for one in parts(name, 3.0, 0.9)]
+    found = judged(planted(*light))["C55"]
+    assert (found.verdict, found.why) == ("cannot tell", "(a) and (c) were not measured")
+    heavy = judged(planted(*parts("mlp", 6.0, 0.9)))["C55"]
+    assert heavy.verdict == "does not hold here"
+    assert page(judge([planted(*parts("mlp", 6.0, 0.9))]), [], {}).count(
+        "MLP, PyTorch, default, 1 thread: loss and gradients over loss 6.0"
+    )
+
+
+def position(framework: str, ratio: float, spread: float = 1.0) -> Ratio:
+    pair = Pair(POSITION, FIRST, OTHERS)
+    return row(ratio, spread, workload="divide", framework=framework, pair=pair)
+
+
+def test_the_first_of_five_operations_may_not_be_slower_than_the_others() -> None:
+    same = [position(name, 1.0) for name in ("pytorch", "tensorflow", "jax")]
+    assert judged(planted(*same))["C27"].verdict == "holds here"
+    assert judged(planted(*same[:2]))["C27"].verdict.startswith("needs a study")
+    slow = judged(planted(*same[:2], position("jax", 3.0)))["C27"]
+    assert slow.verdict == "does not hold here"
+    assert [one.framework for one in slow.deciding] == ["jax"]
+    assert "division, JAX, default, 1 thread: the first over the next four 3.0" in page(
+        [slow], [], {}
+    )
+    unsure = judged(planted(*same[:2], position("jax", 1.04, 9.0)))["C27"]
+    assert unsure.verdict == "cannot tell"
+
+
+def test_writing_through_the_result_of_to_is_judged_on_both_devices() -> None:
+    def found(**aliases: str) -> Judgement:
+        read_back = {("pytorch", f"to_{name}"): value for name, value in aliases.items()}
+        return judged(replace(planted(), name="operations", aliases=read_back))["C63"]
+
+    here = found(same_device="changed")
+    assert here.verdict == "cannot tell" and here.why.endswith("another device was not there")
+    assert found(same_device="unchanged").verdict == "does not hold here"
+    both = found(same_device="changed", another_device="unchanged")
+    assert both.verdict == "holds here" and "leaves the original changed (same device)" in both.why
+    assert found(same_device="changed", another_device="changed").verdict == "does not hold here"
+    assert found().verdict == "needs a study that has not been run"
+
+
+def shared(workload: str, ratio: float = 0.9, **changed: Any) -> Ratio:
+    """PyTorch's two workers of one thread over one of two."""
+    own = {"pair": WORKERS, "variant": WORKERS.one, "workload": workload, "threads": 2}
+    return row(ratio, **{**own, **changed})
+
+
+ALONE = "pytorch/two-workers/cpu/2 refused: loss differs by 2.2e-03 at step 1 (allowed 1e-12)"
+REFUSED: dict[str, Any] = {"value": None, "low": None, "high": None, "verdict": None,
+                           "certificate": "", "reason": ALONE}  # fmt: skip
+SPLIT = ["fcn-s", "alexnet-s", "fcn-r", "lstm"]
+
+
+def test_gradients_of_shards_are_judged_by_certificates() -> None:
+    """Those of networks without batch normalisation agree, and those of the others do not."""
+    split, other = [shared(name) for name in SPLIT], shared("resnet-56", **REFUSED)
+    holds = judged(planted(*split, other))["C58"]
+    assert holds.verdict == "holds here"
+    assert "LSTM: agrees to 1e-14; ResNet-56: loss differs by 2.2e-03 at step 1" in holds.why
+    some = judged(planted(*split[2:], other))["C58"]
+    assert some.verdict == "cannot tell"
+    assert some.why.endswith("; not measured: FCN-S and AlexNet-S")
+    for rows_of in (
+        [*split, shared("resnet-56")],
+        [shared("fcn-s", **REFUSED), other],
+        [shared("fcn-s", certificate="agrees to 3.0e-12"), other],
+    ):
+        assert judged(planted(*rows_of))["C58"].verdict == "does not hold here"
+    lacking = {**REFUSED, "reason": "pytorch is not installed"}
+    for few in ([other], split, [*split, shared("resnet-56", **lacking)],
+                [*split, shared("resnet-56", framework="jax", **REFUSED)]):  # fmt: skip
+        assert judged(planted(*few))["C58"].verdict == "needs a study that has not been run"
+
+
+def test_two_workers_take_hardly_longer_than_two_threads_or_the_claim_falls() -> None:
+    light = [shared(name) for name in ("fcn-r", "alexnet-r", "lstm")]
+    found = judged(planted(*light))["C59"]
+    assert (found.verdict, found.why) == ("cannot tell", "two GPUs were not measured")
+    few = judged(planted(*light[1:], shared("fcn-r", **REFUSED)))["C59"]
+    assert few.verdict == "cannot tell" and ALONE in few.why
+    heavy = judged(planted(*light[:2], shared("lstm", 1.2)))["C59"]
+    assert heavy.verdict == "does not hold here"
+    others = judged(planted(*light, shared("lstm", 1.2, framework="jax")))["C59"]
+    assert others.verdict == "cannot tell"
+
+
+def test_two_workers_have_a_table_with_or_without_a_ratio(tmp_path: Path) -> None:
+    study = planted(shared("lstm", 1.2), shared("resnet-56", **REFUSED))
+    text = page(judge([study]), [study], {})
+    assert "| LSTM | PyTorch | 1.2" in text and "| ResNet-56 | PyTorch |  | pytorch/two" in text
+    assert "Two workers" not in page(judge([]), [], {})
+    first, second = divided([study])
+    assert first.ratio and second.ratio is None and second.reason == ALONE
