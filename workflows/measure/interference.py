@@ -139,8 +139,11 @@ def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
 
 
 def threads(pid: int) -> dict[int, Schedule]:
-    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only."""
+    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only; and
+    those of processes that its first thread has started, like a loader's."""
     found = {}
+    for child in "".join(lines(f"proc/{pid}/task/{pid}/children")).split():
+        found |= threads(int(child))
     with suppress(OSError):
         for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
             with suppress(ValueError):  # a thread that just ended has no line

@@ -35,6 +35,13 @@ class PlannedContender(Entrant):
     missing: str = ""
     versions: dict[str, str] = {}
 
+    
+    def process(self) -> tuple[object, ...]:
+        """Equal for those that share a process: the controls of one contender do, and so does it
+        with its loaders. Starting each would take longer than all their mini-batches."""
+        kind = bool(self.runs), bool(self.loader)
+        return self.framework, self.built, self.device, self.threads, *kind
+
 
 class StudyRequest(Record):
     """`study.json`: a configuration, for one machine."""
@@ -167,6 +174,18 @@ def controls(
             yield contender.model_copy(update={**changes, "slowed_by": slowed_by})
 
 
+def loaded(
+    study: Configuration, planned: Iterable[PlannedContender]
+) -> Iterator[PlannedContender]:
+    """Each contender that can run here once more with each loader of the study."""
+    for contender in planned:
+        if not contender.missing and is_ranked(contender):
+            for loader in study.loaders:
+                variant = f"{contender.variant}+{loader}"
+                changes = {"variant": variant, "runs": contender.variant, "loader": loader}
+                yield contender.model_copy(update=changes)
+
+
 def uncompared(
     study: Configuration, planned: Iterable[PlannedContender]
 ) -> Iterator[PlannedContender]:
@@ -213,7 +232,7 @@ def load_plan(folders: Folders) -> Plan:
         command=request.command,
         configuration=renamed_keys(request.configuration)[0],
         contenders=planned,
-        controls=list(controls(study, planned)),
+        controls=[*controls(study, planned), *loaded(study, planned)],
         uncompared=list(uncompared(study, planned)),
     )
 

@@ -22,6 +22,7 @@ from workflows.records.limits import (
     Distance,
     FrameworkName,
     GroupName,
+    LoaderName,
     MachineName,
     Moment,
     Number,
@@ -40,8 +41,7 @@ from workflows.records.limits import (
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost
 MACHINE = "machine"  # the machine's own speed
-# Frameworks that take turns but are never compared, by the configuration key that adds each. They
-# have no certificate.
+# Frameworks that take turns but are not compared or certified, by the key that adds each.
 UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 
 # Configuration keys that change no measurement, for records that do not list them.
@@ -79,15 +79,15 @@ class Contender(Record):
 
 
 class Entrant(Contender):
-    """A contender or a control, which runs a contender a second time.
-
-    All controls of a contender share a process. A control `runs` the variant of that name, while
-    its own `variant` says what it is for (`tuned+twin`, `tuned+10%`). The harness makes its
-    mini-batches longer by `slowed_by`, a share of their time.
+    """A contender, or a control, which `runs` the variant of a contender a second time, in a process
+    that all its controls share. Its own `variant` says what it is for (`tuned+twin`, `tuned+10%`,
+    `tuned+threads-1`): its mini-batches are longer by `slowed_by`, a share of their time, or a
+    `loader` prepares them.
     """
 
     runs: RunsName = ""
     slowed_by: Amount = 0.0
+    loader: LoaderName = ""
 
     @property
     def built(self) -> str:
@@ -321,7 +321,7 @@ class DatasetRecord(Record):
 
     workload: WorkloadName
     source: str  # one sentence for people
-    kind: Literal["normal", "mnist", "stand-in", "tokens"]
+    kind: Literal["normal", "mnist", "stand-in", "tokens", "pixels"]
     samples: Count
     batches: Count
     seed: Count

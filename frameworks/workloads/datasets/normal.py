@@ -1,9 +1,14 @@
 """Standard-normal inputs, against zeros or random labels."""
 
+from typing import Final
+
 import numpy as np
 
 from frameworks.workloads.datasets.batches import Batches, Column, generator
 from frameworks.workloads.workload import Workload
+
+KIND: Final = "normal"
+NUMBERS = "standard-normal numbers"
 
 
 def draw(workload: Workload, seed: int) -> Batches:
@@ -17,7 +22,7 @@ def draw(workload: Workload, seed: int) -> Batches:
     inputs = generator(seed, "inputs")
     labels = generator(seed, "labels")
     shape = (workload.batch, *dataset.shape)
-    source = f"standard-normal numbers drawn with seed {seed}"
+    source = f"{NUMBERS} drawn with seed {seed}"
     wanted = workload.target_shape
     if workload.loss == "mean_squared_error" or dataset.classes is None:
         source += ", against zeros"
@@ -34,7 +39,7 @@ def draw(workload: Workload, seed: int) -> Batches:
             ),
         )
     return Batches(
-        kind="normal",
+        kind=KIND,
         source=source,
         samples=dataset.samples,
         inputs=Column(
