@@ -19,6 +19,7 @@ from analysis.report.sections.comparing import (
 from analysis.report.sections.measuring import (
     again,
     interference,
+    loading,
     machine,
     method,
     missing,
@@ -42,6 +43,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     pitfalls.SECTION,
     steps.SECTION,
     parts.SECTION,
+    loading.SECTION,
     reduced.SECTION,
     alone.SECTION,
     comparisons.SECTION,

@@ -139,9 +139,9 @@ def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
 
 
 def threads(pid: int) -> dict[int, Schedule]:
-    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only; and
-    those of processes that its first thread has started, like a loader's."""
-    found = {}
+    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only,
+    and those of what that thread has started, like the processes of a loader."""
+    found: dict[int, Schedule] = {}
     for child in "".join(lines(f"proc/{pid}/task/{pid}/children")).split():
         found |= threads(int(child))
     with suppress(OSError):

@@ -35,12 +35,12 @@ class PlannedContender(Entrant):
     missing: str = ""
     versions: dict[str, str] = {}
 
-    
+    @property
     def process(self) -> tuple[object, ...]:
-        """Equal for those that share a process: the controls of one contender do, and so does it
-        with its loaders. Starting each would take longer than all their mini-batches."""
-        kind = bool(self.runs), bool(self.loader)
-        return self.framework, self.built, self.device, self.threads, *kind
+        """Equal for those that share a process: controls of one contender, and others of it with a
+        loader, because starting each would take longer than all their mini-batches."""
+        own = bool(self.runs), bool(self.loader)
+        return self.framework, self.built, self.device, self.threads, *own
 
 
 class StudyRequest(Record):
@@ -174,9 +174,7 @@ def controls(
             yield contender.model_copy(update={**changes, "slowed_by": slowed_by})
 
 
-def loaded(
-    study: Configuration, planned: Iterable[PlannedContender]
-) -> Iterator[PlannedContender]:
+def loaded(study: Configuration, planned: Iterable[PlannedContender]) -> Iterator[PlannedContender]:
     """Each contender that can run here once more with each loader of the study."""
     for contender in planned:
         if not contender.missing and is_ranked(contender):

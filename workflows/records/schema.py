@@ -79,8 +79,8 @@ class Contender(Record):
 
 
 class Entrant(Contender):
-    """A contender, or a control, which `runs` the variant of a contender a second time, in a process
-    that all its controls share. Its own `variant` says what it is for (`tuned+twin`, `tuned+10%`,
+    """A contender, or a control, which `runs` a contender's variant a second time, in a process of
+    all its controls. Its own `variant` says what for (`tuned+twin`, `tuned+10%`,
     `tuned+threads-1`): its mini-batches are longer by `slowed_by`, a share of their time, or a
     `loader` prepares them.
     """

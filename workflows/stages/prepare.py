@@ -39,8 +39,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -> DatasetRecord:
     """Fill `folder` with `inputs.npy`, `targets.npy`, `weights.npz`, `workload.json` and,
-    last, `dataset.json`; also `pixels.npy` if inputs are made of pixels. `narrow/` gets the same for
-    the narrow copy, if the workload has one.
+    last, `dataset.json`; and `pixels.npy` if inputs are made of pixels. `narrow/` gets the same
+    for the narrow copy, if the workload has one.
 
     The folder is complete afterwards, or after an error as it was before. The same arguments give
     the same bytes.

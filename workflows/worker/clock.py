@@ -62,9 +62,7 @@ class Turns:
 
     offset_ns, between_ns, delivered = 0, 0, ""
 
-    def __init__(
-        self, inputs: np.ndarray, targets: np.ndarray, folder: Path | None = None
-    ) -> None:
+    def __init__(self, inputs: np.ndarray, targets: np.ndarray, folder: Path | None = None) -> None:
         self.inputs, self.targets, self.folder = inputs, targets, folder
         self.host_inputs = np.empty_like(inputs[0])
         self.host_targets = np.empty_like(targets[0])
@@ -108,11 +106,7 @@ class Turns:
         return self.host_inputs, self.host_targets
 
     def measure(
-        self,
-        trainer: Trainer,
-        number: int,
-        step: int,
-        fetch: Callable[[int], Pair] | None = None,
+        self, trainer: Trainer, number: int, step: int, fetch: Callable[[int], Pair] | None = None
     ) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence."""
         before = resource.getrusage(resource.RUSAGE_SELF)

@@ -95,12 +95,7 @@ class Handlers:
         return trainer
 
     def turn(
-        self,
-        first: int,
-        count: int,
-        rebuild: bool | None,
-        slowed_by: float = 0.0,
-        loader: str = "",
+        self, first: int, count: int, rebuild: bool | None, slowed_by: float = 0.0, loader: str = ""
     ) -> dict[str, Any]:
         """Train on `count` mini-batches from number `first` on, each timed. A control
         takes `1 + slowed_by` times as long, or has a `loader` prepare them (loading.py).

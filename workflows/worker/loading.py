@@ -151,7 +151,7 @@ def digest(batches: Iterable[Pair]) -> str:
     found = hashlib.sha256()
     for arrays in batches:
         for array in arrays:
-            found.update(np.ascontiguousarray(array))
+            found.update(array.tobytes())
     return found.hexdigest()
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from frameworks.workloads.datasets import normal
 from frameworks.workloads.datasets.batches import Batches, Column, generator
-from frameworks.workloads.workload import Workload, WorkloadError
+from frameworks.workloads.layers import WorkloadError
+from frameworks.workloads.workload import Workload
 
 KIND: Final = "pixels"
 PADDING = 4
@@ -62,10 +63,10 @@ def prepare(pixels: np.ndarray, number: int, inputs: np.ndarray) -> None:
     count, height, width, channels = pixels.shape
     random = np.random.default_rng(number)
     corners = random.integers(2 * PADDING + 1, size=(count, 2))
-    flips = random.random(count) < 0.5
-    for image, (top, left), flipped, out in zip(pixels, corners, flips, inputs, strict=True):
+    flips = random.integers(2, size=(count,))
+    for place, (top, left) in enumerate(corners):
         padded = np.zeros((height + 2 * PADDING, width + 2 * PADDING, channels), np.uint8)
-        padded[PADDING:-PADDING, PADDING:-PADDING] = image
+        padded[PADDING:-PADDING, PADDING:-PADDING] = pixels[place]
         crop = padded[top : top + height, left : left + width]
-        crop = crop[:, ::-1] if flipped else crop
-        np.divide(crop.astype(np.float32) - MEAN, DEVIATION, out=out)
+        crop = crop[:, ::-1] if flips[place] else crop
+        np.divide(crop.astype(np.float32) - MEAN, DEVIATION, out=inputs[place])
