@@ -59,7 +59,7 @@ FRAMEWORK = Framework(
     },
 )
 
-CAN = {"dense", "relu", "mean_squared_error", "sgd", "adam"}
+CAN = {"dense", "flatten", "relu", "mean_squared_error", "sgd", "adam"}
 EPSILONS = {"wrong": 1e-7, "trap-epsilon": 1e-5, "understated": 1e-4}
 FORWARD = ("part-forward", "part-skipping", "part-drifting")
 GRADIENT = ("part-gradient", "part-doubled", "part-silent")
@@ -123,6 +123,8 @@ class AbacusTrainer(contract.Trainer):
                 dense += 1
                 x = self.rounded(x) @ self.rounded(self.parameters[f"dense{dense}.kernel"])
                 x = x + self.parameters[f"dense{dense}.bias"]
+            elif kind == "flatten":
+                x = x.reshape(len(x), -1)
             elif self.variant != "part-skipping":
                 x = np.maximum(x, 0)
         self.last = np.mean((x - y) ** 2)
@@ -140,7 +142,7 @@ class AbacusTrainer(contract.Trainer):
                 kernel = self.rounded(self.parameters[f"dense{dense}.kernel"])
                 upstream = self.rounded(upstream) @ kernel.T
                 dense -= 1
-            else:
+            elif kind == "relu":
                 upstream = upstream * (x > 0)
         if self.variant == "part-doubled":
             gradients["dense1.bias"] *= 2

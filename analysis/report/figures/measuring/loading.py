@@ -30,8 +30,8 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
             axes.axvline(1, color=INK, linewidth=1.1)
             axes.set_ylim(len(labels) - 0.5, -0.5)
             axes.set_yticks(range(len(labels)), [fitting(text) for text in labels])
-            axes.set_xlim(left=0)
-            axes.set_xlabel("over the time without preparation")
+            axes.set_xlim(0, max(reach(rows[one]) for one in benchmarks))
+            axes.set_xlabel("times as long as without")
             bare(axes, "x")
         drawn.legend(
             handles=[Patch(facecolor=INK, alpha=PALE[part], label=part) for part in PALE],
@@ -53,6 +53,13 @@ def label(row: LoadingLine) -> str:
     """`PyTorch, 1 thread`; `PyTorch tuned, inline`"""
     own = f" {row.base.variant}" * (row.base.variant != "default")
     return f"{title(row.id.framework)}{own}, {row.words}"
+
+
+def reach(row: LoadingLine) -> float:
+    """Where the axis ends for a row: wide intervals are cut off, so that bars stay readable."""
+    ratio, _, high = row.estimate.ends
+    longest = max(ratio or 1.0, 1.0)
+    return 1.02 * min(max(high or 1.0, longest), 1.2 * longest)
 
 
 def bar(axes: Axes, height: int, row: LoadingLine, theme: Theme) -> None:
