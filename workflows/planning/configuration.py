@@ -83,7 +83,7 @@ class Configuration(Section):
     ] = Field(
         default=[],
         description="Each contender once more with each of these, which prepare mini-batches from "
-        "pixels while it trains: `inline`, `threads-1`, `processes-2`.",
+        "pixels during training: `inline`, `threads-1`, `processes-2`.",
     )
     noop: bool = True  # a framework that computes nothing takes turns too
     machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy

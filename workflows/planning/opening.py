@@ -159,7 +159,7 @@ def contest_s(study: Configuration) -> float:
 
 def copies(study: Configuration, number: int) -> float:
     """The share by which controls and loaders lengthen a contest of so many contenders."""
-    loaded = float(len(study.loaders))
+    loaded = float(len(study.loaders) + bool(study.loaders))
     if not study.controls or not number:
         return loaded
     kinds = len(study.controls.kinds)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, is_ranked, own_variables
+from frameworks.workloads.datasets.pixels import STORED
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import Configuration
@@ -175,10 +176,11 @@ def controls(
 
 
 def loaded(study: Configuration, planned: Iterable[PlannedContender]) -> Iterator[PlannedContender]:
-    """Each contender that can run here once more with each loader of the study."""
+    """Each contender that can run here once more with each loader of the study, and with stored
+    mini-batches in the same process, which the loaders are compared with."""
     for contender in planned:
-        if not contender.missing and is_ranked(contender):
-            for loader in study.loaders:
+        if study.loaders and not contender.missing and is_ranked(contender):
+            for loader in (STORED, *study.loaders):
                 variant = f"{contender.variant}+{loader}"
                 changes = {"variant": variant, "runs": contender.variant, "loader": loader}
                 yield contender.model_copy(update=changes)

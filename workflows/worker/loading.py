@@ -3,7 +3,7 @@ threads or in processes. `python -m workflows.worker.loading` is such a process.
 
 A loader is named after where it prepares them, and by how many: `inline`, `threads-1`,
 `processes-2`. Each of these works on one mini-batch ahead. They come in their order, whoever is
-done first.
+done first. The loader `stored` copies what was prepared before.
 """
 
 import hashlib
@@ -20,24 +20,24 @@ from pathlib import Path
 
 import numpy as np
 
-from frameworks.workloads.datasets.batches import PIXELS, opened
-from frameworks.workloads.datasets.pixels import prepare
+from frameworks.workloads.datasets.batches import INPUTS, PIXELS, opened
+from frameworks.workloads.datasets.pixels import STORED, prepare
 
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-class Inline:
-    """Prepares a mini-batch at once, into `slots`, (slots, batch, height, width, channels).
+class Stored:
+    """Copies a stored mini-batch, into `slots`, (slots, batch, height, width, channels).
 
     `finish` waits for the oldest one that was begun and not finished.
     """
 
-    def __init__(self, pixels: Path, slots: int, workers: int) -> None:
-        self.pixels = opened(pixels)
+    def __init__(self, folder: Path, slots: int, workers: int) -> None:
+        self.inputs, self.pixels = opened(folder / INPUTS), opened(folder / PIXELS)
         self.slots = np.empty((slots, *self.pixels.shape[1:]), np.float32)
 
     def begin(self, number: int, slot: int) -> None:
-        prepare(self.pixels[number], number, self.slots[slot])
+        np.copyto(self.slots[slot], self.inputs[number])
 
     def finish(self) -> None:
         pass
@@ -46,9 +46,16 @@ class Inline:
         pass
 
 
+class Inline(Stored):
+    """Prepares a mini-batch at once."""
+
+    def begin(self, number: int, slot: int) -> None:
+        prepare(self.pixels[number], number, self.slots[slot])
+
+
 class Threads(Inline):
-    def __init__(self, pixels: Path, slots: int, workers: int) -> None:
-        super().__init__(pixels, slots, workers)
+    def __init__(self, folder: Path, slots: int, workers: int) -> None:
+        super().__init__(folder, slots, workers)
         self.pool = ThreadPoolExecutor(workers)
         self.begun: deque[Future[None]] = deque()
 
@@ -62,13 +69,14 @@ class Threads(Inline):
         self.pool.shutdown()
 
 
-class Processes(Inline):
+class Processes(Stored):
     """They share the slots' memory. Each ends with its standard input, however this process ends.
 
     They import NumPy and no framework, and so are no copies of a process that has one.
     """
 
-    def __init__(self, pixels: Path, slots: int, workers: int) -> None:
+    def __init__(self, folder: Path, slots: int, workers: int) -> None:
+        pixels = folder / PIXELS
         shape = (slots, *opened(pixels).shape[1:])
         memory = os.memfd_create("slots")
         os.ftruncate(memory, 4 * prod(shape))
@@ -104,7 +112,9 @@ class Processes(Inline):
             process.communicate()
 
 
-WAYS: dict[str, type[Inline]] = {"inline": Inline, "threads": Threads, "processes": Processes}
+WAYS: dict[str, type[Stored]] = {
+    STORED: Stored, "inline": Inline, "threads": Threads, "processes": Processes,
+}  # fmt: skip
 
 
 class Loader:
@@ -114,7 +124,7 @@ class Loader:
     def __init__(self, name: str, folder: Path, targets: np.ndarray, most: int) -> None:
         kind, _, workers = name.partition("-")
         self.ahead, self.most, self.targets = int(workers or 0), most, targets
-        self.way = WAYS[kind](folder / PIXELS, most + self.ahead, self.ahead)
+        self.way = WAYS[kind](folder, most + self.ahead, self.ahead)
         self.host_targets = np.empty((most, *targets.shape[1:]), targets.dtype)
         self.first = self.begun = self.fetched = 0
 

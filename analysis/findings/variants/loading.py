@@ -1,5 +1,5 @@
-"""What preparing mini-batches costs while a network trains, and who prepares them: each loader over
-the same contender on mini-batches that were prepared before."""
+"""What preparing mini-batches during training costs, by who prepares them: each loader over stored
+mini-batches, in the same process."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,13 @@ from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.format import count
 from analysis.stats.inference import Estimate, estimate, student
+from frameworks.workloads.datasets.pixels import STORED
 
 
 @dataclass(frozen=True)
 class LoadingLine:
-    """A row of loading.csv: a contender with a loader. `base` is the contender without one.
+    """A row of loading.csv: a contender with a loader. `base` is the same one, in the same process,
+    on mini-batches that were prepared before.
 
     `wall_ms` is the time of a mini-batch: `waiting_ms` until the loader gave it, and `step_ms` of
     transfer and step. Each is the geometric mean over replicates, with Student's interval, of a
@@ -27,13 +29,14 @@ class LoadingLine:
     """
 
     COLUMNS: ClassVar = (
-        "machine workload framework variant device threads kind loaders replicates wall_ms "
+        "machine workload framework variant of device threads kind loaders replicates wall_ms "
         "wall_low wall_high waiting_ms waiting_low waiting_high step_ms step_low step_high base_ms "
         "ratio ratio_low ratio_high dataset reason"
     )
 
     id: BenchmarkId
     base: BenchmarkId
+    of: str
     loader: str
     estimate: Estimate = field(default_factory=Estimate)
     wall_ms: float | None = None
@@ -47,6 +50,10 @@ class LoadingLine:
     step_high: float | None = None
     base_ms: float | None = None
     reason: str = ""
+
+    @property
+    def original(self) -> BenchmarkId:
+        return self.id._replace(variant=self.of)
 
     @property
     def kind(self) -> str:
@@ -68,7 +75,11 @@ def loading_lines(
     found: Measurements, check: LossCheck, batches: pd.DataFrame
 ) -> list[LoadingLine]:
     controls = {one: found.machine.control(one) for one in found.availability}
-    loaders = {one: control for one, control in controls.items() if control and control.loader}
+    loaders = {
+        one: control
+        for one, control in controls.items()
+        if control and control.loader not in ("", STORED)
+    }
     if not loaders:
         return []
     wall = batches.assign(ms=batches["data_ms"] + batches["ms"])
@@ -76,10 +87,11 @@ def loading_lines(
     times, study = by_turn(batches), found.machine.study
     lines = []
     for one, control in loaders.items():
-        base = one._replace(variant=control.of)
-        fault = check.faults.get(base) or check.faults.get(one, "")
+        original = one._replace(variant=control.of)
+        base = one._replace(variant=f"{control.of}+{STORED}")
+        fault = next((check.faults[n] for n in (original, base, one) if n in check.faults), "")
         found_logs, _, reason = ratios(one, base, walls, fault)
-        line = LoadingLine(one, base, control.loader, reason=reason)
+        line = LoadingLine(one, base, control.of, control.loader, reason=reason)
         if found_logs:
             line = replace(
                 line,

@@ -13,6 +13,7 @@ from workflows.planning.plan import contenders, loaded
 from workflows.worker.process import WorkerProcess
 
 LOADERS = ["inline", "threads-1", "processes-2"]
+ALL = ["stored", *LOADERS]
 ENTRY = {key: value for key, value in to_dict(IMAGES).items() if key != "name"}
 PLANTED = """
 from workflows.worker import loading
@@ -45,11 +46,12 @@ def test_each_contender_runs_once_more_with_each_loader(abacus, small):
     study = parse({**small, **STUDY, "contenders": entry})
     planned = list(contenders(study, 2))
     found = list(loaded(study, planned))
-    assert [one.variant for one in found] == [f"default+{name}" for name in LOADERS]
-    assert [(one.built, one.loader) for one in found] == [("default", name) for name in LOADERS]
+    assert [one.variant for one in found] == [f"default+{name}" for name in ALL]
+    assert [(one.built, one.loader) for one in found] == [("default", name) for name in ALL]
     twin = found[0].model_copy(update={"variant": "default+twin", "loader": ""})
-    assert hosts([planned[0], twin, *found]) == [0, 1, 2, 2, 2]
+    assert hosts([planned[0], twin, *found]) == [0, 1, 2, 2, 2, 2]
     assert cores_for(found[0], [4, 5]) == [4, 5] and cores_for(twin, [4, 5]) == [5]
+    assert not list(loaded(parse({**small, "contenders": entry}), planned))
     planned[0].missing = "not here"
     assert not list(loaded(study, planned))
 
@@ -62,7 +64,7 @@ def test_a_contest_with_loaders(study, tmp_path):
     assert {c.variant: (c.status, c.reason, c.loader) for c in record.contenders} == {
         "default": ("ok", "", ""),
         "default+twin": ("ok", "", ""),
-        **{f"default+{name}": ("ok", "", name) for name in LOADERS},
+        **{f"default+{name}": ("ok", "", name) for name in ALL},
     }
     # The same mini-batches and losses, whoever prepares them; each has its own count of steps.
     assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
@@ -91,5 +93,5 @@ def test_a_loader_that_delivers_something_else_is_refused(study, tmp_path, monke
     record, _ = made.contest(workload="images")
     found = {c.loader: (c.status, c.reason) for c in record.contenders if c.loader}
     assert found["inline"] == found["threads-1"] == ("failed", ANOTHER)
-    assert found["processes-2"] == ("ok", "")
+    assert found["processes-2"] == found["stored"] == ("ok", "")
     assert {c.status for c in record.contenders if not c.loader} == {"ok"}

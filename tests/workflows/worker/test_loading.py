@@ -11,7 +11,7 @@ from workflows.stages.prepare import prepare
 from workflows.worker import loading
 from workflows.worker.loading import Loader, digest
 
-LOADERS = ["inline", "threads-1", "threads-3", "processes-1", "processes-2"]
+LOADERS = ["stored", "inline", "threads-1", "threads-3", "processes-1", "processes-2"]
 IMAGES = from_dict(
     {
         "name": "images",

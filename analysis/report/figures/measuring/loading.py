@@ -41,8 +41,8 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
             drawn,
             name,
             "Who prepares mini-batches",
-            "A bar is the time of a mini-batch that is prepared during training, over that of the "
-            "same contender on mini-batches that were prepared before. A line is the "
+            "A bar is the time of a mini-batch that is prepared during training, over that of one "
+            "that was prepared before, in the same process. A line is the "
             f"{percent(findings.machine.study.confidence)} interval of that ratio.",
             f"Stacked bars of step and waiting by loader: {panels}.",
             finding(list(rows.values())),
@@ -51,7 +51,7 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 def label(row: LoadingLine) -> str:
     """`PyTorch, 1 thread`; `PyTorch tuned, inline`"""
-    own = f" {row.base.variant}" * (row.base.variant != "default")
+    own = f" {row.of}" * (row.of != "default")
     return f"{title(row.id.framework)}{own}, {row.words}"
 
 

@@ -14,8 +14,9 @@ def summary(rows: list[LoadingLine]) -> str:
     waits = (f"{milliseconds(row.waiting_ms or 0.0)} ({row.words})" for row in rows)
     times = (f"{two(row.estimate.ratio or 0.0)} ({row.words})" for row in rows)
     return (
-        f"{contender(rows[0].base)}, {place(rows[0].id)}: by loader, a step waits {listing(waits)} "
-        f"for its mini-batch. Both take {listing(times)} times as long as without preparation."
+        f"{contender(rows[0].original)}, {place(rows[0].id)}: by loader, a step waits "
+        f"{listing(waits)} for its mini-batch. Both take {listing(times)} times as long as without "
+        "preparation."
     )
 
 
@@ -31,7 +32,7 @@ def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
         ],
         [
             [
-                contender(row.base), place(row.id), row.words,
+                contender(row.original), place(row.id), row.words,
                 cell(row.wall_ms, row.wall_low, row.wall_high),
                 cell(row.waiting_ms, row.waiting_low, row.waiting_high),
                 cell(row.step_ms, row.step_low, row.step_high),
@@ -70,9 +71,9 @@ SECTION = Section(
     loading,
     about="One NumPy function crops, flips and normalises the pixels of every mini-batch: inline, "
     "when the step asks for it, or ahead of that in threads or processes, each of which works on "
-    "one mini-batch. Step and loader may use all cores. The contender without preparation is "
-    "another process on as many cores as it has threads. After every turn the harness compares the "
-    "SHA-256 of all mini-batches as delivered, in their order, with that of the stored ones. A "
-    "loader with others has no time. The harness's own time between mini-batches is left out.",
+    "one mini-batch. Step and loader may use all cores. Without preparation the same process "
+    "copies the stored mini-batches. After every turn the harness compares the SHA-256 of the "
+    "mini-batches as delivered, in their order, with that of the stored ones. A loader with others "
+    "has no time. The harness's own time between mini-batches is left out.",
     in_markdown=True,
 )

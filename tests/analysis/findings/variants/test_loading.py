@@ -13,7 +13,7 @@ from analysis.report.sections.measuring.loading import loading_table, summary
 from tests.analysis.recipe import MS, Recipe
 from tests.analysis.synthetic import write
 
-COST = {"inline": 1.3, "threads-1": 1.1, "processes-2": 0.98}
+COST = {"stored": 1.0, "inline": 1.3, "threads-1": 1.1, "processes-2": 0.98}
 RECIPE = Recipe(
     workloads=("mlp",),
     variants=("default",),
@@ -58,7 +58,7 @@ def test_a_loader_that_was_refused_is_a_row_with_the_reason(findings: Findings) 
     assert (row.wall_ms, row.estimate.ratio, row.reason) == (None, None, "other mini-batches")
     assert not [one for one in findings.comparisons if "+" in one.id.variant]
     text = comma_separated(TABLES["loading"].columns, [(row, findings.machine)])
-    assert "default+inline,cpu,1,inline,0,0,," in text and text.endswith("other mini-batches\n")
+    assert "default+inline,default,cpu,1,inline,0,0,," in text and text.endswith("other mini-batches\n")
 
 
 def test_the_report_says_it(findings: Findings) -> None:
