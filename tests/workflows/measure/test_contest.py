@@ -82,7 +82,7 @@ def test_contenders_are_probed_once_and_keep_what_was_measured(study):
     record, rows = made.contest()
     right, delicate = (c.settings for c in record.contenders)
     assert right["effective_epsilon"] == 1e-8 and right["restart"] == "forgets"
-    assert right["same_padding"] == "not supported: an abacus has no conv2d"
+    assert right["same_padding"] == "not supported: an abacus has no conv2d, flatten"
     assert "SIGKILL" in delicate["behaviour"] and "precision" in delicate
     assert [c.status for c in record.contenders] == ["ok", "ok"]
     assert rows.groupby("contender").size().nunique() == 1

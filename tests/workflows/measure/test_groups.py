@@ -149,7 +149,7 @@ def test_a_workload_that_is_not_supported_costs_the_other_nothing(study):
     record, rows = made.contest()
     assert record.contenders[0].status == "ok" and len(rows) == 2 + 4 * 4
     other, none = contest_on(made.folders, "mnist-cnn+mlp", "mnist-cnn")
-    lacks = "an abacus has no conv2d, max_pool, sparse_cross_entropy"
+    lacks = "an abacus has no conv2d, flatten, max_pool, sparse_cross_entropy"
     assert (other.contenders[0].status, other.contenders[0].reason) == ("missing", lacks)
     assert none.empty
 
