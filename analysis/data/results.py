@@ -52,11 +52,13 @@ class BenchmarkId(NamedTuple):
 class Control(NamedTuple):
     """A variant that repeats the variant `of`, slowed by a share of its time: 0 for a twin. In
     earlier records, `idle` is the share of its time that it also waited outside the timed region.
+    `loader` prepares its mini-batches, if it is not "".
     """
 
     of: str
     slowed_by: float
     idle: float = 0.0
+    loader: str = ""
 
     @property
     def paused(self) -> bool:
@@ -139,7 +141,7 @@ class Machine:
     def controls(self) -> dict[tuple[str, str], Control]:
         """By framework and variant."""
         return {
-            (one.framework, one.variant): Control(one.runs, one.slowed_by, one.idle)
+            (one.framework, one.variant): Control(one.runs, one.slowed_by, one.idle, one.loader)
             for contest in self.records.contests
             for one in contest.contenders
             if one.runs
@@ -148,6 +150,11 @@ class Machine:
     def control(self, benchmark: BenchmarkId) -> Control | None:
         """How the benchmark's variant is a control; None if it is no control."""
         return self.controls.get((benchmark.framework, benchmark.variant))
+
+    @cached_property
+    def loaders(self) -> list[str]:
+        """In the order of the configuration; "" first."""
+        return list(dict.fromkeys(["", *(one.loader for one in self.controls.values())]))
 
     @property
     def waits_between_steps(self) -> bool:
@@ -214,6 +221,7 @@ class Machine:
             *order(benchmark.framework, self.study.reference),
             -1.0 if control is None else control.slowed_by,
             bool(control and control.paused),
+            self.loaders.index(control.loader if control else ""),
         )
 
 

@@ -61,7 +61,7 @@ def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
     return [
         control_line(one, control, found, check)
         for one, control in controls.items()
-        if control and not control.paused
+        if control and not (control.paused or control.loader)
     ]
 
 

@@ -38,6 +38,7 @@ from analysis.findings.missing import MissingLine, missing_lines
 from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
+from analysis.findings.variants.loading import LoadingLine, loading_lines
 from analysis.findings.variants.parts import PartLine, part_lines
 from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.variants.reduced import ReducedLine, reduced_lines
@@ -166,6 +167,9 @@ class Findings:
     parts = Table(PartLine, lambda f: part_lines(f.measurements, f.loss_check), optional=True)
     reduced = Table(
         ReducedLine, lambda f: reduced_lines(f.measurements, f.loss_check), optional=True
+    )
+    loading = Table(
+        LoadingLine, lambda f: loading_lines(f.measurements, f.loss_check, f.batches), optional=True
     )
     controls = Table(
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True

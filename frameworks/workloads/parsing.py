@@ -92,6 +92,8 @@ def parse_dataset(item: Any) -> Dataset:
     if dataset.classes is not None:
         whole("dataset classes", dataset.classes)
     shape = tuple(whole("dataset shape", n) for n in dataset.shape)
+    if dataset.kind == "pixels" and len(shape) != 3:
+        raise WorkloadError("dataset: pixels have a shape of [height, width, channels]")
     return Dataset(dataset.kind, dataset.samples, shape, dataset.classes)
 
 

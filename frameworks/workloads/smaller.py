@@ -79,7 +79,7 @@ def narrow_shape(workload: Workload) -> Shape:
     match workload.dataset.kind, len(shape):
         case "tokens", _:
             return (min(shape[0], MOST_STEPS),)
-        case "normal", 3:
+        case "normal" | "pixels", 3:
             return (*image(workload.layers, shape), shape[2])
         case "normal", 2:
             return (min(shape[0], MOST_STEPS), min(shape[1], MOST_INPUTS))

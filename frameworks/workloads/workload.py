@@ -28,7 +28,7 @@ from frameworks.workloads.optimisers import Optimiser
 from frameworks.workloads.residual import BatchNorm, Subsample
 from frameworks.workloads.sequences import require_words
 
-DATASETS = ("normal", "mnist", "tokens")
+DATASETS = ("normal", "mnist", "tokens", "pixels")
 LOSSES = ("mean_squared_error", "sparse_cross_entropy")
 BYTES = {"float32": 4, "float64": 8}
 
@@ -39,7 +39,8 @@ class Dataset:
 
     `normal` has standard-normal inputs, and targets of zero for a regression or random labels for
     a classification. `mnist` has handwritten digits in [0, 1]. `tokens` has words, of which there
-    are `classes`, and the next word as the label of each.
+    are `classes`, and the next word as the label of each. `pixels` has random bytes for `normal`'s
+    numbers, cropped, flipped and normalised.
     """
 
     kind: str

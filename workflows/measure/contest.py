@@ -15,6 +15,7 @@ from typing import Any
 
 from frameworks.contract import Unavailable
 from frameworks.registry import framework, part_of
+from frameworks.workloads.datasets import open_batches
 from workflows.cluster.nodes import require_same
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
@@ -32,9 +33,12 @@ from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
+from workflows.worker.loading import digest
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
 from workflows.worker.written_down import written_down
+
+ANOTHER = "its loader delivered other mini-batches, or in another order, than are stored"
 
 
 class Contest(WorkerPool):
@@ -48,6 +52,7 @@ class Contest(WorkerPool):
         self.orders: dict[str, list[list[int]]] = {name: [] for name in self.workloads}
         self.dealt: dict[str, list[TurnRecord]] = {name: [] for name in self.workloads}
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
+        self.digests: dict[tuple[str, int], str] = {}
         self.passed = 0  # turns, including those of contenders that have failed
         # All processes of a machine share one monotonic clock. This converts it to Unix time.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()  # noqa: TID251, once
@@ -153,9 +158,12 @@ class Contest(WorkerPool):
         before = look(pid, cores)
         rows = self.ask(
             index, "turn", on=workload, first=first, count=count, rebuild=rebuild,
-            slowed_by=record.slowed_by,
+            slowed_by=record.slowed_by, loader=record.loader,
         )  # fmt: skip
         after = look(pid, cores)
+        delivered = rows.pop("delivered")
+        if record.loader and delivered != self.expected(workload, first, count):
+            record.status, record.reason = "failed", ANOTHER
         whole = {name: rows.pop(name) for name in ("peak_mib", "outside_s")}
         for name in ("minor_faults", "major_faults"):
             counted = rows.pop(name)[discard:]
@@ -173,6 +181,14 @@ class Contest(WorkerPool):
                 **whole,
             )
         )
+
+    def expected(self, workload: str, first: int, count: int) -> str:
+        """The digest of a turn's mini-batches as they are stored."""
+        if (workload, first) not in self.digests:
+            inputs, targets = open_batches(self.folders.data / workload)
+            numbers = [(first + index) % len(inputs) for index in range(count)]
+            self.digests[workload, first] = digest((inputs[n], targets[n]) for n in numbers)
+        return self.digests[workload, first]
 
     def sample_weights(self, workload: str) -> None:
         """Read where the last turn has led; weights that cannot be read are none.

@@ -139,16 +139,16 @@ def ticks(stat: Iterable[str]) -> dict[int, Ticks]:
 
 
 def threads(pid: int) -> dict[int, Schedule]:
-    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only;
-    and those of the processes that the first thread has started, such as another worker."""
-    found = {}
+    """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only,
+    and those of what that thread has started, like the processes of a loader."""
+    found: dict[int, Schedule] = {}
+    for child in "".join(lines(f"proc/{pid}/task/{pid}/children")).split():
+        found |= threads(int(child))
     with suppress(OSError):
         for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
             with suppress(ValueError):  # a thread that just ended has no line
                 ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
                 found[int(task.name)] = Schedule(ran, waited)
-    for child in "".join(lines(f"proc/{pid}/task/{pid}/children")).split():
-        found |= threads(int(child))
     return found
 
 

@@ -14,7 +14,7 @@ from workflows.machine.fingerprint import available_cores
 from workflows.planning import names
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
-from workflows.records.schema import UNCOMPARED, Contender, ContenderRecord, Entrant, Status
+from workflows.records.schema import UNCOMPARED, ContenderRecord, Entrant, Status
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 Report = Callable[[int, str], None]
@@ -159,20 +159,17 @@ def unmeasured(contender: PlannedContender) -> ContenderRecord:
         **contender.parts(),
         runs=contender.runs,
         slowed_by=contender.slowed_by,
+        loader=contender.loader,
         status="missing" if contender.missing else "ok",
         reason=contender.missing,
         versions=contender.versions,
     )
 
 
-def hosts(entrants: Sequence[Entrant]) -> list[int]:
-    """The index of the contender whose process each contender runs in.
-
-    Most contenders have their own process. The controls of one contender share a process because
-    starting each of them would take longer than all their mini-batches.
-    """
-    first: dict[tuple[Any, ...], int] = {}
-    keys = [(e.framework, e.built, e.device, e.threads, bool(e.runs)) for e in entrants]
+def hosts(entrants: Sequence[PlannedContender]) -> list[int]:
+    """The index of the contender whose process each contender runs in."""
+    first: dict[tuple[object, ...], int] = {}
+    keys = [one.process for one in entrants]
     return [first.setdefault(key, index) for index, key in enumerate(keys)]
 
 
@@ -182,10 +179,11 @@ def contest_seed(study_seed: int, group: str, replicate: int) -> int:
     return int(np.random.SeedSequence(words).generate_state(1)[0])
 
 
-def cores_for(contender: Contender, cores: list[int]) -> list[int]:
+def cores_for(contender: Entrant, cores: list[int]) -> list[int]:
     """Contenders with the same number of threads share the last cores, because the first cores
-    serve most interrupts. A contender that drives another device may use all cores."""
-    return cores[-contender.threads :] if DEVICES[contender.device].is_host else cores
+    serve most interrupts. A contender that drives another device, or has a loader, may use all."""
+    alone = DEVICES[contender.device].is_host and not contender.loader
+    return cores[-contender.threads :] if alone else cores
 
 
 def log_name(contender: PlannedContender) -> str:

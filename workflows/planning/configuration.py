@@ -6,7 +6,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from frameworks.device import DEVICES
 from frameworks.registry import framework
-from frameworks.workloads import Workload, load, narrowed
+from frameworks.workloads import Workload, WorkloadError, load, narrowed
+from frameworks.workloads.datasets.pixels import as_pixels
 from frameworks.workloads.sweeps import members
 from workflows.planning.entries import (
     CertificateEntry,
@@ -31,6 +32,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
+from workflows.records.limits import LOADER
 from workflows.records.schema import UNCOMPARED
 
 MOST = 1000  # replicates
@@ -76,6 +78,13 @@ class Configuration(Section):
     mnist: Annotated[MnistEntry, Scope.RESOLVED] = MnistEntry()
     contest: ContestEntry = ContestEntry()
     controls: ControlsEntry | None = ControlsEntry()  # `false` does without
+    loaders: Annotated[
+        list[Annotated[str, Field(pattern=LOADER)]], AfterValidator(without_repeats)
+    ] = Field(
+        default=[],
+        description="Each contender once more with each of these, which prepare mini-batches from "
+        "pixels during training: `inline`, `threads-1`, `processes-2`.",
+    )
     noop: bool = True  # a framework that computes nothing takes turns too
     machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy
     profile: bool = False  # after the first contest, steps under each framework's own profiler
@@ -167,6 +176,11 @@ class Configuration(Section):
                 raise ValueError(f"contest.together: {name!r} is not among the workloads")
             if grouped.count(name) > 1:
                 raise ValueError(f"contest.together: {name!r} is listed twice")
+        for name in self.workloads if self.loaders else ():
+            try:
+                self.workload(name)
+            except WorkloadError as error:
+                raise ValueError(f"loaders: {error}") from None
         self.require_compared_variants()
         return self
 
@@ -220,7 +234,8 @@ class Configuration(Section):
         return self.contenders[0].framework if self.reference == FASTEST else self.reference
 
     def workload(self, name: str) -> Workload:
-        return load(name, self.workloads[name])
+        found = load(name, self.workloads[name])
+        return as_pixels(found) if self.loaders else found
 
     def other_optimisers(self, name: str) -> list[str]:
         """The optimisers that certificates of this workload prove beside its own.

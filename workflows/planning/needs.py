@@ -15,7 +15,7 @@ import psutil  # type: ignore[import-untyped]
 from frameworks.device import DEVICES
 from frameworks.workloads import Workload, narrowed
 from workflows.planning.configuration import Configuration
-from workflows.planning.plan import contenders_here, controls, uncompared
+from workflows.planning.plan import contenders_here, controls, loaded, uncompared
 from workflows.records.folders import Folders
 
 FLOAT32, FLOAT64 = 4, 8
@@ -43,10 +43,8 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     every = contenders_here(study)
     own = [one for one in every if DEVICES[one.device].is_host] or every
     able = [one for one in own if not one.missing]
-    other = [*controls(study, able), *uncompared(study, able)]
-    processes = len(able) + len({one.built for one in other if one.runs}) + sum(
-        not one.runs for one in other
-    )  # fmt: skip
+    other = [*controls(study, able), *loaded(study, able), *uncompared(study, able)]
+    processes = len({one.process for one in [*able, *other]})
     held = max(sum(state(workloads[name]) for name in group) for group in study.groups.values())
     batches = sum(mini_batches(workload) for workload in workloads.values())
     least = len(able) * held

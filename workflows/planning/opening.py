@@ -158,11 +158,12 @@ def contest_s(study: Configuration) -> float:
 
 
 def copies(study: Configuration, number: int) -> float:
-    """The share by which controls lengthen a contest of so many contenders."""
+    """The share by which controls and loaders lengthen a contest of so many contenders."""
+    loaded = float(len(study.loaders) + bool(study.loaders))
     if not study.controls or not number:
-        return 0.0
+        return loaded
     kinds = len(study.controls.kinds)
-    return float(kinds) if study.controls.of == "all" else kinds / number
+    return loaded + (kinds if study.controls.of == "all" else kinds / number)
 
 
 def certificates_s(study: Configuration) -> float:

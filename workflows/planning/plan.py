@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework, is_ranked, own_variables
+from frameworks.workloads.datasets.pixels import STORED
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import Configuration
@@ -34,6 +35,13 @@ class PlannedContender(Entrant):
     required: bool
     missing: str = ""
     versions: dict[str, str] = {}
+
+    @property
+    def process(self) -> tuple[object, ...]:
+        """Equal for those that share a process: controls of one contender, and others of it with a
+        loader, because starting each would take longer than all their mini-batches."""
+        own = bool(self.runs), bool(self.loader)
+        return self.framework, self.built, self.device, self.threads, *own
 
 
 class StudyRequest(Record):
@@ -167,6 +175,17 @@ def controls(
             yield contender.model_copy(update={**changes, "slowed_by": slowed_by})
 
 
+def loaded(study: Configuration, planned: Iterable[PlannedContender]) -> Iterator[PlannedContender]:
+    """Each contender that can run here once more with each loader of the study, and with stored
+    mini-batches in the same process, which the loaders are compared with."""
+    for contender in planned:
+        if study.loaders and not contender.missing and is_ranked(contender):
+            for loader in (STORED, *study.loaders):
+                variant = f"{contender.variant}+{loader}"
+                changes = {"variant": variant, "runs": contender.variant, "loader": loader}
+                yield contender.model_copy(update=changes)
+
+
 def uncompared(
     study: Configuration, planned: Iterable[PlannedContender]
 ) -> Iterator[PlannedContender]:
@@ -213,7 +232,7 @@ def load_plan(folders: Folders) -> Plan:
         command=request.command,
         configuration=renamed_keys(request.configuration)[0],
         contenders=planned,
-        controls=list(controls(study, planned)),
+        controls=[*controls(study, planned), *loaded(study, planned)],
         uncompared=list(uncompared(study, planned)),
     )
 

@@ -37,6 +37,8 @@ GROUP = r"^([A-Za-z0-9][A-Za-z0-9_+-]{0,199})?$"  # workloads joined with +
 FRAMEWORK = r"^[a-z][a-z0-9_.-]{0,99}$"
 VARIANT = r"^[a-z][a-z0-9_.-]{0,99}(\+[a-z0-9_.%+-]{1,40})?$"  # a control's has a part more
 DEVICE = r"^[a-z][a-z0-9_-]{0,39}$"
+# Who prepares mini-batches during training: the step's own thread, or so many others ahead of it.
+LOADER = r"^(inline|(threads|processes)-[1-9][0-9]?)$"
 NUMBER = r"[1-9][0-9]{0,3}"
 CONTENDER = rf"^{FRAMEWORK[1:-1]}/{VARIANT[1:-1]}/{DEVICE[1:-1]}/{NUMBER}$"
 
@@ -46,6 +48,7 @@ WorkloadName = Annotated[str, Field(pattern=WORKLOAD)]
 GroupName = Annotated[str, Field(pattern=GROUP)]
 FrameworkName = Annotated[str, Field(pattern=FRAMEWORK)]
 RunsName = Annotated[str, Field(pattern=rf"^({VARIANT[1:-1]})?$")]  # "": no control
+LoaderName = Annotated[str, Field(pattern=rf"^(stored|{LOADER[1:-1]})?$")]  # "": no loader
 VariantName = Annotated[str, Field(pattern=VARIANT)]
 DeviceName = Annotated[str, Field(pattern=DEVICE)]
 ContenderName = Annotated[str, Field(pattern=CONTENDER)]

@@ -34,7 +34,7 @@ class DatasetRecord(Record):
 
     workload: WorkloadName
     source: str  # one sentence for people
-    kind: Literal["normal", "mnist", "stand-in", "tokens"]
+    kind: Literal["normal", "mnist", "stand-in", "tokens", "pixels"]
     samples: Count
     batches: Count
     seed: Count

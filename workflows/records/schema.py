@@ -20,6 +20,7 @@ from workflows.records.limits import (
     Distance,
     FrameworkName,
     GroupName,
+    LoaderName,
     MachineName,
     Moment,
     Number,
@@ -75,15 +76,15 @@ class Contender(Record):
 
 
 class Entrant(Contender):
-    """A contender or a control, which runs a contender a second time.
-
-    All controls of a contender share a process. A control `runs` the variant of that name, while
-    its own `variant` says what it is for (`tuned+twin`, `tuned+10%`). The harness makes its
-    mini-batches longer by `slowed_by`, a share of their time.
+    """A contender, or a control, which `runs` a contender's variant a second time, in a process of
+    all its controls. Its own `variant` says what for (`tuned+twin`, `tuned+10%`,
+    `tuned+threads-1`): its mini-batches are longer by `slowed_by`, a share of their time, or a
+    `loader` prepares them.
     """
 
     runs: RunsName = ""
     slowed_by: Amount = 0.0
+    loader: LoaderName = ""
 
     @property
     def built(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from frameworks.workloads import Workload, initial_weights, narrowed, to_dict
 from frameworks.workloads.datasets import batches as stored
-from frameworks.workloads.datasets import digits, normal, tokens
+from frameworks.workloads.datasets import digits, normal, pixels, tokens
 from frameworks.workloads.datasets.errors import DataError
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from frameworks.workloads.workload import DATASETS
@@ -29,14 +29,18 @@ from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
-OURS = {stored.INPUTS, stored.TARGETS, WEIGHTS, WORKLOAD, RECORD, NARROW, ".snakemake_timestamp"}
+OURS = {
+    stored.INPUTS, stored.TARGETS, stored.PIXELS, WEIGHTS, WORKLOAD, RECORD, NARROW,
+    ".snakemake_timestamp",
+}  # fmt: skip
 SLACK = 100_000  # bytes, for headers and the small files
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def prepare(workload: Workload, folder: Path, seed: int, mnist: MnistSettings) -> DatasetRecord:
     """Fill `folder` with `inputs.npy`, `targets.npy`, `weights.npz`, `workload.json` and,
-    last, `dataset.json`. `narrow/` gets the same for the narrow copy, if the workload has one.
+    last, `dataset.json`; and `pixels.npy` if inputs are made of pixels. `narrow/` gets the same
+    for the narrow copy, if the workload has one.
 
     The folder is complete afterwards, or after an error as it was before. The same arguments give
     the same bytes.
@@ -72,6 +76,8 @@ def draw(workload: Workload, images: Images | None, seed: int) -> stored.Batches
         return digits.draw(workload, images, seed)
     if workload.dataset.words:
         return tokens.draw(workload, seed)
+    if workload.dataset.kind == pixels.KIND:
+        return pixels.draw(workload, seed)
     return normal.draw(workload, seed)
 
 
@@ -80,6 +86,8 @@ def write(folder: Path, workload: Workload, batches: stored.Batches, seed: int) 
     digest = hashlib.sha256()
     stored.store(folder / stored.INPUTS, batches.inputs, digest)
     stored.store(folder / stored.TARGETS, batches.targets, digest)
+    if batches.pixels:
+        stored.store(folder / stored.PIXELS, batches.pixels, digest)
     np.savez(folder / WEIGHTS, allow_pickle=False, **initial_weights(workload, seed))
     (folder / WORKLOAD).write_text(json.dumps(to_dict(workload), indent=1) + "\n")
     record = DatasetRecord(
@@ -96,7 +104,8 @@ def write(folder: Path, workload: Workload, batches: stored.Batches, seed: int) 
 
 
 def size(workload: Workload, batches: stored.Batches) -> int:
-    return batches.inputs.bytes + batches.targets.bytes + 4 * workload.parameters + SLACK
+    columns = batches.inputs, batches.targets, batches.pixels
+    return sum(one.bytes for one in columns if one) + 4 * workload.parameters + SLACK
 
 
 def require_space(workload: Workload, folder: Path, needed: int) -> None:

@@ -66,6 +66,7 @@ class Turn(Answer):
     loss: list[float]
     peak_mib: Amount | None
     outside_s: Seconds
+    delivered: str
 
     @model_validator(mode="after")
     def of_one_length(self) -> Self:

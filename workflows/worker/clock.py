@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import permutations
+from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from frameworks.contract import Trainer
 from workflows.worker.border import as_loss
+from workflows.worker.loading import Loader, Pair
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
@@ -54,41 +56,66 @@ class Turns:
 
     `offset_ns` turns this machine's monotonic clock into Unix time. It is the same for all
     workers of a contest. `between_ns` is the processor time of the last turn's mini-batches that
-    was not in their timed region: it belongs to `loss`, and to threads.
+    was not in their timed region: it belongs to `loss`, and to threads. `delivered` is the digest
+    of the last turn's mini-batches if a loader has prepared them, from the pixels in `folder`.
     """
 
-    offset_ns, between_ns = 0, 0
+    offset_ns, between_ns, delivered = 0, 0, ""
 
-    def __init__(self, inputs: np.ndarray, targets: np.ndarray) -> None:
-        self.inputs, self.targets = inputs, targets
+    def __init__(self, inputs: np.ndarray, targets: np.ndarray, folder: Path | None = None) -> None:
+        self.inputs, self.targets, self.folder = inputs, targets, folder
         self.host_inputs = np.empty_like(inputs[0])
         self.host_targets = np.empty_like(targets[0])
         # A contender and its controls take turns in one process; each has its own count.
-        self.steps: Counter[float] = Counter()
+        self.steps: Counter[tuple[float, str]] = Counter()
+        self.loaders: dict[str, Loader] = {}
 
     def turn(
-        self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0
+        self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0, loader: str = ""
     ) -> dict[str, list[Any]]:
         """Train on `count` mini-batches from number `first` on: the columns of their rows."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
-        steps = enumerate(numbers, self.steps[slowed_by])
+        steps = enumerate(numbers, self.steps[slowed_by, loader])
+        loading = self.loader(loader, count) if loader else None
+        if loading:
+            loading.start(numbers[0])
+        fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
-        rows = [self.measure(trainer, number, step) for step, number in steps]
+        rows = [self.measure(trainer, number, step, fetch) for step, number in steps]
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
-        self.steps[slowed_by] += count
+        self.steps[slowed_by, loader] += count
+        self.delivered = loading.end() if loading else ""
         if slowed_by:
             lengthen(rows, slowed_by)
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def measure(self, trainer: Trainer, number: int, step: int) -> dict[str, Any]:
+    def loader(self, name: str, count: int) -> Loader:
+        """The loader of this name, for a turn of `count` mini-batches."""
+        found = self.loaders.get(name)
+        if not found or found.most < count:
+            if found:
+                found.way.close()
+            assert self.folder
+            found = self.loaders[name] = Loader(name, self.folder, self.targets, count)
+        return found
+
+    def fetch(self, number: int) -> Pair:
+        """Copy a stored mini-batch out of the memory map."""
+        np.copyto(self.host_inputs, self.inputs[number])
+        np.copyto(self.host_targets, self.targets[number])
+        return self.host_inputs, self.host_targets
+
+    def measure(
+        self, trainer: Trainer, number: int, step: int, fetch: Callable[[int], Pair] | None = None
+    ) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence."""
         before = resource.getrusage(resource.RUSAGE_SELF)
         cpu = time.process_time_ns()
+        fetch = fetch or self.fetch
         start = now()
-        np.copyto(self.host_inputs, self.inputs[number])
-        np.copyto(self.host_targets, self.targets[number])
+        inputs, targets = fetch(number)
         fetched = now()
-        batch = trainer.put(self.host_inputs, self.host_targets)
+        batch = trainer.put(inputs, targets)
         trainer.synchronise()
         transferred = now()
         trainer.step(batch)

@@ -79,7 +79,7 @@ class Handlers:
         """Memory-map a prepared workload and read its initial weights."""
         place = Path(folder)
         self.workload = from_dict(json.loads((place / "workload.json").read_text()))
-        self.turns = Turns(*open_batches(place))
+        self.turns = Turns(*open_batches(place), place)
         with np.load(place / "weights.npz") as stored:
             self.initial = {name: stored[name] for name in self.workload.tensor_shapes}
         return {}
@@ -96,15 +96,16 @@ class Handlers:
         return trainer
 
     def turn(
-        self, first: int, count: int, rebuild: bool | None, slowed_by: float = 0.0
+        self, first: int, count: int, rebuild: bool | None, slowed_by: float = 0.0, loader: str = ""
     ) -> dict[str, Any]:
         """Train on `count` mini-batches from number `first` on, each timed. A control
-        takes `1 + slowed_by` times as long.
+        takes `1 + slowed_by` times as long, or has a `loader` prepare them (loading.py).
 
         A turn begins with the initial weights, in a new network if `rebuild` is True and in the
         same one if it is False. If it is None, training continues. The answer has a list for
         each column, and `peak_mib` of the whole turn. `outside_s` is processor time: of the turn
         outside the timed region, and of waiting for requests since the turn before.
+        `delivered` is the digest of what a loader has prepared.
         """
         forget_peak()
         outside_ns = self.asleep.taken_ns()
@@ -114,9 +115,14 @@ class Handlers:
         elif rebuild is not None:
             self.trainer.restart(self.initial)
         self.trainer.synchronise()
-        columns = self.turns.turn(self.trainer, first, count, slowed_by)
+        columns = self.turns.turn(self.trainer, first, count, slowed_by, loader)
         outside_ns += self.turns.between_ns
-        return {**columns, "peak_mib": peak_mib(), "outside_s": outside_ns / 1e9}
+        return {
+            **columns,
+            "peak_mib": peak_mib(),
+            "outside_s": outside_ns / 1e9,
+            "delivered": self.turns.delivered,
+        }
 
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework; the names of those that its adapter

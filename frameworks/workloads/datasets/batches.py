@@ -11,7 +11,7 @@ import numpy as np
 
 from frameworks.workloads.datasets.errors import DataError
 
-INPUTS, TARGETS = "inputs.npy", "targets.npy"
+INPUTS, TARGETS, PIXELS = "inputs.npy", "targets.npy", "pixels.npy"
 
 # Initial weights are drawn from `default_rng(seed)`, which is that of [seed, 0]: start at 1.
 STREAMS = {"order": 1, "inputs": 2, "labels": 3}
@@ -26,7 +26,7 @@ class Column:
     """One array of a data set, made a mini-batch at a time: `shape` is (batches, batch, ...)."""
 
     shape: tuple[int, ...]
-    dtype: type[np.float32] | type[np.int32]
+    dtype: type[np.float32] | type[np.int32] | type[np.uint8]
     parts: Iterator[np.ndarray]
 
     @property
@@ -39,14 +39,15 @@ class Batches:
     """A workload's mini-batches before they are drawn.
 
     `samples` counts the samples of the data set, including the short last mini-batch, which is
-    dropped.
+    dropped. `pixels` are what the inputs were prepared from, if anything.
     """
 
-    kind: Literal["normal", "mnist", "stand-in", "tokens"]
+    kind: Literal["normal", "mnist", "stand-in", "tokens", "pixels"]
     source: str
     samples: int
     inputs: Column
     targets: Column
+    pixels: Column | None = None
 
 
 def generator(seed: int, stream: str) -> np.random.Generator:

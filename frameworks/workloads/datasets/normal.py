@@ -1,9 +1,14 @@
 """Standard-normal inputs, against zeros or random labels."""
 
+from typing import Final
+
 import numpy as np
 
 from frameworks.workloads.datasets.batches import Batches, Column, generator
 from frameworks.workloads.workload import Workload
+
+KIND: Final = "normal"
+NUMBERS = "standard-normal numbers"
 
 
 def draw(workload: Workload, seed: int) -> Batches:
@@ -18,7 +23,7 @@ def draw(workload: Workload, seed: int) -> Batches:
     inputs = generator(seed, "inputs")
     labels = generator(seed, "labels")
     shape = (workload.batch, *dataset.shape)
-    source = f"standard-normal numbers drawn with seed {seed}"
+    source = f"{NUMBERS} drawn with seed {seed}"
     wanted = workload.target_shape
     if workload.elementwise:
         source += ", beside others, none of which is 0"
@@ -40,7 +45,7 @@ def draw(workload: Workload, seed: int) -> Batches:
             ),
         )
     return Batches(
-        kind="normal",
+        kind=KIND,
         source=source,
         samples=dataset.samples,
         inputs=Column(

@@ -116,7 +116,8 @@ class AbacusOperation(ElementwiseTrainer):
 class AbacusTrainer(contract.Trainer):
     def __init__(self, workload, weights, variant, conditions):
         kinds = [stage.layer.kind for stage in workload.stages]
-        if lacking := {*kinds, workload.loss, workload.optimiser.kind} - CAN:
+        layers = kinds[kinds[0] == "flatten" :]  # which it can at the beginning alone
+        if lacking := {*layers, workload.loss, workload.optimiser.kind} - CAN:
             raise NotImplementedError(f"an abacus has no {', '.join(sorted(lacking))}")
         if variant == "delicate" and workload.name == "probe":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -159,6 +160,8 @@ class AbacusTrainer(contract.Trainer):
                 dense += 1
                 x = self.rounded(x) @ self.rounded(self.parameters[f"dense{dense}.kernel"])
                 x = x + self.parameters[f"dense{dense}.bias"]
+            elif kind == "flatten":
+                x = x.reshape(len(x), -1)
             elif self.variant != "part-skipping":
                 x = np.maximum(x, 0)
         self.last = np.mean((x - y) ** 2)
@@ -176,7 +179,7 @@ class AbacusTrainer(contract.Trainer):
                 kernel = self.rounded(self.parameters[f"dense{dense}.kernel"])
                 upstream = self.rounded(upstream) @ kernel.T
                 dense -= 1
-            else:
+            elif kind == "relu":
                 upstream = upstream * (x > 0)
         if self.variant == "part-doubled":
             gradients["dense1.bias"] *= 2

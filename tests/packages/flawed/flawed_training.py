@@ -82,7 +82,8 @@ class ThreeThreads(AbacusTrainer):
 
     def step(self, batch):
         super().step(batch)
-        list(self.pool.map(lambda _: batch[0] @ batch[0].T, range(12)))
+        x = batch[0].reshape(len(batch[0]), -1)
+        list(self.pool.map(lambda _: x @ x.T, range(12)))
 
 
 @adapter

@@ -94,6 +94,14 @@ def test_ticks_that_came_late_are_kept_as_they_are():
     assert between(before, after)["other_s"] == -0.005
 
 
+def test_processes_that_a_worker_has_started_are_its_own(whole):
+    """Like those that prepare its mini-batches: they are no other load."""
+    whole("proc/77/task/77/children", "79 ")
+    whole("proc/79/task/79/schedstat", "3000 40 2\n")
+    seen = look(77, [0]).threads
+    assert set(seen) == {77, 78, 79} and seen[79] == Schedule(3000, 40)
+
+
 def test_a_thread_that_ended_takes_nothing_back():
     before = Counters(0, [], threads={7: Schedule(5, 5), 8: Schedule(10**9, 10**9)})
     after = Counters(10**9, [], threads={7: Schedule(1_000_000_005, 5)})

@@ -22,6 +22,8 @@ BAD = {
     "misspelt key in a section": ({"contest": {"round": 3}}, "contest.round", "'rounds'"),
     "no replicates": ({"replicates": 0}, "replicates", "greater than or equal to 1"),
     "replicates in words": ({"replicates": "five"}, "replicates", "'five'"),
+    "unknown loader": ({"loaders": ["fork-1"]}, "loaders[0]", "inline"),
+    "no images to load": ({"loaders": ["inline"]}, "loaders", "not train on random images"),
     "negative seed": ({"seed": -1}, "seed", "-1"),
     "study with a slash": ({"study": "a/b"}, "study", "'a/b'"),
     "study without a name": ({"study": None}, "study", "string"),

@@ -57,7 +57,7 @@ OTHER = {
     "contest.together": False, "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5,
     "contest.discard": 2, "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
-    "machine_speed": True, "profile": True,
+    "machine_speed": True, "profile": True, "loaders": ["inline"],
     "sweeps": {"mlp-batch": {"from": "mlp", "sizes": {"batch": [8, 16]}}},
     "certificate.steps": 60, "margin": 0.1, "confidence": 0.9, "target_precision": 0.01,
     "minutes": 45, "interpreters": {"abacus": sys.executable}, "isolate": True,
@@ -92,6 +92,8 @@ def test_another_value_of_every_key_is_tried():
 def test_a_key_changes_the_results_of_its_scope_and_no_others(path, small, abacus):
     both = [{"framework": "abacus"}, {"framework": "pytorch"}]
     base = {**small, **BASE, "contenders": both}
+    if path == "loaders":  # which take images
+        base["workloads"] = {"mlp": {"from": "alexnet-r"}}
     before = every_key(parse(base))
     after = every_key(parse(with_key(base, path, OTHER[path])))
     scopes = dict(Configuration.scopes())

@@ -96,7 +96,7 @@ def how(row: ControlLine) -> str:
 def cost(findings: Findings) -> str:
     """The share of the contenders' time that controls took, if it was recorded."""
     took = [
-        (one.took_s, bool(one.runs))
+        (one.took_s, bool(one.runs and not one.loader))
         for contest in findings.machine.records.contests
         for one in contest.contenders
         if one.took_s is not None

@@ -1,0 +1,77 @@
+"""Who prepares mini-batches, and whether that hides it, if the study has loaders."""
+
+from analysis.data.results import grouped
+from analysis.findings.variants.loading import LoadingLine
+from analysis.format import alike, crossed, listing, percent, sentence
+from analysis.report.figures.measuring.loading import loading as figure
+from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.prose import contender, milliseconds, place, two
+from analysis.report.tables import Table, intervals
+
+
+def summary(rows: list[LoadingLine]) -> str:
+    """What a contender waits for with each loader, and how long its mini-batches take."""
+    waits = (f"{milliseconds(row.waiting_ms or 0.0)} ({row.words})" for row in rows)
+    times = (f"{two(row.estimate.ratio or 0.0)} ({row.words})" for row in rows)
+    return (
+        f"{contender(rows[0].original)}, {place(rows[0].id)}: by loader, a step waits "
+        f"{listing(waits)} for its mini-batch. Both take {listing(times)} times as long as without "
+        "preparation."
+    )
+
+
+def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
+    shown = [row for row in rows if row.estimate.ratio]
+    left_out = grouped((sentence(row.reason), row.id) for row in rows if not row.estimate.ratio)
+    interval = f"{percent(confidence)} interval"
+    return Table(
+        "Milliseconds of a mini-batch by loader, and over the time without preparation",
+        [
+            ("framework", False), ("on", False), ("loader", False), ("all", True),
+            ("waiting", True), ("transfer and step", True), ("over without", True),
+            (interval, True),
+        ],
+        [
+            [
+                contender(row.original), place(row.id), row.words,
+                cell(row.wall_ms, row.wall_low, row.wall_high),
+                cell(row.waiting_ms, row.waiting_low, row.waiting_high),
+                cell(row.step_ms, row.step_low, row.step_high),
+                *ratio,
+            ]
+            for row, ratio in zip(shown, intervals(row.estimate.ends for row in shown), strict=True)
+        ],
+        "loading.csv",
+        [(crossed(own), text) for text, own in left_out.items()],
+    )  # fmt: skip
+
+
+def cell(value: float | None, low: float | None, high: float | None) -> str:
+    """`51.2 (50.1 to 52.3)`"""
+    middle, *ends = alike(value, low, high)
+    return f"{middle} ({' to '.join(ends)})" if ends[0] else middle
+
+
+def loading(chapter: Chapter) -> Parts:
+    rows = chapter.findings.loading
+    if not rows:
+        return []
+    own = grouped((row.base, row) for row in rows if row.estimate.ratio)
+    return [
+        Bullets([summary(each) for each in own.values()]),
+        chapter.figure(figure),
+        loading_table(rows, chapter.findings.machine.study.confidence),
+    ]
+
+
+SECTION = Section(
+    "Preparing mini-batches",
+    loading,
+    about="One NumPy function crops, flips and normalises the pixels of every mini-batch: inline, "
+    "when the step asks for it, or ahead of that in threads or processes, each of which works on "
+    "one mini-batch. Step and loader may use all cores. Without preparation the same process "
+    "copies the stored mini-batches. After every turn the harness compares the SHA-256 of the "
+    "mini-batches as delivered, in their order, with that of the stored ones. A loader with others "
+    "has no time. The harness's own time between mini-batches is left out.",
+    in_markdown=True,
+)

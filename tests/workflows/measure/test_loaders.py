@@ -1,0 +1,97 @@
+"""Contenders with loaders: which they are, how a contest runs them, what the report says."""
+
+import os
+
+import pytest
+
+from frameworks.workloads import to_dict
+from tests.workflows.worker.test_loading import IMAGES
+from workflows.measure.contest import ANOTHER
+from workflows.measure.pool import cores_for, hosts
+from workflows.planning.configfiles import parse
+from workflows.planning.plan import contenders, loaded
+from workflows.worker.process import WorkerProcess
+
+LOADERS = ["inline", "threads-1", "processes-2"]
+ALL = ["stored", *LOADERS]
+ENTRY = {key: value for key, value in to_dict(IMAGES).items() if key != "name"}
+PLANTED = """
+from workflows.worker import loading
+from workflows.worker.handlers import Handlers
+from workflows.worker.worker import main
+
+plain = loading.prepare
+
+def swapped(self, number, slot):
+    loading.Inline.begin(self, number ^ 1, slot)
+
+def shifted(pixels, number, inputs):
+    plain(pixels, number, inputs)
+    inputs += 1e-6 * (number == 4)
+
+loading.Threads.begin, loading.Threads.finish = swapped, loading.Inline.finish
+loading.prepare = shifted
+main(Handlers())
+"""
+STUDY = {
+    "workloads": {"images": ENTRY},
+    "loaders": LOADERS,
+    "controls": {"handicaps": []},
+    "replicates": 2,
+}
+
+
+def test_each_contender_runs_once_more_with_each_loader(abacus, small):
+    entry = [{"framework": "abacus", "variants": ["default", "trap-epsilon"]}]
+    study = parse({**small, **STUDY, "contenders": entry})
+    planned = list(contenders(study, 2))
+    found = list(loaded(study, planned))
+    assert [one.variant for one in found] == [f"default+{name}" for name in ALL]
+    assert [(one.built, one.loader) for one in found] == [("default", name) for name in ALL]
+    twin = found[0].model_copy(update={"variant": "default+twin", "loader": ""})
+    assert hosts([planned[0], twin, *found]) == [0, 1, 2, 2, 2, 2]
+    assert cores_for(found[0], [4, 5]) == [4, 5] and cores_for(twin, [4, 5]) == [5]
+    assert not list(loaded(parse({**small, "contenders": entry}), planned))
+    planned[0].missing = "not here"
+    assert not list(loaded(study, planned))
+
+
+@pytest.mark.quiet
+def test_a_contest_with_loaders(study, tmp_path):
+    made = study(**STUDY)
+    record, rows = made.contest(workload="images")
+    made.contest(replicate=2, workload="images")
+    assert {c.variant: (c.status, c.reason, c.loader) for c in record.contenders} == {
+        "default": ("ok", "", ""),
+        "default+twin": ("ok", "", ""),
+        **{f"default+{name}": ("ok", "", name) for name in ALL},
+    }
+    # The same mini-batches and losses, whoever prepares them; each has its own count of steps.
+    assert rows.groupby(["round", "batch"]).loss.nunique().eq(1).all()
+    for _, own in rows.groupby("contender"):
+        assert list(own.step) == list(range(2 + 4 * 4))
+
+    made.certificate(workload="images")
+    findings = made.findings(tmp_path / "machine")
+    assert [row.of for row in findings.controls] == ["default"]  # the twin alone
+    lines = findings.loading
+    assert [row.loader for row in lines] == LOADERS
+    assert [(row.kind, row.loaders, row.words) for row in lines] == [
+        ("inline", 0, "inline"), ("threads", 1, "1 thread"), ("processes", 2, "2 processes"),
+    ]  # fmt: skip
+    for row in lines:
+        assert not row.reason and row.estimate.ratio and row.base_ms
+        assert 0 < row.waiting_ms < row.wall_ms and 0 < row.step_ms < row.wall_ms
+
+
+def test_a_loader_that_delivers_something_else_is_refused(study, tmp_path, monkeypatch):
+    """Planted: threads deliver another order, and the worker's own preparation other numbers."""
+    made = study(**STUDY)
+    (tmp_path / "planted.py").write_text(PLANTED)
+    monkeypatch.setattr(WorkerProcess, "module", "planted")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    record, _ = made.contest(workload="images")
+    found = {c.loader: (c.status, c.reason) for c in record.contenders if c.loader}
+    assert found["inline"] == found["threads-1"] == ("failed", ANOTHER)
+    assert found["processes-2"] == found["stored"] == ("ok", "")
+    assert {c.status for c in record.contenders if not c.loader} == {"ok"}
