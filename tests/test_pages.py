@@ -32,7 +32,8 @@ README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads", "sweep",
-             "fence", "parts", "versions", "loops", "precision")  # fmt: skip
+             "fence", "parts", "versions", "loops", "precision", "parallel",
+             "operations", "loading")  # fmt: skip
 
 
 @cache

@@ -92,7 +92,9 @@ def read(folder: Path) -> Machine:
     batches = possible(parts, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
-    batches["ms"] = batches["transfer_ms"] + batches["step_ms"]
+    # A single operation is timed with its operands in place.
+    trained = batches["workload"].isin([one.name for one in records.workloads if one.parameters])
+    batches["ms"] = batches["transfer_ms"] * trained + batches["step_ms"]
     apart = batches["framework"].isin(list(UNCOMPARED))
     compared = [part_of(contest, uncompared=False) for contest in records.contests]
     others = [part_of(contest, uncompared=True) for contest in records.contests]

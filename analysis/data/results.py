@@ -83,9 +83,9 @@ class Machine:
     """One machine's records, without the frameworks that are not compared, which are
     `uncompared`. `batches` holds the columns of `BATCHES` that anything here uses, the parts of
     each mini-batch in milliseconds (`data_ms`, `transfer_ms`, `step_ms`), and `ms`, the time
-    compared: transfer and step. Reading the memory map (`data`) is the harness's work. `weight` is
-    the number of mini-batches that a row stands for: 1, unless the study is so large that its turns
-    were condensed (analysis/data/condensing.py)."""
+    compared: transfer and step, or of a single operation the step. Reading the memory map (`data`)
+    is the harness's work. `weight` is the number of mini-batches that a row stands for: 1, unless
+    the study is so large that its turns were condensed (analysis/data/condensing.py)."""
 
     records: MachineRecords
     batches: pd.DataFrame

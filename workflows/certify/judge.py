@@ -332,8 +332,8 @@ def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     )
 
 
-def wrong_fence(row: CertificateRow) -> str:
-    if row.unfenced is None or row.unfenced <= UNFENCED:
+def wrong_fence(row: CertificateRow, limit: float = UNFENCED) -> str:
+    if row.unfenced is None or row.unfenced <= limit:
         return ""
     return f"synchronise() returned with {row.unfenced:.0%} of the step still to be done"
 

@@ -22,7 +22,8 @@ from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
-STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "fence", "parts")
+STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "fence", "parts", "parallel",
+           "operations")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.all
 
 
 BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
-         "parts", "versions", "loops", "precision", "machines")  # fmt: skip
+         "parts", "versions", "loops", "precision", "parallel", "operations",
+         "loading", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -47,6 +48,9 @@ CONFIGURATIONS = {
     "parts": ["parts.yaml"],
     "versions": ["versions.yaml", "mnist-test.yaml"],
     "precision": ["precision.yaml"],
+    "parallel": ["parallel.yaml"],
+    "operations": ["operations.yaml"],
+    "loading": ["loading.yaml"],
 }
 
 

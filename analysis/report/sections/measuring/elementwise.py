@@ -53,11 +53,11 @@ def elementwise(chapter: Chapter) -> Parts:
 
 
 ABOUT = (
-    "Times are of the step alone, divided by how often it does the operation; ratios elsewhere in "
-    "this report are of transfer and step. GB/s counts once each vector that is read or written, "
-    "as the machine's memory stream does. Small vectors stay in the caches, so that they may move "
-    "faster than the stream. ulp: how far a number is from NumPy's at most, in units in the last "
-    "place. The last columns are about processes that had done nothing before: their first "
-    "operation over the median of the next four."
+    "Times are of the step alone, divided by how often it does the operation, and so are ratios "
+    "elsewhere in this report; transfer is beside them. GB/s counts once each vector that is read "
+    "or written, as the machine's memory stream does. Small vectors stay in the caches, so that "
+    "they may move faster than the stream. ulp: how far a number is from NumPy's at most, in units "
+    "in the last place. The last columns are about processes that had done nothing before: their "
+    "first operation over the median of the next four."
 )
 SECTION = Section("Single operations", elementwise, in_markdown=True)
