@@ -92,10 +92,10 @@ def read(folder: Path) -> Machine:
     batches = possible(parts, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
+    apart = batches["framework"].isin(list(UNCOMPARED))
     # A single operation is timed with its operands in place.
     trained = batches["workload"].isin([one.name for one in records.workloads if one.parameters])
-    batches["ms"] = batches["transfer_ms"] * trained + batches["step_ms"]
-    apart = batches["framework"].isin(list(UNCOMPARED))
+    batches["ms"] = batches["transfer_ms"] * (trained | apart) + batches["step_ms"]
     compared = [part_of(contest, uncompared=False) for contest in records.contests]
     others = [part_of(contest, uncompared=True) for contest in records.contests]
     return Machine(

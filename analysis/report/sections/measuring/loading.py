@@ -4,20 +4,18 @@ from analysis.data.results import grouped
 from analysis.findings.variants.loading import LoadingLine
 from analysis.format import alike, crossed, listing, percent, sentence
 from analysis.report.figures.measuring.loading import loading as figure
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import contender, milliseconds, place, two
 from analysis.report.tables import Table, intervals
 
 
-def summary(rows: list[LoadingLine]) -> str:
-    """What a contender waits for with each loader, and how long its mini-batches take."""
-    waits = (f"{milliseconds(row.waiting_ms or 0.0)} ({row.words})" for row in rows)
-    times = (f"{two(row.estimate.ratio or 0.0)} ({row.words})" for row in rows)
-    return (
-        f"{contender(rows[0].original)}, {place(rows[0].id)}: by loader, a step waits "
-        f"{listing(waits)} for its mini-batch. Both take {listing(times)} times as long as without "
-        "preparation."
+def waits(rows: list[LoadingLine]) -> str:
+    """How long steps wait with each loader."""
+    by_loader = grouped((row.words, row.waiting_ms or 0.0) for row in rows if row.estimate.ratio)
+    shown = (
+        f"{two(min(own))} to {milliseconds(max(own))} ({words})" for words, own in by_loader.items()
     )
+    return f"A step waits {listing(shown)} for its mini-batch."
 
 
 def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
@@ -56,9 +54,8 @@ def loading(chapter: Chapter) -> Parts:
     rows = chapter.findings.loading
     if not rows:
         return []
-    own = grouped((row.base, row) for row in rows if row.estimate.ratio)
     return [
-        Bullets([summary(each) for each in own.values()]),
+        Paragraph(waits(rows)),
         chapter.figure(figure),
         loading_table(rows, chapter.findings.machine.study.confidence),
     ]
