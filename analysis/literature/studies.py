@@ -270,9 +270,10 @@ def of_positions(study: str, row: dict[str, str]) -> Ratio:
 def read_back(folder: Path) -> dict[tuple[str, str], str]:
     """What frameworks said of results that may share memory with the original."""
     return {
-        (row["framework"], row["setting"]): row["value"]
-        for row in table(folder / "tables" / "settings.csv")
-        if row["setting"] in ALIASES and row["value"] in ALIASES.values()
+        (row["framework"], setting): row[setting]
+        for row in table(folder / "tables" / "elementwise.csv")
+        for setting in ALIASES
+        if row[setting] in ALIASES.values()
     }
 
 

@@ -12,6 +12,7 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import permission
 from analysis.findings.fairness.certificates import Certificates
+from analysis.findings.fairness.settings import effective
 from analysis.findings.findings import Findings, Table, added
 from analysis.findings.series.machine_speed import SPEED
 from analysis.stats.inference import estimate, student
@@ -32,7 +33,9 @@ class ElementwiseLine:
     the machine's memory stream, which counts alike, in the same rounds. `ulp` is how far a number
     is from NumPy's at most, in units in the last place. `first_over_others` is the time of a
     process's first step over the median of the next four, with its interval, from the
-    `first_replicates` in which the process had done nothing before, if `repeat` is 1.
+    `first_replicates` in which the process had done nothing before, if `repeat` is 1. The columns
+    `to_...` say whether writing to a vector that was moved there has changed the original, if the
+    framework was asked.
     """
 
     id: BenchmarkId
@@ -51,6 +54,8 @@ class ElementwiseLine:
     first_over_others: float | None
     first_low: float | None
     first_high: float | None
+    to_same_device: str
+    to_another_device: str
     certificate: str
     reason: str
 
@@ -90,10 +95,12 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         first = estimate(alone, machine.study.margin, level)
         certificate, reason = permission(one, one, certificates, findings.loss_check)
         _, row = certificates.found.get(one, (None, None))
+        said = effective(machine, one)
         yield ElementwiseLine(
             one, operation.kind, work.outputs, operation.repeat, step.n, us, low, high,
             1000 * math.exp(transfer.mean), speed, speed / stream if stream else None,
             row.ulp if row else None, first.replicates, *first.ends,
+            said.get("to_same_device", ""), said.get("to_another_device", ""),
             "" if reason else certificate, reason,
         )  # fmt: skip
 

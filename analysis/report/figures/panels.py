@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -123,12 +123,17 @@ def than(ratio: float) -> str:
     return f"{as_long(ratio)} {'than' if ratio < NEAR else 'as'}"
 
 
-def logarithmic(axes: Axes, which: str) -> None:
+def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     """A logarithmic axis with plain numbers, several of them even if the axis is short."""
     axis = axes.xaxis if which == "x" else axes.yaxis
-    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
+    names = (f"get_{which}lim", f"set_{which}scale", f"set_{which}lim")
+    limits, scale, limit = (getattr(axes, name) for name in names)
+    low, high = limits()
+    scale("log")
+    if low <= 0:  # a linear axis had room below the least number
+        axes.autoscale(axis=which)
+        low, high = limits()
+    limit(low, high)
     decades = math.log10(high / low)
     between = [1.0] if decades > 2.4 else [1, 3] if decades > 1.3 else [1, 2, 5]
     if decades < 0.7:
