@@ -51,7 +51,7 @@ LOOKS: dict[str, tuple[str, float, str]] = {
     OPTIMISER: (SPARE[1], 1.0, ""),
     COPIES: (SPARE[0], 1.0, ""),
     DISPATCH: (SPARE[2], 1.0, ""),
-    UNACCOUNTED: (PAPER, 1.0, "..."),
+    UNACCOUNTED: (PAPER, 1.0, "---"),
 }
 
 
