@@ -64,5 +64,5 @@ $(BIN)/.complete: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"samestep needs Python 3.11 to 3.13, and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV)
 	@echo "Installing PyTorch, TensorFlow, JAX and the rest into $(VENV): 3 to 4 GB, a minute or more"
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[frameworks,test]' > $(VENV)/install.log 2>&1 || { tail -n 15 $(VENV)/install.log; echo "pip could not install it; the whole of its output: $(VENV)/install.log"; echo "When the cause is mended, go on with: make environment"; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[frameworks,slurm,test]' > $(VENV)/install.log 2>&1 || { tail -n 15 $(VENV)/install.log; echo "pip could not install it; the whole of its output: $(VENV)/install.log"; echo "When the cause is mended, go on with: make environment"; exit 1; }
 	@touch $@
