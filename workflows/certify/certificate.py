@@ -144,6 +144,7 @@ class Examination:
         declare(self.result, self.format)
 
     def conclude(self, scratch: Path) -> None:
+        self.result.cause = ""
         judge(self.result, self.limits, self.deviations)
         judge_state(self.result, self.limits.tolerance, self.state.values())
         if not self.pitfall:

@@ -119,7 +119,7 @@ def test_what_plain_numpy_in_float32_cannot_bring_closer_is_no_mistake(
     monkeypatch.setattr(Runner, "train", spoilt)
     monkeypatch.setattr("workflows.certify.certificate.attainable_run", found)
     row = rows(study, "kept", certificate={"steps": 30, "optimisers": []})["kept"]
-    assert row.status == status
+    assert row.status == status and bool(row.cause) == (status == "refused")
     assert bool(row.long.attainable) == bool(looked) == (off < 1e-8)
     assert all(1e-8 < error < 1e-5 for error in looked)
 

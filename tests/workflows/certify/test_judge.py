@@ -277,6 +277,18 @@ def test_no_gradient_need_be_closer_than_plain_numpy_comes_to_it_in_float32():
     exact = {"a": 1e-15, "b": 2e-13, "c": 5e-11}
     assert judged(gradients=exact, attainable={"c": 3e-3})[0] == "agrees"
     assert judged(gradients=exact, attainable={"c": 2e-3})[0] == "refused"
+    wrong = {"a": 1e-15, "b": 2e-13, "c": 1e-6}
+    assert judged(gradients=wrong, attainable={"c": float("inf")})[0] == "refused"
+
+
+def test_no_run_need_be_closer_than_plain_numpy_comes_to_it_in_float32():
+    def told(own, near):
+        return judged(long=own.model_copy(update={"attainable": near}))[0]
+
+    off = measured(1e-11, 1e-11)
+    assert told(off, measured(1e-3, 1e-3)) == "agrees"
+    assert told(off, measured(1e-3, 1e-5)) == told(off, measured(1e-5, 1e-3)) == "refused"
+    assert told(measured(1e-6, 1e-6), measured(np.inf, np.inf)) == "refused"
 
 
 def test_a_tensor_that_hardly_moves_says_nothing():
