@@ -48,7 +48,7 @@ def test_what_differs_between_machines_comes_first(files: dict[str, str]) -> Non
     for said in (
         "TensorFlow to PyTorch † on the MLP, 1 thread: faster on machines 2 and 3, slower on "
         "machine 1.",
-        "TensorFlow's onednn is False on machine 1 and True on machines 2 and 3.",
+        "TensorFlow's onednn is no on machine 1 and yes on machines 2 and 3.",
         "The margin of equivalence is 3 % on machine 1 and 5 % on machines 2 and 3.",
     ):
         assert f"- {said}\n" in markdown
