@@ -94,7 +94,7 @@ def read(folder: Path) -> Machine:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     apart = batches["framework"].isin(list(UNCOMPARED))
     # A single operation is timed with its operands in place.
-    trained = batches["workload"].isin([one.name for one in records.workloads if one.parameters])
+    trained = batches["workload"].isin(records.trained)
     batches["ms"] = batches["transfer_ms"] * (trained | apart) + batches["step_ms"]
     compared = [part_of(contest, uncompared=False) for contest in records.contests]
     others = [part_of(contest, uncompared=True) for contest in records.contests]

@@ -195,7 +195,7 @@ class Machine:
     @property
     def untrained(self) -> bool:
         """Whether it has single operations alone, and no network."""
-        return bool(self.workloads) and not any(own.parameters for own in self.records.workloads)
+        return bool(self.workloads) and not self.records.trained
 
     def contests(self, workload: str) -> dict[int, ContestRecord]:
         """By replicate."""

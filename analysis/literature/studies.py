@@ -145,13 +145,13 @@ def read(folder: Path) -> Study:
         shares = table(parts) if parts.is_file() else []
         ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
         single = folder / "tables" / "elementwise.csv"
-        if single.is_file():
-            ratios += tuple(of_positions(folder.name, row) for row in table(single))
+        alone = table(single) if single.is_file() else []
+        ratios += tuple(of_positions(folder.name, row) for row in alone)
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
-        aliases = read_back(folder) if single.is_file() else {}
+        aliases = read_back(alone)
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -243,35 +243,33 @@ def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
     the whole step. They have no verdict of their own, because nobody asks whether they are 1."""
     columns = {LOSS: ("gradient_over_forward", "over_forward"),
                STEP: ("gradient_over_step", "over_step")}  # fmt: skip
-    found = []
-    for over, (name, ends) in columns.items():
-        values = {"axis": PART, PART: GRADIENTS, "against": over, "ratio": row[name]}
-        values |= {f"ratio_{end}": row[f"{ends}_{end}"] for end in ("low", "high")}
-        verdict = "cannot tell" if row[name] else ""
-        found.append(ratio(study, {**row, **values, "verdict": verdict}))
-    return found
+    return [
+        unranked(study, row, Pair(PART, GRADIENTS, over), name, ends)
+        for over, (name, ends) in columns.items()
+    ]
 
 
 def of_positions(study: str, row: dict[str, str]) -> Ratio:
     """The ratio in a row of elementwise.csv: what the first operation of a process takes over the
     next four."""
-    values = {
-        "axis": POSITION,
-        POSITION: FIRST,
-        "against": OTHERS,
-        "ratio": row["first_over_others"],
-    }
-    values |= {f"ratio_{end}": row[f"first_{end}"] for end in ("low", "high")}
-    values |= {"replicates": row["first_replicates"]}
-    verdict = "cannot tell" if values["ratio"] else ""
+    alone = {**row, "replicates": row["first_replicates"]}
+    return unranked(study, alone, Pair(POSITION, FIRST, OTHERS), "first_over_others", "first")
+
+
+def unranked(study: str, row: dict[str, str], pair: Pair, name: str, ends: str) -> Ratio:
+    """The ratio in the column `name`, its interval in those that begin with `ends`. It has no
+    verdict of its own."""
+    values = {"axis": pair.axis, pair.axis: pair.one, "against": pair.over, "ratio": row[name]}
+    values |= {f"ratio_{end}": row[f"{ends}_{end}"] for end in ("low", "high")}
+    verdict = "cannot tell" if row[name] else ""
     return ratio(study, {**row, **values, "verdict": verdict})
 
 
-def read_back(folder: Path) -> dict[tuple[str, str], str]:
+def read_back(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], str]:
     """What frameworks said of results that may share memory with the original."""
     return {
         (row["framework"], setting): row[setting]
-        for row in table(folder / "tables" / "elementwise.csv")
+        for row in rows
         for setting in ALIASES
         if row[setting] in ALIASES.values()
     }

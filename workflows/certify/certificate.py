@@ -205,7 +205,8 @@ class Examination:
                 "same process: do trainers share state?"
             )
         self.result.gradients = gradient_distances(arrays(file), self.reference.gradients())
-        if wrong_gradients(self.result, self.limits.tolerance):
+        wrong = wrong_gradients(self.result, self.limits.tolerance)
+        if wrong and not self.result.attainable:
             self.result.attainable = attainable(self.runner)
 
     def try_other_optimisers(self, scratch: Path) -> None:

@@ -46,7 +46,8 @@ def attainable(runner: Runner) -> dict[str, float]:
     trainers = [kind(runner.workload, weights) for kind in BOTH]
     found = []
     for batch in (0, *OTHER_BATCHES):
-        own = [one.differentiate(*one.put(inputs[batch], targets[batch]))[1] for one in trainers]
+        number = batch % len(inputs)
+        own = [one.differentiate(*one.put(inputs[number], targets[number]))[1] for one in trainers]
         found.append(gradient_distances(*own))
     return medians(found)
 

@@ -111,3 +111,8 @@ class MachineRecords(Record):
     reduced: list[ChangeRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]
+
+    @property
+    def trained(self) -> list[str]:
+        """The workloads that are networks. All others are single operations."""
+        return [one.name for one in self.workloads if one.parameters]

@@ -74,8 +74,8 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
     operation is as much work as the operation."""
     process, contender = ["workload", "replicate", "contender"], ["workload", "contender"]
     batches = findings.machine.matched(findings.batches)
-    trained = [one.name for one in findings.machine.records.workloads if one.parameters]
-    rows = batches[(batches["round"] > 0) & batches["workload"].isin(trained)]
+    trained = batches["workload"].isin(findings.machine.records.trained)
+    rows = batches[(batches["round"] > 0) & trained]
     rows = rows.assign(cpu_ns=rows["cpu_ns"] * rows["weight"])
     inside = rows.groupby(process)[["cpu_ns", "weight"]].sum()
     spent = [

@@ -282,13 +282,13 @@ def test_no_gradient_need_be_closer_than_plain_numpy_comes_to_it_in_float32():
 
 
 def test_no_run_need_be_closer_than_plain_numpy_comes_to_it_in_float32():
-    def told(own, near):
+    def decided(own, near):
         return judged(long=own.model_copy(update={"attainable": near}))[0]
 
     off = measured(1e-11, 1e-11)
-    assert told(off, measured(1e-3, 1e-3)) == "agrees"
-    assert told(off, measured(1e-3, 1e-5)) == told(off, measured(1e-5, 1e-3)) == "refused"
-    assert told(measured(1e-6, 1e-6), measured(np.inf, np.inf)) == "refused"
+    assert decided(off, measured(1e-3, 1e-3)) == "agrees"
+    assert decided(off, measured(1e-3, 1e-5)) == decided(off, measured(1e-5, 1e-3)) == "refused"
+    assert decided(measured(1e-6, 1e-6), measured(np.inf, np.inf)) == "refused"
 
 
 def test_a_tensor_that_hardly_moves_says_nothing():
