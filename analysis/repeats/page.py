@@ -235,8 +235,8 @@ def joint_sentences(page: Page) -> Iterator[str]:
 
 
 def about(share: float) -> str:
-    """`8 %`, `23 %`; from 100 % on, a factor."""
-    if share >= 1:
+    """`8 %`, `23 %`; what rounds to 100 % or more is a factor."""
+    if share >= 0.995:
         return f"a factor of {1 + share:.1f}"
     return f"{100 * share:.2g} %"
 
