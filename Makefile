@@ -53,7 +53,7 @@ EARLIER = $(wildcard $(patsubst reports/reference/%,reports/repeats/*/*/%,$(wild
 gallery: environment
 	python -m analysis reports/reference/machines/* --earlier $(EARLIER) --out reports/reference
 	for study in traps aa ablation networks definitions threads sweep fence parts versions loops precision parallel operations loading machines; do python -m analysis reports/$$study/machines/* --out reports/$$study --brief || exit 1; done
-	python -m analysis.literature reports/reference reports/networks reports/definitions reports/threads reports/sweep reports/fence reports/parts reports/parallel reports/operations --out reports/literature
+	python -m analysis.literature reports/reference reports/networks reports/definitions reports/threads reports/sweep reports/fence reports/parts reports/parallel reports/operations reports/traps --out reports/literature
 	python -m analysis.repeats reports/reference/machines/* reports/repeats/*/*/machines/* --out docs/repeatability.md > /dev/null || [ $$? = 1 ]
 	python -m analysis.repeats.calibration reports/reference reports/aa reports/traps reports/ablation reports/networks reports/definitions reports/threads reports/sweep reports/fence reports/parts reports/versions reports/loops reports/precision reports/parallel reports/operations reports/loading reports/earlier reports/repeats --out docs/calibration.md
 	python -m benchmarks.simulation || [ $$? = 1 ]

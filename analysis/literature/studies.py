@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis.data.results import grouped
 from analysis.findings.variants.pitfalls import SAME
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
 from analysis.stats.tails import t_above, t_exceeded
@@ -19,6 +20,7 @@ VERDICTS: dict[str, Verdict] = {
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
+UNLIKE = "was not shown to have the losses of"
 POSITION = "position"  # the axis of ratios between the operations of a fresh process
 FIRST, OTHERS = "the first", "the next four"
 
@@ -50,6 +52,8 @@ class Pair(NamedTuple):
 
 # Two workers of one thread each over one of two.
 WORKERS = Pair("variant", "two-workers", "default")
+# Operation by operation over the traced graph.
+EAGER = Pair("variant", "trap-eager", "default")
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ class Ratio:
 class Study:
     """`hardware`: the devices on which anything was measured. `missing`: why a device is not
     there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
-    original, by framework and setting."""
+    original, by framework and setting. `compilation`: what was read back of each framework's
+    tutorial variant."""
 
     name: str
     ratios: tuple[Ratio, ...]
@@ -117,6 +122,7 @@ class Study:
     missing: dict[str, str]
     times: tuple[Time, ...] = ()
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
+    compilation: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[Ratio]:
         """The rows of a pair, in its direction."""
@@ -152,6 +158,8 @@ def read(folder: Path) -> Study:
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
         aliases = read_back(alone)
+        settings = folder / "tables" / "settings.csv"
+        modes = compilation(table(settings)) if settings.is_file() else {}
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -163,6 +171,7 @@ def read(folder: Path) -> Study:
         {name: reason for name, reason in missing.items() if name not in measured},
         times,
         aliases,
+        modes,
     )
 
 
@@ -230,7 +239,7 @@ def evidence(row: dict[str, str]) -> tuple[str, str]:
     known = [loss for loss in losses if loss is not None]
     who = f"{row['framework']}/{row['variant']}"
     if not known or max(known) > SAME:
-        return "", f"{who} was not shown to have the losses of {row['beside']}"
+        return "", f"{who} {UNLIKE} {row['beside']}"
     if row["verdict"] == "refused":
         return "the same losses; work was left after synchronise()", ""
     if row["verdict"] in ("faster", "slower"):
@@ -273,6 +282,16 @@ def read_back(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], str]:
         for setting in ALIASES
         if row[setting] in ALIASES.values()
     }
+
+
+def compilation(rows: Sequence[dict[str, str]]) -> dict[str, frozenset[str]]:
+    """How the tutorials' variants run their steps, by framework."""
+    found = grouped(
+        (row["framework"], row["value"])
+        for row in rows
+        if row["setting"] == "compilation" and row["variant"] == "default"
+    )
+    return {framework: frozenset(values) for framework, values in found.items()}
 
 
 def number(text: str) -> float | None:

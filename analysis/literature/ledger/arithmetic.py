@@ -10,7 +10,7 @@ import yaml
 
 from analysis.format import count, listing, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import ALIASES, WORKERS, Study, Time
+from analysis.literature.studies import ALIASES, EAGER, UNLIKE, WORKERS, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
@@ -187,8 +187,36 @@ def distance(certificate: str) -> float:
     return float(certificate.removeprefix(AGREES)) if agrees else math.inf
 
 
+GRAPH = "tf.function"
+
+
+def graphs(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether TensorFlow's step runs as a traced graph in its tutorial, and gives the same losses
+    without one. None if either was not measured."""
+    modes = {mode for study in studies for mode in study.compilation.get("tensorflow", ())}
+    eager = [
+        row
+        for study in studies
+        if study.name == name
+        for row in study.of(EAGER)
+        if row.framework == "tensorflow" and row.value
+    ]
+    if not modes or not eager:
+        return None
+    same = not any(UNLIKE in row.reason for row in eager)
+    slowest = max(row.value or 0.0 for row in eager)
+    losses = "the same" if same else "others"
+    return Calculation(
+        modes == {GRAPH} and same,
+        f"TensorFlow's step is {listing(sorted(modes))} in its tutorial; without a graph its "
+        f"losses are {losses} and it takes up to {two(slowest)} times as long. So a graph is its "
+        "default, not its only way",
+    )
+
+
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost,
     "aliases": aliases,
     "gradients of shards": gradients_of_shards,
+    "graphs": graphs,
 }

@@ -7,6 +7,7 @@ from typing import Any
 from analysis.literature.ledger.claims import Judgement, judge
 from analysis.literature.page import page
 from analysis.literature.studies import (
+    EAGER,
     FIRST,
     GRADIENTS,
     LOSS,
@@ -14,6 +15,7 @@ from analysis.literature.studies import (
     PART,
     POSITION,
     STEP,
+    UNLIKE,
     WORKERS,
     Pair,
     Ratio,
@@ -88,6 +90,22 @@ def test_writing_through_the_result_of_to_is_judged_on_both_devices() -> None:
     assert both.verdict == "holds here" and "leaves the original changed (same device)" in both.why
     assert found(same_device="changed", another_device="changed").verdict == "does not hold here"
     assert found().verdict == "needs a study that has not been run"
+
+
+def test_a_graph_is_read_back_and_its_losses_are_those_without_one() -> None:
+    def found(mode: str, *rows: Ratio) -> Judgement:
+        modes = {"tensorflow": frozenset({mode})} if mode else {}
+        study = replace(planted(*rows), name="traps", compilation=modes)
+        return judged(study)["C53"]
+
+    eager = row(4.7, pair=EAGER, framework="tensorflow")
+    holds = found("tf.function", eager)
+    assert holds.verdict == "holds here" and "4.7 times as long" in holds.why
+    assert found("eager", eager).verdict == "does not hold here"
+    others = found("tf.function", replace(eager, reason=f"trap-eager {UNLIKE} default"))
+    assert others.verdict == "does not hold here" and "its losses are others" in others.why
+    assert found("tf.function").verdict == found("", eager).verdict
+    assert found("").verdict == "needs a study that has not been run"
 
 
 def shared(workload: str, ratio: float = 0.9, **changed: Any) -> Ratio:
