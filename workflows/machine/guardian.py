@@ -11,6 +11,7 @@ Elsewhere than on Linux the guardian only waits for its child.
 import ctypes
 import os
 import runpy
+import secrets
 import select
 import shutil
 import signal
@@ -126,14 +127,20 @@ def guard(run: Callable[[], None]) -> int:
     study = Known.parse(os.environ.get(STUDY, "")) if LINUX else None
     here = study and study[:2] == Known.of(os.getpid())[:2]
     shell = os.getppid()
-    folder = tempfile.mkdtemp(prefix="samestep-", dir=scratch())
+    folder = str(Path(scratch() or tempfile.gettempdir()) / f"samestep-{secrets.token_hex(8)}")
     os.environ[SCRATCH] = folder
     adopt()
     guardian = os.getpid()
     child = os.fork()
     if not child:
         follow(guardian, folder)
-        run()
+        # The child makes the folder and removes it, so that a guardian that is killed before or
+        # after the child's life leaves none.
+        Path(folder).mkdir(0o700)
+        try:
+            run()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
         raise AssertionError("a stage ends by itself")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:

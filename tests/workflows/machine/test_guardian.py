@@ -96,6 +96,22 @@ def test_the_exit_status_is_passed_on(environment, what, status):
     assert (done.returncode, done.stderr) == (status, "")
 
 
+def test_a_guardian_killed_after_its_stage_leaves_no_folder(environment, tmp_path):
+    """Its own cleaning takes a moment, in which it may be killed."""
+    stops = "print(guardian.scratch(), flush=True); os.kill(os.getppid(), 19); sys.exit(0)"
+    alone = subprocess.Popen(
+        [sys.executable, "-m", "workflows.machine.guardian", "stage_of_a_test", stops],
+        env=environment, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    folder = Path(alone.stdout.readline().strip())
+    assert folder.parent == tmp_path
+    while psutil.Process(alone.pid).children()[0].status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.02)
+    alone.kill()
+    alone.wait()
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize(
     ("changed", "status"), [({"started": "1"}, 137), ({"started": "1", "boot": "another"}, 4)]
 )
