@@ -30,7 +30,7 @@ class Deviation:
     For state, the tensor's own relative difference must stay within `state_within`. `mistake` is a
     name in `frameworks.oracle.mistakes`; docs/extending.md lists those of optimisers. Training must
     then follow plain NumPy with that mistake to 1e-9: an optimiser in every step of the
-    certificate, state in a small network. Without a name, nothing can follow it so far.
+    certificate, state in a small network. An optimiser's deviation without a name is refused.
     """
 
     component: str

@@ -34,6 +34,10 @@ AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add 
 # rounding makes of a right run.
 REPRODUCES = 1e-9
 BESIDE = "not what is declared: beside the declared mistake, "
+UNNAMED = (
+    "a deviation that nothing can follow: the mistake of its Deviation is to name one that "
+    "docs/extending.md lists and that this workload can have"
+)
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
@@ -122,7 +126,7 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
         )
         if not early <= bound:
             wrong = wrong or f"more than declared: loss off by {early:.1e}, declared {bound:.1e}"
-        wrong = wrong or wrong_run(row.followed, max(tolerance, REPRODUCES), BESIDE)
+        wrong = wrong or wrong_beside(row.followed, tolerance)
     elif own:
         wrong = wrong or own
     wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits)
@@ -151,9 +155,14 @@ def judge_optimiser(
     bound = min((deviation.loss_within for deviation in deviations), default=0.0)
     if wrong_start(run, tolerance) or not early_loss(run) <= bound:
         return OptimiserRow(status="refused", reason=wrong, run=run)
-    if beside := wrong_run(followed, max(tolerance, REPRODUCES), BESIDE):
+    if beside := wrong_beside(followed, tolerance):
         return OptimiserRow(status="refused", reason=beside, run=run)
     return OptimiserRow(status="declared", reason=reasons(deviations), run=run)
+
+
+def wrong_beside(followed: Measured | None, tolerance: float) -> str:
+    """What a run does beside the mistake that is declared, which NumPy made in every step."""
+    return wrong_run(followed, max(tolerance, REPRODUCES), BESIDE) if followed else UNNAMED
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:

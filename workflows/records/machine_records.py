@@ -60,10 +60,10 @@ class ChangeRow(Record):
     """A variant with one `change` to the variant `beside` it, of the same framework: a step from
     `default` to `tuned`, a part of its step (`forward`, `gradient`), or a format (`bfloat16`)."""
 
-    framework: str
-    variant: str
+    framework: FrameworkName
+    variant: VariantName
     change: str
-    beside: str
+    beside: VariantName
 
 
 class WorkloadRecord(Record):

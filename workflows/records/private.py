@@ -34,7 +34,10 @@ COMMON = frozenset(
 SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
 
 # Variables whose values are secrets, wherever they turn up.
-HOLDS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+HOLDS_SECRET = re.compile(
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|WEBHOOK",
+    re.IGNORECASE,
+)
 
 BEGIN = r"(?<![\w.~/-])"
 ANY_HOME = re.compile(rf"{BEGIN}(?:/home/[^/\s\"':;,]+|/Users/[^/\s\"':;,]+|/root(?![\w-]))")

@@ -35,8 +35,10 @@ FRAMEWORK = Framework(
         "hangs": Variant("the third step never returns"),
         "delicate": Variant("right, and dies when it is probed"),
         "wrong": Variant("another epsilon, undeclared"),
-        "rounded": deviates("Adam's first beta in float32", "beta1 is rounded to float32", 1e-3),
-        "named": deviates("the same, named", "as it is", 1e-3, "beta1-in-float32"),
+        "rounded": deviates(
+            "Adam's first beta in float32", "beta1 is rounded to float32", 1e-3, "beta1-in-float32"
+        ),
+        "unnamed": deviates("the same, and the mistake is not named", "as it is", 1e-3),
         "strays": deviates("and a schedule beside it", "as it is", 1e-3, "beta1-in-float32"),
         "mislabelled": deviates("the same, misnamed", "as Keras has it", 1e-3, "adam-of-keras"),
         "understated": deviates("epsilon, declared far too small", "epsilon is 1e-4", 1e-9),
@@ -205,7 +207,7 @@ class AbacusTrainer(contract.Trainer):
             self.parameters[name] -= o.learning_rate * gradient
             return
         epsilon = EPSILONS.get(self.variant, o.epsilon)
-        rounded = self.variant in ("rounded", "named", "strays", "mislabelled")
+        rounded = self.variant in ("rounded", "unnamed", "strays", "mislabelled")
         rate = o.learning_rate * (0.999 if self.variant == "strays" and self.steps > 20 else 1)
         beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
         m, v = self.m[name], self.v[name]

@@ -167,7 +167,7 @@ def test_a_declared_mistake_must_be_the_one_that_is_made(certified):
 
 
 def test_a_declared_mistake_is_followed_to_the_last_step(certified):
-    right, strays = certified["named"], certified["strays"]
+    right, strays = certified["rounded"], certified["strays"]
     assert right.status == "declared", right.reason
     assert len(right.followed.loss) == 50 and right.followed.worst_loss < 1e-12
     assert strays.status == "refused"
@@ -175,12 +175,18 @@ def test_a_declared_mistake_is_followed_to_the_last_step(certified):
     assert "at step 22 (allowed 1e-09)" in strays.reason
 
 
+def test_a_deviation_without_a_mistake_that_numpy_can_make_is_refused(certified):
+    row = certified["unnamed"]
+    assert row.status == "refused" and row.followed is None
+    assert row.reason.startswith("a deviation that nothing can follow: ")
+
+
 def test_a_mistake_that_nobody_knows_is_said_so(study, monkeypatch):
     variants = framework("abacus").variants
-    unknown = replace(variants["named"].deviations[0], mistake="beta1-in-float23")
-    changed = replace(variants["named"], deviations=(unknown,))
-    monkeypatch.setitem(variants, "named", changed)
-    row = rows(study, "named", certificate={"steps": 10, "optimisers": []})["named"]
+    unknown = replace(variants["rounded"].deviations[0], mistake="beta1-in-float23")
+    changed = replace(variants["rounded"], deviations=(unknown,))
+    monkeypatch.setitem(variants, "rounded", changed)
+    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": []})["rounded"]
     assert row.status == "refused" and "did you mean 'beta1-in-float32'" in row.reason
 
 

@@ -33,7 +33,8 @@ SECRETS = {name: f"planted{number:02}-9f3a" for number, name in enumerate(NAMES)
 USER, HOST, HOME = "jane-doe", "node17.cluster.example", "/data/home of/jane-doe"
 MESSAGE = (
     f"FileNotFoundError: {HOME}/.cache/weights of {USER} on {HOST}, "
-    f"{SECRETS['HF_TOKEN']} refused, see /home/john/log and /Users/john/log, /opt/{USER}/x, "
+    f"{SECRETS['HF_TOKEN']} of {SECRETS['PYTORCH_LOGIN']} refused, see /home/john/log and "
+    f"/Users/john/log, /opt/{USER}/x, "
     f"{sys.prefix}/lib/python3/site-packages/torch/nn.py, /opt/secretive/bin/python3.11 -c"
 )
 NEVER = (*SECRETS.values(), USER, HOST, "node17", HOME, "john", "secretive", sys.prefix)
