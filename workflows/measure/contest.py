@@ -111,6 +111,7 @@ class Contest(WorkerPool):
     def deal_block(self, number: int, workload: str, order: list[int], report: Report) -> None:
         for position, index in enumerate(order):
             self.passed += 1
+            self.look()
             record = self.records[workload][index]
             if record.status != "ok":  # its position stays empty to keep the order balanced
                 continue

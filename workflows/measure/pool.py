@@ -127,6 +127,14 @@ class WorkerPool:
         except Unavailable as reason:
             self.gone(index, workload, "missing", str(reason))
 
+    def look(self) -> None:
+        """Notice processes that have ended while others had their turns, and end what they have
+        started, which would disturb the others."""
+        for index in self.still(self.running):
+            if self.workers[index].process.poll() is not None:
+                with self.failing(index):
+                    raise self.workers[index].obituary()
+
     def gone(self, index: int, workload: str, status: Status, reason: str) -> None:
         host = self.hosts[index]
         lost = host not in self.workers or self.workers[host].process.poll() is not None

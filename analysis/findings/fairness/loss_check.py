@@ -33,10 +33,11 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
     `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses and weights
-    were compared with float64's."""
+    were compared with float64's. `first`: of how many steps of a turn, if turns have more."""
 
     tolerance: float
     rehearsed: bool = False
+    first: int | None = None
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
@@ -46,8 +47,9 @@ class LossCheck:
             return ""
         refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
         if self.rehearsed:
+            steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
             return (
-                "In the timed float32 turns the losses of all steps agreed with float64's to "
+                f"In the timed float32 turns the losses of {steps} agreed with float64's to "
                 f"{scientific(self.worst)} (tolerance {LATER * self.tolerance:g}), and so did the "
                 f"weights after the last turn{refused}."
             )
@@ -79,6 +81,9 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
+        longest = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"]).size()
+        known = int(table["place"].max()) + 1 if len(table) else 0
+        found.first = known if known < longest.max() else None
         agreeing = [
             float(rows["off"].max())
             for key, rows in table.groupby(COLUMNS)

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.kills.study import marked
-from tests.conftest import PACKAGES, package
+from tests.conftest import PACKAGES, ROOT, package
 from tests.packages.faulty.faulty import FAILED, MISSING, OK, OUTCOMES
 from tests.test_study import Clone
+from workflows.measure.contest import Contest
 from workflows.stages.failures import lasting
 
 CONTEST = {"warmup": 2, "rounds": 2, "turn": 4, "discard": 1, "timeout_s": 8}
@@ -73,6 +74,48 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
 )  # fmt: skip
 def test_the_same_failure_is_recognised(one, other, same):
     assert (lasting(one) == lasting(other)) == same
+
+
+def test_a_worker_that_is_killed_while_it_waits_is_noticed_before_the_next_turn(
+    study, abacus, monkeypatch
+):
+    """So that nothing that it has started computes beside the others."""
+    turn, alive = Contest.turn, []
+
+    def watched(contest, workload, index, number, *rest):
+        if alive:
+            alive.append(len(marked("FAULTS", "waits")))
+        turn(contest, workload, index, number, *rest)
+        if number == 2 and not alive and contest.entrants[index].framework == "abacus":
+            (worker,) = (
+                worker
+                for worker in contest.workers.values()
+                if worker.contender.framework == "faulty"
+            )
+            alive.append(len(worker.left()))
+            worker.process.kill()
+            worker.process.wait()
+
+    monkeypatch.setattr(Contest, "turn", watched)
+    with package("faulty") as folder:
+        monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{abacus}")
+        monkeypatch.setenv("FAULTS", "waits")
+        made = study(contenders=contenders("forks-a-daemon"), contest={**CONTEST, "rounds": 3})
+        record, _ = made.contest()
+    monkeypatch.delenv("FAULTS")
+    assert [row.status for row in record.contenders] == [OK, FAILED]
+    assert record.contenders[1].reason.startswith("killed (SIGKILL")
+    assert alive[0] >= 1 and set(alive[1:]) == {1}, alive  # the abacus alone
+
+
+def test_the_page_counts_the_faults():
+    page = (ROOT / "docs" / "attacks.md").read_text()
+    table = page.partition("## Kills")[0]
+    rows = [line.split("|")[2:5] for line in table.splitlines() if line.startswith("| it ")]
+    assert f"{len(OUTCOMES)} adapters" in page
+    kinds, failed, fine = (sum(int(row[place]) for row in rows) for place in range(3))
+    right = [status for status, _ in OUTCOMES.values()].count(OK)
+    assert (kinds, failed, fine) == (len(OUTCOMES) - 1, len(OUTCOMES) - right, right - 1)
 
 
 @pytest.mark.all

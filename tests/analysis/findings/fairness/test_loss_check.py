@@ -131,6 +131,16 @@ def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Fi
     assert "and so did the weights after the last turn." in text
 
 
+def test_how_many_losses_of_longer_turns_are_compared_is_said(rehearsed: Findings) -> None:
+    records = rehearsed.machine.records.model_copy(deep=True)
+    for certificate in records.certificates:
+        for one in (certificate, *certificate.rows):
+            if one.turns:
+                one.turns.losses = [own[:4] for own in one.turns.losses]
+    found = Findings(replace(rehearsed.machine, records=records))
+    assert "the losses of the first 4 steps of each turn agreed" in str(found.loss_check)
+
+
 @pytest.mark.parametrize(("who", "whose"), [(TUNED, f"{BASE}'s"), (DEFAULT, "its own")])
 def test_a_later_loss_is_refused_too(rehearsed: Findings, who: str, whose: str) -> None:
     wrong = changed(rehearsed, off(0.2), who=who, within=4)
