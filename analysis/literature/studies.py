@@ -141,25 +141,20 @@ def read(folder: Path) -> Study:
         RecordError: the folder has no tables, or they are of an older samestep.
     """
     tables = {name: table(folder / "tables" / f"{name}.csv") for name in ("pairs", "contenders")}
-    parts = folder / "tables" / "parts.csv"
     try:
         ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
         check(folder, ratios, tables["pairs"])
-        traps = folder / "tables" / "traps.csv"
-        if traps.is_file():
-            ratios += tuple(pitfall(folder.name, row) for row in table(traps))
-        shares = table(parts) if parts.is_file() else []
+        ratios += tuple(pitfall(folder.name, row) for row in optional(folder, "traps"))
+        shares = optional(folder, "parts")
         ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
-        single = folder / "tables" / "elementwise.csv"
-        alone = table(single) if single.is_file() else []
+        alone = optional(folder, "elementwise")
         ratios += tuple(of_positions(folder.name, row) for row in alone)
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         lacking = table(folder / "tables" / "missing.csv")
         missing = {row["device"]: row["reason"] for row in reversed(lacking)}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
         aliases = read_back(alone)
-        settings = folder / "tables" / "settings.csv"
-        modes = compilation(table(settings)) if settings.is_file() else {}
+        modes = compilation(optional(folder, "settings"))
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -193,6 +188,12 @@ def table(path: Path) -> list[dict[str, str]]:
         )
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def optional(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of a table that not every study has."""
+    path = folder / "tables" / f"{name}.csv"
+    return table(path) if path.is_file() else []
 
 
 def ratio(study: str, row: dict[str, str]) -> Ratio:
