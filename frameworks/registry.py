@@ -2,7 +2,9 @@
 
 import importlib
 import importlib.metadata
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,6 +16,16 @@ from frameworks.contract import Adapter, Framework
 from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
+LOADING_S = 60.0  # within which a package describes its framework
+ALIVE = 77  # the exit code of a process that a package's import has neither ended nor killed
+# Exceptions are no matter here: `framework` reports them.
+TRIAL = f"""
+import importlib, os, sys
+try:
+    importlib.import_module(sys.argv[1])
+finally:
+    os._exit({ALIVE})
+"""
 
 
 class UnknownFramework(KeyError):
@@ -57,6 +69,43 @@ def framework(name: str) -> Framework:
     if not isinstance(offered, Framework):
         raise UnknownFramework(f"framework {name!r}: its FRAMEWORK is no Framework: {offered!r}")
     return offered
+
+
+def require_loadable(name: str) -> None:
+    """Import a package's description in a process of its own first, so that an import that crashes
+    or waits for ever ends nothing but that process.
+
+    Raises:
+        UnknownFramework: the import has ended its process, or lasted longer than `LOADING_S`.
+    """
+    if name in folders():
+        return
+    package = entry_points().get(name)
+    if package and (reason := fatal(package.module)):
+        raise UnknownFramework(
+            f"framework {name!r} cannot be loaded: importing {package.module} {reason}"
+        )
+
+
+@cache
+def fatal(module: str) -> str:
+    """What an import does to its process, "" if the process outlives it."""
+    try:
+        found = subprocess.run(
+            [sys.executable, "-c", TRIAL, module],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            timeout=LOADING_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"has not ended after {LOADING_S:g} s"
+    if found.returncode == ALIVE:
+        return ""
+    how = "signal" if found.returncode < 0 else "exit code"
+    return f"ends the process ({how} {abs(found.returncode)})"
 
 
 def one_version(name: str) -> Framework | None:

@@ -48,5 +48,26 @@ def test_a_broken_package_breaks_nobody_else(tmp_path, monkeypatch, module, mess
         registry.framework(name)
 
 
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("import os; os._exit(0)", r"ends the process \(exit code 0\)"),
+        ("import os; os.kill(os.getpid(), 11)", r"ends the process \(signal 11\)"),
+        ("import time; time.sleep(1000)", "has not ended after 2 s"),
+    ],
+)
+def test_an_import_that_ends_its_process_ends_no_other(tmp_path, monkeypatch, module, message):
+    name = f"fatal{len(module)}"
+    offer(tmp_path, monkeypatch, name, module)
+    monkeypatch.setattr(registry, "LOADING_S", 2.0)
+    with pytest.raises(registry.UnknownFramework, match=f"importing {name}_it {message}"):
+        registry.require_loadable(name)
+
+
+def test_an_import_that_raises_is_reported_with_its_message(tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, "raising", "import no_such_module")
+    registry.require_loadable("raising")
+
+
 def test_the_contract_names_each_setting_once():
     assert len(set(SETTINGS)) == len(SETTINGS)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from frameworks.description import NAME as OFFERED
 from frameworks.description import VERSION
 from frameworks.device import DEVICES
-from frameworks.registry import UnknownFramework, framework
+from frameworks.registry import UnknownFramework, framework, require_loadable
 from frameworks.workloads import Workload
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOOSEST
@@ -120,6 +120,7 @@ class ContenderEntry(Section):
                 f"{self.framework} cannot be a contender: `{key}: true` lets it take turns"
             )
         try:
+            require_loadable(self.framework)
             description = framework(self.framework)
         except UnknownFramework as error:
             raise ValueError(str(error)) from None
