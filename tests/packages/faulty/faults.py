@@ -168,6 +168,15 @@ RESULTS = {
     "weights-numbered": ("weights", lambda own: dict(enumerate(own.values()))),
     "raises-from-putting": ("put", lambda batch: throw(OSError("put"))),
     "raises-from-waiting": ("synchronise", lambda none: throw(OSError("synchronise"))),
+    "restart-raises": ("restart", lambda none: throw(OSError("restart"))),
+    "restart-exits": ("restart", lambda none: os._exit(7)),
+    "restart-hangs": ("restart", lambda none: Event().wait(3600)),
+    "restart-gives": ("restart", lambda none: "weights"),
+    "profile-raises": ("profile", lambda own: throw(OSError("profile"))),
+    "profile-none": ("profile", lambda own: None),
+    "profile-text": ("profile", lambda own: {"dense": "slow"}),
+    "profile-nan": ("profile", lambda own: {"dense": float("nan")}),
+    "profile-dies": ("profile", lambda own: die(signal.SIGSEGV)),
 }  # fmt: skip
 
 
@@ -193,6 +202,10 @@ class FaultyTrainer(AbacusTrainer):
         found = super().__getattribute__(name)
         place, change = RESULTS.get(super().__getattribute__("__dict__").get("variant"), ("", None))
         return (lambda *given: change(found(*given))) if name == place else found
+
+    def profile(self, run):
+        run()
+        return {"beads pushed": 1e-9}
 
     def misbehave(self):
         if self.variant.startswith("dies-"):

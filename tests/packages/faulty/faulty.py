@@ -80,6 +80,17 @@ OUTCOMES = {
     "exits-200": (FAILED, "exit status 200"),
     "stops": (FAILED, "no answer within"),
     "hangs": (FAILED, "no answer within"),
+    # starts again
+    "restart-raises": (FAILED, "OSError: restart"),
+    "restart-exits": (FAILED, "exit status 7"),
+    "restart-hangs": (FAILED, "no answer within"),
+    "restart-gives": (OK, ""),
+    # profiles, after everything that is timed
+    "profile-raises": (OK, ""),
+    "profile-none": (OK, ""),
+    "profile-text": (OK, ""),
+    "profile-nan": (OK, ""),
+    "profile-dies": (OK, ""),
     # before there is a network
     "opening-exits": (MISSING, "SystemExit: not today"),
     "opening-dies": (MISSING, "killed by SIGSEGV"),

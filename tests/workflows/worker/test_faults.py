@@ -121,7 +121,10 @@ def test_the_page_counts_the_faults():
 @pytest.mark.all
 def test_every_fault_in_one_study(tmp_path, small):
     """All others are measured, the study ends with an error, and only what failed is repeated."""
-    changes = {"contenders": contenders(*OUTCOMES), "contest": CONTEST, "certificate": CERTIFICATE}
+    changes = {
+        "contenders": contenders(*OUTCOMES), "contest": CONTEST, "certificate": CERTIFICATE,
+        "profile": True,
+    }  # fmt: skip
     clone = Clone(tmp_path / "a clone", {**small, **changes})
     clone.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
     clone.environment["FAULTS"] = mark = str(tmp_path)
@@ -132,6 +135,9 @@ def test_every_fault_in_one_study(tmp_path, small):
     folder = clone.results / "contests" / "mlp"  # set aside, for the next run to repeat
     (contest,) = json.loads((folder / "1.json.failed").read_text())["contests"]
     assert wrong(contest["contenders"], OUTCOMES) == {}
+    reasons = {row["variant"]: row["unprofiled"] for row in contest["contenders"]}
+    assert all(reasons[kind] for kind in OUTCOMES if kind.startswith("profile-")), reasons
+    assert reasons["none"] == ""
     rows = pd.read_parquet(folder / "1.parquet.failed").groupby("contender").size()
     for kind in (kind for kind, (status, _) in OUTCOMES.items() if status == OK):
         assert rows[f"faulty/{kind}/cpu/1"] == rows["abacus/default/cpu/1"] == 2 + 2 * 4, kind
