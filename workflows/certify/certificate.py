@@ -247,7 +247,7 @@ class Examination:
         with self.runner.process(self.contender) as worker:
             own = self.train(worker, name, file)
         if not self.reference.has(name):
-            raise Uncanonical("the reference failed with it")
+            raise Unavailable("the reference has no result with it to compare with")
         return self.compared(own, name), self.followed(name, own, declared(self.contender, kind))
 
     def explain_optimiser(

@@ -33,6 +33,7 @@ AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add 
 # A run reproduces a mistake if it is this close to NumPy's at every step, relative: more than
 # rounding makes of a right run.
 REPRODUCES = 1e-9
+FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 BESIDE = "not what is declared: beside the declared mistake, "
 UNNAMED = (
     "a deviation that nothing can follow: the mistake of its Deviation is to name one that "
@@ -125,7 +126,9 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
             row.substituted_full, tolerance, "with plain SGD at full size "
         )
         if not early <= bound:
-            wrong = wrong or f"more than declared: loss off by {early:.1e}, declared {bound:.1e}"
+            wrong = wrong or (
+                f"more than declared: loss off by {early:.1e} {FROM}, declared {bound:.1e}"
+            )
         wrong = wrong or wrong_beside(row.followed, tolerance)
     elif own:
         wrong = wrong or own
@@ -162,7 +165,8 @@ def judge_optimiser(
 
 def wrong_beside(followed: Measured | None, tolerance: float) -> str:
     """What a run does beside the mistake that is declared, which NumPy made in every step."""
-    return wrong_run(followed, max(tolerance, REPRODUCES), BESIDE) if followed else UNNAMED
+    limit = max(tolerance, REPRODUCES)
+    return wrong_run(followed, limit, BESIDE, FROM_NUMPY) if followed else UNNAMED
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:
@@ -203,7 +207,7 @@ def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Devi
         row.reason = (
             "; ".join(filter(None, [row.reason, reasons(own)]))
             if off <= bound
-            else f"more than declared: state off by {off:.1e}, declared {bound:.1e}"
+            else f"more than declared: state off by {off:.1e} {FROM}, declared {bound:.1e}"
         )
 
 
@@ -220,11 +224,13 @@ def early_loss(*runs: Measured | None) -> float:
 # Each `wrong_` function says in one line what is wrong first, "" if all is within the limits.
 
 
-def wrong_run(measured: Measured | None, tolerance: float, where: str = "") -> str:
+def wrong_run(
+    measured: Measured | None, tolerance: float, where: str = "", whose: str = FROM
+) -> str:
     """The loss of a step comes before its update of the weights."""
     if measured is None:
         return ""
-    if wrong := wrong_weights(measured, 0, tolerance, where):
+    if wrong := wrong_weights(measured, 0, tolerance, where, whose):
         return wrong
     for step, error in enumerate(measured.loss, 1):
         if not error < float("inf"):
@@ -234,8 +240,11 @@ def wrong_run(measured: Measured | None, tolerance: float, where: str = "") -> s
             )
         near = measured.attainable
         if not error <= max(tolerance, WORST * FINER * min(near.loss[step - 1], 1) if near else 0):
-            return f"{where}loss differs by {error:.1e} at step {step} (allowed {tolerance:.0e})"
-        if wrong := wrong_weights(measured, step, tolerance, where):
+            return (
+                f"{where}loss differs by {error:.1e} {whose} at step {step} "
+                f"(allowed {tolerance:.0e})"
+            )
+        if wrong := wrong_weights(measured, step, tolerance, where, whose):
             return wrong
     return ""
 
@@ -249,12 +258,12 @@ def wrong_start(measured: Measured | None, tolerance: float, where: str = "") ->
     return wrong_run(beginning, tolerance, where)
 
 
-def wrong_weights(measured: Measured, step: int, tolerance: float, where: str) -> str:
+def wrong_weights(measured: Measured, step: int, tolerance: float, where: str, whose: str) -> str:
     near = measured.attainable.weights.get(step, {}) if measured.attainable else {}
     own = beyond(measured.weights.get(step, {}), near, WORST * FINER)
     off = farthest_tensor(own, tolerance)
     when = f"after step {step}" if step else "before the first step"
-    return off and f"{where}{off} {when} (allowed {tolerance:.0e})"
+    return off and f"{where}{off} {whose} {when} (allowed {tolerance:.0e})"
 
 
 def wrong_gradients(row: CertificateRow, tolerance: float) -> str:
@@ -263,7 +272,7 @@ def wrong_gradients(row: CertificateRow, tolerance: float) -> str:
     typical = float(np.median([*gradients.values()])) if gradients else 0.0
     allowed = tolerance * (WORST if typical <= tolerance else 1)
     off = farthest_tensor(beyond(gradients, row.attainable, WORST * FINER), allowed)
-    return off and f"first gradient: {off} (allowed {allowed:.0e})"
+    return off and f"first gradient: {off} {FROM} (allowed {allowed:.0e})"
 
 
 def wrong_restart(row: CertificateRow, tolerance: float) -> str:

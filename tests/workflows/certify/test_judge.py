@@ -8,6 +8,7 @@ import pytest
 from frameworks.contract import Deviation
 from frameworks.workloads.distance import REST, astray, relative
 from workflows.certify.judge import (
+    FROM,
     Uncanonical,
     compare,
     gradient_distances,
@@ -48,10 +49,10 @@ EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"long": measured(start=1e-9)}, "w differs by 1.0e-09 before the first step"),
-        ({"long": measured(1e-9)}, "loss differs by 1.0e-09 at step 2 (allowed 1e-12)"),
-        ({"long": measured(0, 1e-9)}, "w differs by 1.0e-09 after step 20"),
-        ({"full": measured(1e-9)}, "at full size loss differs by 1.0e-09 at step 2"),
+        ({"long": measured(start=1e-9)}, "1.0e-09 from the reference's before the first step"),
+        ({"long": measured(1e-9)}, "1.0e-09 from the reference's at step 2 (allowed 1e-12)"),
+        ({"long": measured(0, 1e-9)}, "w differs by 1.0e-09 from the reference's after step 20"),
+        ({"full": measured(1e-9)}, "at full size loss differs by 1.0e-09 from the reference's"),
         ({"gradients": {"v": 1e-9, "w": 1e-3}}, "w (and 1 more) differs by 1.0e-03"),
         ({"restarted": [0.0, 1e-9]}, "after restart() the loss of step 2 differs by 1.0e-09"),
         ({"rounding": {"u": 1e-6, "v": 1e-6, "w": 3e-4}}, "a sum that cancels in this one"),
@@ -136,7 +137,7 @@ def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared()
     for off, status, reason in (
         (1e-15, "agrees", ""),
         (0.02, "declared", "state.batch_norm.variance: another reason"),
-        (0.2, "refused", "more than declared: state off by 2.0e-01, declared 1.0e-01"),
+        (0.2, "refused", f"more than declared: state off by 2.0e-01 {FROM}, declared 1.0e-01"),
     ):
         row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
         row.state = {"v": off}
