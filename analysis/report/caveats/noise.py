@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.findings.findings import Findings
+from analysis.findings.series.off_clock import OFF_CLOCK
 from analysis.findings.series.use import USE
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, percent
@@ -14,12 +15,14 @@ from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
+from workflows.records.limits import UNFENCED
 
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
 # Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
 OUTSIDE, OUTSIDE_MS = 0.25, 1.0
+BETWEEN_MS = 0.5  # longer than others between timed steps; reading the loss takes JAX 0.2 ms
 FASTER = 2.25  # times the machine's matrix product; Winograd's convolutions save as much
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
@@ -70,34 +73,30 @@ def interference(findings: Findings) -> Iterator[Caveat]:
 
 
 def off_the_clock(findings: Findings) -> Iterator[Caveat]:
-    """Contenders whose processes work while nothing is timed. Reading the checksum of a single
-    operation is as much work as the operation."""
-    process, contender = ["workload", "replicate", "contender"], ["workload", "contender"]
-    batches = findings.machine.matched(findings.batches)
-    trained = batches["workload"].isin(findings.machine.records.trained)
-    rows = batches[(batches["round"] > 0) & trained]
-    rows = rows.assign(cpu_ns=rows["cpu_ns"] * rows["weight"])
-    inside = rows.groupby(process)[["cpu_ns", "weight"]].sum()
-    spent = [
-        (contest.workload, contest.replicate, turn.contender, turn.outside_s)
-        for contest in findings.machine.records.contests
-        for turn in contest.turns
-        if turn.round and turn.outside_s is not None
-    ]
-    if not spent:
-        return
-    outside = pd.DataFrame(spent, columns=[*process, "outside_s"]).groupby(process).sum()
-    each = outside.join(inside, how="inner").groupby(contender).sum()
-    used = 1e9 * each["outside_s"] / each["cpu_ns"]
-    high = used[(used > OUTSIDE) & (1000 * each["outside_s"] / each["weight"] > OUTSIDE_MS)]
-    if len(high):
-        yield warning(
-            "Off the clock",
-            f"{count(len(high), 'contender')} worked while nothing was timed, for up to "
-            f"{share(float(high.max()))} of the processor time of the timed steps "
-            f"(`{name(high.idxmax())}`).",
-            "Look for work in loss(), in threads and in what is computed only when it is read.",
-        )
+    """Contenders whose processes work, or wait longer than others, while nothing is timed."""
+    rows = findings.machine.matched_rows(OFF_CLOCK.of(findings))
+    worked = {
+        row.id: row.share
+        for row in rows
+        if (row.share or 0) > OUTSIDE and (row.processor_ms or 0) > OUTSIDE_MS
+    }
+    waited = {
+        row.id: more / row.step_ms
+        for row in rows
+        if (more := row.longer_ms or 0) > max(BETWEEN_MS, UNFENCED * row.step_ms)
+    }
+    for found, what, whole in (
+        (worked, "worked while nothing was timed, for up to", "the processor time of timed steps"),
+        (waited, "took longer than others between timed steps, by up to", "a step"),
+    ):
+        if found:
+            most = max(found, key=lambda one: found[one] or 0)
+            yield warning(
+                "Off the clock",
+                f"{count(len(found), 'contender')} {what} {share(found[most] or 0)} of {whole} "
+                f"(`{most.contender} on {most.workload}`).",
+                "Look for work in loss(), in threads and in what is computed only when it is read.",
+            )
 
 
 def too_fast(findings: Findings) -> Iterator[Caveat]:

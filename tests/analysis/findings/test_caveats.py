@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.findings.findings import Findings
+from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine, off_clock_lines
 from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from tests.analysis.recipe import ENVIRONMENT, Recipe
@@ -212,6 +213,20 @@ def test_work_while_nothing_is_timed(
         ]  # fmt: skip
     found = said(findings)
     assert any(text.startswith("1 contender worked while nothing") for text in found) == warned
+    rows = {row.id.who: row for row in off_clock_lines(findings) if row.processor_ms is not None}
+    assert list(rows) == ([] if outside_s is None else ["PyTorch tuned"])
+    if warned:
+        assert rows["PyTorch tuned"].share == pytest.approx(0.5 / 0.3, rel=0.1)
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.1, False), (0.4, True)])
+def test_time_between_steps_that_others_do_not_take(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, share: float, warned: bool
+) -> None:
+    row = OffClockLine(next(iter(sound.measured)), None, None, 0.1 + 10 * share, 10 * share, 10.0)
+    monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
+    found = [text for text in said(sound) if text.startswith("1 contender took longer than")]
+    assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
 
 
 @pytest.mark.parametrize(("compute_ms", "warned"), [(None, False), (20.0, False), (30.0, True)])

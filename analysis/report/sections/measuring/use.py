@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
 from analysis.findings.series.energy import ENERGY
+from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
 from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.roofline import roofline
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
 from analysis.report.prose import contender, more, place, share, subject, workload
 from analysis.report.tables import Table, column, intervals
 
@@ -16,8 +17,9 @@ def compared(findings: Findings) -> list[UseLine]:
     return findings.machine.matched_rows(USE.of(findings))
 
 
-def use_table(rows: Sequence[UseLine]) -> Table:
+def use_table(rows: Sequence[UseLine], off_clock: Sequence[OffClockLine] = ()) -> Table:
     """Without the columns that these records do not have."""
+    known = {row.id: share(row.share) for row in off_clock if row.share is not None}
     columns = {
         "limit, ms": column([row.limit.ms or None for row in rows]),
         "binds": [row.limit.binds for row in rows],
@@ -25,6 +27,7 @@ def use_table(rows: Sequence[UseLine]) -> Table:
         "peak MiB": column([row.peak_mib for row in rows], 0),
         "beyond the framework": column([row.own_mib for row in rows], 0),
         "page faults": column([row.faults for row in rows], 0),
+        "off the clock": [known.get(row.id, "") for row in rows],
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     return Table(
@@ -77,11 +80,15 @@ def use(chapter: Chapter) -> Parts:
     rows = compared(chapter.findings)
     if not rows:
         return []
-    energy = energy_table(chapter.findings)
+    energy, off_clock = energy_table(chapter.findings), OFF_CLOCK.of(chapter.findings)
     return [
-        use_table(rows),
+        use_table(rows, off_clock),
+        File("off_clock.csv") if off_clock else None,
         chapter.figure(roofline),
         Paragraph(Rich(f"{ABOUT} {more('memory-and-the-machines-limit')}"), style="soft"),
+        Paragraph(Rich(f"{OFF_CLOCK_ABOUT} {more('same-computation')}"), style="soft")
+        if off_clock
+        else None,
         energy,
         Paragraph(Rich(f"{ENERGY_ABOUT} {more('energy')}"), style="soft") if energy else None,
     ]
@@ -96,6 +103,10 @@ ABOUT = (
     "matrix product, and its least memory traffic at the speed of its memory stream. A share above "
     "100 % means that the step used the machine better than these two do. A process holds all "
     "workloads of its contest, so its peak is about all of them."
+)
+OFF_CLOCK_ABOUT = (
+    "Off the clock is the processor time of its process while nothing is timed, as a share of that "
+    "in the timed steps. off_clock.csv also has the time between two steps."
 )
 ENERGY_ABOUT = (
     "A turn's energy is that of the whole processor, or of all GPUs: all contenders are alive, but "
