@@ -1,0 +1,34 @@
+"""Studies of the series are kept in few bytes, and say the same."""
+
+import numpy as np
+import pytest
+
+from analysis.data.loading import read
+from analysis.findings.findings import Findings
+from benchmarks.keep import CPU_NS, GRAIN_NS, kept, thinned
+from tests.conftest import ROOT
+from workflows.records.machine_folder import read_machine, write_machine
+
+(FOLDER,) = (ROOT / "reports" / "reference" / "machines").iterdir()
+
+
+def test_comparisons_stay_what_they_are_and_times_move_by_a_few_microseconds(tmp_path):
+    records, batches = read_machine(FOLDER)
+    found = {}
+    for name in ("before", "after", "again"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_machine(folder, records, batches)
+        found[name] = Findings(read(folder))
+        records, batches = kept(records), thinned(batches)
+    one, other, again = found.values()
+    sizes = [(tmp_path / name / "batches.parquet").stat().st_size for name in found]
+    assert sizes[1] < 0.8 * sizes[0]
+    rows = [(row.id, row.estimate.verdict, row.estimate.ratio or 0) for row in one.comparisons]
+    same = [(row.id, row.estimate.verdict, row.estimate.ratio or 0) for row in other.comparisons]
+    assert [row[:2] for row in rows] == [row[:2] for row in same]
+    assert [row[2] for row in rows] == pytest.approx([row[2] for row in same], rel=1e-12)
+    for name, most in (("data_ns", GRAIN_NS), ("cpu_ns", CPU_NS), ("start_ns", GRAIN_NS)):
+        moved = one.machine.batches[name] - other.machine.batches[name]
+        assert 0 < np.abs(moved).max() <= most / 2, name
+    assert again.machine.batches.equals(other.machine.batches)
