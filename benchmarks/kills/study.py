@@ -25,20 +25,29 @@ CODE = (
 PACKAGES = ROOT / "tests" / "packages"
 CONFIGURATION: dict[str, Any] = {
     "study": "killed",
-    "replicates": 3,
+    "replicates": 2,
     "reference": "abacus",
     "contenders": [
-        {"framework": "abacus", "variants": ["default", "slow"]},
+        {"framework": "abacus"},
         {"framework": "faulty", "variants": ["forks-a-daemon"]},  # and the daemon must go, too
     ],
     "devices": ["cpu"],
     "threads": [1],
-    "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
-    "contest": {"warmup": 2, "rounds": 40, "turn": 10, "discard": 1},
+    "workloads": {
+        "pictures": {
+            "dataset": {"kind": "normal", "samples": 400, "shape": [8, 8, 1]},
+            "batch": 4,
+            "layers": ["flatten", {"dense": 8}, "relu", {"dense": 10}],
+            "loss": "mean_squared_error",
+            "optimiser": {"adam": {}},
+        }
+    },
+    "loaders": ["processes-1"],  # whose processes must go, too
+    "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
     "controls": False,
     "noop": False,
     "machine_speed": False,
-    "certificate": {"steps": 200, "optimisers": []},
+    "certificate": {"steps": 100, "optimisers": []},
 }
 MARK = "SAMESTEP_KILLS"
 RESULTS = ("probes/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")

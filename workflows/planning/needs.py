@@ -15,6 +15,7 @@ import psutil  # type: ignore[import-untyped]
 from frameworks.device import DEVICES
 from frameworks.workloads import Workload, narrowed
 from workflows.planning.configuration import Configuration
+from workflows.planning.isolated import environment, environments_folder, isolated
 from workflows.planning.plan import contenders_here, controls, loaded, uncompared
 from workflows.records.folders import Folders
 
@@ -24,17 +25,21 @@ FLOAT32, FLOAT64 = 4, 8
 PROCESS_BYTES = 350e6
 COPIES = 3.0
 WEIGHTS_AT = 7  # steps after which the reference's weights are kept
+LEAST_BYTES = 30e6  # of any process: Python and NumPy
 LOGS_BYTES = 50e6
+ENVIRONMENT_BYTES = 0.5e9, 1.6e9  # of an isolated environment without CUDA
 ROW_BYTES = 100  # of a mini-batch, in both of its tables
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 class Needs(NamedTuple):
-    """Bytes: of `memory` by estimate and at the `least`, and of `disk`."""
+    """Bytes: of `memory` by estimate and at the `least`, of `disk` for the results, and of isolated
+    `environments` in the cache, at the least and at most."""
 
     memory: float
     least: float
     disk: float
+    environments: tuple[float, float]
 
 
 def needs(study: Configuration, folders: Folders) -> Needs:
@@ -47,8 +52,9 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     processes = len({one.process for one in [*able, *other]})
     held = max(sum(state(workloads[name]) for name in group) for group in study.groups.values())
     batches = sum(mini_batches(workload) for workload in workloads.values())
-    least = len(able) * held
-    memory = processes * PROCESS_BYTES + COPIES * least + batches
+    numbers = len(able) * held
+    least = processes * LEAST_BYTES + numbers
+    memory = processes * PROCESS_BYTES + COPIES * numbers + batches
     rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
     rows *= study.contest.warmup + study.contest.rounds * study.contest.turn
     disk = LOGS_BYTES + ROW_BYTES * rows
@@ -57,7 +63,10 @@ def needs(study: Configuration, folders: Folders) -> Needs:
             disk += prepared(workload)
         if not folders.traces(name).exists():
             disk += traces(study, name, workload)
-    return Needs(memory, least, disk)
+    wanted = {entry.framework for entry in study.contenders}
+    missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
+    few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
+    return Needs(memory, least, disk, (few, many))
 
 
 def state(workload: Workload) -> float:
@@ -111,9 +120,13 @@ def disk_here(folder: Path) -> float:
 def said(study: Configuration, folders: Folders) -> str:
     """`up to 13 GB of memory, of 24 GB here; 1.5 GB of disk, of 30 GB free`"""
     asked = needs(study, folders)
+    few, many = map(large, asked.environments)
+    place = environments_folder()
     return (
         f"up to {large(asked.memory)} of memory, of {large(memory_here())} here; "
         f"{large(asked.disk)} of disk, of {large(disk_here(folders.root))} free"
+        + f"; {few} to {many} for environments in {place}, of {large(disk_here(place))} free"
+        * bool(asked.environments[1])
     )
 
 
@@ -122,14 +135,20 @@ def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
     asked, memory, disk = needs(study, folders), memory_here(), disk_here(folders.root)
     if asked.least > memory:
         yield (
-            f"contest.together: the processes of a contest hold {large(asked.least)} of weights "
-            f"and optimiser state, and {large(memory)} of memory are here. Make smaller contests, "
-            "or leave contenders or workloads out."
+            f"contest.together: the processes of a contest hold {large(asked.least)} at least, with "
+            f"weights and optimiser state, and {large(memory)} of memory are here. Make smaller "
+            "contests, or leave contenders or workloads out."
         )
     if asked.disk > disk:
         yield (
             f"{folders.root}: the study writes {large(asked.disk)}, and {large(disk)} are free "
             "there. Make room, or ask for fewer samples."
+        )
+    place = environments_folder()
+    if asked.environments[0] > (free := disk_here(place)):
+        yield (
+            f"{place}: isolated environments take {large(asked.environments[0])} at least, and "
+            f"{large(free)} are free there. Make room, or set SAMESTEP_CACHE to another disk."
         )
 
 

@@ -108,8 +108,11 @@ class Processes(Stored):
             raise RuntimeError("a process that prepares mini-batches has ended")
 
     def close(self) -> None:
+        """Whatever a framework has forked may hold their standard input open, so that they would
+        wait for ever."""
         for process in self.processes:
-            process.communicate()
+            with process:
+                process.kill()
 
 
 WAYS: dict[str, type[Stored]] = {

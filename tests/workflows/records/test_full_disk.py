@@ -1,7 +1,9 @@
 """A disk that is full, or read-only: one line, and nothing half-written."""
 
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from analysis.__main__ import main as analyse
 from samestep.__main__ import main as samestep
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.test_study import Clone
 from workflows.measure import contest
 from workflows.planning.plan import StudyRequest, load_study
 from workflows.records.folders import Folders
@@ -18,7 +21,7 @@ from workflows.records.machine_folder import FILES
 from workflows.records.storage import read_json
 from workflows.stages import collect, prepare
 
-SIZE = 2**20
+SIZE, STEP = 4 * 2**20, 2**14
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2
 )
@@ -132,3 +135,35 @@ def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> N
     monkeypatch.setattr("sys.argv", ["collect", str(folder), "--out", str(disk / "out")])
     one_line(capsys, collect.main(), "Read-only")
     one_line(capsys, samestep(["new", "mine", "--package", "--into", str(disk / "x")]), "Read-only")
+
+
+@pytest.mark.all
+def test_a_whole_study_whichever_write_is_full(disk: Path, tmp_path: Path, small) -> None:
+    """Each run has a little more room than the one before. It says in a line what was full, leaves
+    nothing half-written, and goes on from what was made before."""
+    clone = Clone(tmp_path / "a clone", small)
+    for name in ("results", "reports"):
+        (disk / name).mkdir()
+        (clone.folder / name).symlink_to(disk / name)
+    asked = clone.folder / "workflows" / "planning" / "needs.py"  # which would refuse to begin
+    asked.write_text(asked.read_text().replace("LOGS_BYTES = 50e6", "LOGS_BYTES = -1e9"))
+    stopped = []
+    for left in range(0, SIZE, STEP):
+        (disk / "full").unlink(missing_ok=True)
+        fill(disk, left)
+        done = subprocess.run(
+            [sys.executable, "-m", "workflows.stages.run"],
+            cwd=clone.folder, env=clone.environment, capture_output=True, text=True,
+        )  # fmt: skip
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said, said
+        for path in (disk / "results").rglob("*.json"):
+            json.loads(path.read_text())
+        assert not list(disk.rglob("*.partial")), said
+        if not done.returncode:
+            break
+        assert "No space left on device" in said or "disk full" in said, said
+        stopped.append([line for line in said.splitlines() if "pace" in line or "disk" in line])
+    print(*stopped, sep="\n")
+    assert len(stopped) > 4 and not done.returncode
+    assert (clone.report / "report.html").exists() and len(clone.contests()) == 1

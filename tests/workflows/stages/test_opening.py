@@ -157,7 +157,7 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     asks = needs.needs(study, folders)
     assert 0 < asks.least < asks.memory and asks.disk > 0
     wider = asked(workloads={"mlp": {"features": 2000, "hidden": [4000], "samples": 400}})
-    assert needs.needs(wider, folders).least > 100 * asks.least
+    assert needs.needs(wider, folders).least > 2 * asks.least
     assert any("GB of memory, of" in line for line in opening(study, folders, "r"))
     monkeypatch.setattr(needs, "memory_here", lambda: asks.least - 1)
     with pytest.raises(NotReady, match=r"contest\.together: .* of memory are here\. Make smaller"):
@@ -166,3 +166,10 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)
     with pytest.raises(NotReady, match=r"are free there\. Make room"):
         opening(study, folders, "r")
+    monkeypatch.setenv("SAMESTEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9)
+    alone = asked(isolate=True)
+    assert f"0.5 GB to 1.6 GB for environments in {tmp_path}" in needs.said(alone, folders)
+    monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9 if folder == folders.root else 4e8)
+    with pytest.raises(NotReady, match=r"isolated environments take 0\.5 GB at least, and 0\.4 GB"):
+        opening(alone, folders, "r")
