@@ -48,7 +48,7 @@ class Alarms:
                 print(text, flush=True)
 
     def said(self) -> str:
-        statuses = ("agrees", "declared", "missing", "refused", "failed")
+        statuses = ("agrees", "declared", "missing", "diverges", "refused", "failed")
         lines = [f"{'contender':22}{'tried':>8}" + "".join(f"{one:>10}" for one in statuses)]
         for name in sorted({contender for contender, _ in self.statuses}):
             numbers = [self.statuses[name, status] for status in statuses]

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from frameworks.workloads import Workload, to_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify.certificate import Examination
@@ -56,7 +58,8 @@ class Certifier:
             worker.close()
 
     def certify(self, workload: Workload, name: str) -> Iterator[Outcome]:
-        """The certificate of each variant of this framework, and the reference's own miniature."""
+        """The certificate of each variant of this framework, and the reference's own miniature. If
+        the training diverges until numbers overflow, there is nothing to compare."""
         folders = Folders(self.folder / "here" / "alarms")
         shutil.rmtree(folders.root, ignore_errors=True)
         plan = planned(workload, name, folders)
@@ -66,13 +69,17 @@ class Certifier:
         reference = Reference(folders.traces(workload.name))
         reference.folder.mkdir(parents=True)
         yield trained(runner, reference)
+        finite = np.isfinite(reference.result("long").losses).all()
         for contender in plan.contenders:
             if contender.framework != name or contender.name == plan.reference.name:
                 continue
-            if not otherwise_computed(workload, contender):
+            named = f"{contender.framework}/{contender.variant}"
+            if not finite:
+                yield Outcome(named, "diverges")
+            elif not otherwise_computed(workload, contender):
                 row = Examination(runner, contender, reference, lambda text: None).row()
                 why = "; ".join(filter(None, [row.reason, row.cause]))
-                yield Outcome(f"{contender.framework}/{contender.variant}", row.status, why)
+                yield Outcome(named, row.status, why)
 
 
 def otherwise_computed(workload: Workload, contender: Contender) -> bool:

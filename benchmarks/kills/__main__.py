@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.kills.study import Study, gone_within, role
+from benchmarks.kills.study import CONFIGURATION, LOADING, Study, gone_within, role
 
 WITHIN_S = 5.0
 EVERYTHING, CTRL_C = "everything at once", "Ctrl-C"
@@ -164,9 +164,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kills", description=__doc__)
     parser.add_argument("--times", type=int, default=40, help="kills (default: 40)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and the victims")
+    parser.add_argument("--loaders", action="store_true", help="a study with loaders")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        study = Study(Path(folder).resolve() / "one")
+        configuration = LOADING if options.loaders else CONFIGURATION
+        study = Study(Path(folder).resolve() / "one", configuration)
         kills = Kills(study, options.seed)
         try:
             kills.run(options.times)

@@ -25,14 +25,25 @@ CODE = (
 PACKAGES = ROOT / "tests" / "packages"
 CONFIGURATION: dict[str, Any] = {
     "study": "killed",
-    "replicates": 2,
+    "replicates": 3,
     "reference": "abacus",
     "contenders": [
-        {"framework": "abacus"},
+        {"framework": "abacus", "variants": ["default", "slow"]},
         {"framework": "faulty", "variants": ["forks-a-daemon"]},  # and the daemon must go, too
     ],
     "devices": ["cpu"],
     "threads": [1],
+    "workloads": {"mlp": {"features": 20, "hidden": [8], "samples": 400, "batch": 4}},
+    "contest": {"warmup": 2, "rounds": 40, "turn": 10, "discard": 1},
+    "controls": False,
+    "noop": False,
+    "machine_speed": False,
+    "certificate": {"steps": 200, "optimisers": []},
+}
+# With a loader, whose processes must go, too.
+LOADING: dict[str, Any] = {
+    **CONFIGURATION,
+    "replicates": 2,
     "workloads": {
         "pictures": {
             "dataset": {"kind": "normal", "samples": 400, "shape": [8, 8, 1]},
@@ -42,12 +53,8 @@ CONFIGURATION: dict[str, Any] = {
             "optimiser": {"adam": {}},
         }
     },
-    "loaders": ["processes-1"],  # whose processes must go, too
+    "loaders": ["processes-1"],
     "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
-    "controls": False,
-    "noop": False,
-    "machine_speed": False,
-    "certificate": {"steps": 100, "optimisers": []},
 }
 MARK = "SAMESTEP_KILLS"
 RESULTS = ("probes/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
@@ -56,13 +63,13 @@ RESULTS = ("probes/*.json", "data/*/dataset.json", "certificates/*/*.json", "con
 class Study:
     """Everything is below `folder`: the clone, temporary files and the machine's lock."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, configuration: dict[str, Any] = CONFIGURATION) -> None:
         self.folder, self.clone = folder, folder / "clone"
         self.temporary, self.lock = folder / "temporary", folder / "machine.lock"
         self.clone.mkdir(parents=True)
         self.temporary.mkdir()
         copy_code(self.clone)
-        (self.clone / "config" / "study.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+        (self.clone / "config" / "study.yaml").write_text(yaml.safe_dump(configuration))
         packages = [str(PACKAGES / name) for name in ("abacus", "faulty")]
         self.environment = {
             **os.environ,

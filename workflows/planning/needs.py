@@ -135,9 +135,9 @@ def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
     asked, memory, disk = needs(study, folders), memory_here(), disk_here(folders.root)
     if asked.least > memory:
         yield (
-            f"contest.together: the processes of a contest hold {large(asked.least)} at least, with "
-            f"weights and optimiser state, and {large(memory)} of memory are here. Make smaller "
-            "contests, or leave contenders or workloads out."
+            f"contest.together: the processes of a contest hold {large(asked.least)} at least, "
+            f"with weights and optimiser state, and {large(memory)} of memory are here. Make "
+            "smaller contests, or leave contenders or workloads out."
         )
     if asked.disk > disk:
         yield (
@@ -153,7 +153,9 @@ def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
 
 
 def large(size: float) -> str:
-    """`7 GB`, `0.5 GB`, `30 MB`"""
+    """`7 GB`, `0.5 GB`, `30 MB`, `4 kB`"""
+    if size < 95e4:
+        return f"{size / 1e3:.0f} kB"
     if size < 95e6:
         return f"{max(size / 1e6, 1):.0f} MB"
     return f"{size / 1e9:.1f} GB" if size < 9.5e9 else f"{size / 1e9:,.0f} GB"

@@ -21,6 +21,7 @@ from frameworks.workloads.workload import DATASETS
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.planning import names
+from workflows.planning.needs import large
 from workflows.planning.plan import PlanError, load_study
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
@@ -115,9 +116,9 @@ def require_space(workload: Workload, folder: Path, needed: int) -> None:
 
 
 def disk_full(workload: Workload, folder: Path, needed: int, free: int | None = None) -> str:
-    there = "" if free is None else f", but only {free / 1e6:,.0f} MB are free there"
+    there = "" if free is None else f", but only {large(free)} are free there"
     return (
-        f"disk full: workload {workload.name} needs {needed / 1e6:,.0f} MB in {folder.parent}"
+        f"disk full: workload {workload.name} needs {large(needed)} in {folder.parent}"
         f"{there}: make room or ask for fewer samples"
     )
 

@@ -160,7 +160,7 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     assert needs.needs(wider, folders).least > 2 * asks.least
     assert any("GB of memory, of" in line for line in opening(study, folders, "r"))
     monkeypatch.setattr(needs, "memory_here", lambda: asks.least - 1)
-    with pytest.raises(NotReady, match=r"contest\.together: .* of memory are here\. Make smaller"):
+    with pytest.raises(NotReady, match=r"contest\.together: .* of memory are here\. Make"):
         opening(study, folders, "r")
     monkeypatch.setattr(needs, "memory_here", lambda: 1e12)
     monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)

@@ -1,5 +1,7 @@
 """Loaders deliver the stored mini-batches in their order, whoever prepares them."""
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -112,8 +114,18 @@ def test_a_process_that_has_ended_is_an_error(loader):
             one.fetch(number)
 
 
-def test_processes_end_with_their_input(loader):
+def test_processes_end_with_their_input_and_whoever_else_holds_it(loader):
     one = loader("processes-2")
     delivered(one, [0, 1])
-    one.way.close()
-    assert [process.returncode for process in one.way.processes] == [0, 0]
+    first, second = one.way.processes
+    first.stdin.close()
+    assert first.wait(10) == 0
+    if not (child := os.fork()):  # as a framework does
+        time.sleep(60)
+        os._exit(0)
+    try:
+        one.way.close()
+        assert second.returncode == -signal.SIGKILL
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
