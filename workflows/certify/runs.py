@@ -21,6 +21,7 @@ from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.schema import Rehearsal
+from workflows.records.storage import atomic
 from workflows.worker import untimed_training as training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
@@ -289,7 +290,8 @@ class Reference:
         return self.folder / f"{name}.npz"
 
     def keep(self, name: str, answer: dict[str, Any]) -> None:
-        (self.folder / f"{name}.json").write_text(json.dumps(answer))
+        with atomic(self.folder / f"{name}.json") as temporary:
+            temporary.write_text(json.dumps(answer))
 
     def has(self, name: str) -> bool:
         return (self.folder / f"{name}.json").exists()
