@@ -188,7 +188,7 @@ def reproduction(mistake: Mistake, script: Script, seen: list[Moment], limit: fl
             worst = max(worst, between(moment, mistaken))
             if worst > limit:
                 return float("inf")
-    except ValueError:  # shapes that do not fit
+    except (ValueError, IndexError):  # shapes that do not fit
         return float("inf")
     return worst
 

@@ -20,6 +20,7 @@ from analysis.findings.fairness.timed_turns import (
     TINY,
     losses,
     rehearsals,
+    weights_astray,
     wrong_losses,
     wrong_weights,
 )
@@ -33,11 +34,13 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
     `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses and weights
-    were compared with float64's. `first`: of how many steps of a turn, if turns have more."""
+    were compared with float64's. `first`: of how many steps of a turn, if turns have more.
+    `weights`: whether those after the last turn were compared, too, which long turns lack."""
 
     tolerance: float
     rehearsed: bool = False
     first: int | None = None
+    weights: bool = False
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
@@ -48,10 +51,10 @@ class LossCheck:
         refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
         if self.rehearsed:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
+            refused = ", and so did the weights after the last turn" * self.weights + refused
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
-                f"{scientific(self.worst)} (tolerance {LATER * self.tolerance:g}), and so did the "
-                f"weights after the last turn{refused}."
+                f"{scientific(self.worst)} (tolerance {LATER * self.tolerance:g}){refused}."
             )
         return (
             "In the timed float32 runs the first losses of all turns agreed to "
@@ -81,6 +84,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
+        found.weights = any(weights_astray(machine, batches, turns))
         longest = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"]).size()
         known = int(table["place"].max()) + 1 if len(table) else 0
         found.first = known if known < longest.max() else None

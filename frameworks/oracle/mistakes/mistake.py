@@ -31,6 +31,8 @@ class Mistake:
             return None
         if changed == workload or changed.parameter_shapes != workload.parameter_shapes:
             return None
+        if changed.output_shape != workload.output_shape:  # which the targets do not fit
+            return None
         return OracleTrainer(changed, weights)
 
 

@@ -229,10 +229,21 @@ def test_time_between_steps_that_others_do_not_take(
     assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
 
 
-@pytest.mark.parametrize(("compute_ms", "warned"), [(None, False), (20.0, False), (30.0, True)])
+@pytest.mark.parametrize(
+    ("layer", "compute_ms", "warned"),
+    [
+        ("dense", None, False),
+        ("dense", 14.0, False),
+        ("dense", 30.0, True),
+        ("conv2d", 20.0, False),
+    ],
+)
 def test_steps_that_are_faster_than_the_machine(
-    sound: Findings, monkeypatch: pytest.MonkeyPatch, compute_ms: float | None, warned: bool
-) -> None:
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, layer: str, compute_ms: float | None,
+    warned: bool,
+) -> None:  # fmt: skip
+    for work in sound.machine.records.workloads:
+        monkeypatch.setattr(work, "description", {**work.description, "layers": [{layer: {}}]})
     line = UseLine(next(iter(sound.measured)), 10.0, Limit(compute_ms=compute_ms), *[None] * 4)
     monkeypatch.setattr(USE, "of", lambda findings: [line])
     found = [text for text in said(sound) if text.startswith("Steps take less time")]
