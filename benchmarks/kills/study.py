@@ -69,6 +69,7 @@ class Study:
         self.clone.mkdir(parents=True)
         self.temporary.mkdir()
         copy_code(self.clone)
+        self.replicates = configuration["replicates"]
         (self.clone / "config" / "study.yaml").write_text(yaml.safe_dump(configuration))
         packages = [str(PACKAGES / name) for name in ("abacus", "faulty")]
         self.environment = {
@@ -116,7 +117,7 @@ class Study:
         """What a complete study lacks."""
         found = []
         contests = sorted(self.results.glob("contests/*/*.json"))
-        if len(contests) != CONFIGURATION["replicates"]:
+        if len(contests) != self.replicates:
             found.append(f"{len(contests)} contests")
         for path in [*contests, *self.results.glob("certificates/*/*.json")]:
             found += [f"{path.name}: {row['variant']}: {row['status']} {row['reason']}"
