@@ -17,6 +17,7 @@ from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
 LOADING_S = 60.0  # within which a package describes its framework
+LOADED = "SAMESTEP_LOADED"  # an environment variable: modules that this command has tried already
 ALIVE = 77  # the exit code of a process that a package's import has neither ended nor killed
 # Exceptions are no matter here: `framework` reports them.
 TRIAL = f"""
@@ -80,14 +81,16 @@ def require_loadable(name: str) -> None:
     """
     if name in folders():
         return
-    package = entry_points().get(name)
-    if package and (reason := fatal(package.module)):
+    package, tried = entry_points().get(name), os.environ.get(LOADED, "").split()
+    if not package or package.module in tried:
+        return
+    if reason := fatal(package.module):
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: importing {package.module} {reason}"
         )
+    os.environ[LOADED] = " ".join([*tried, package.module])  # for all jobs of the study, too
 
 
-@cache
 def fatal(module: str) -> str:
     """What an import does to its process, "" if the process outlives it."""
     try:

@@ -1,5 +1,7 @@
 """Finding frameworks: folders, entry points, and packages that do not load."""
 
+import os
+
 import pytest
 
 from frameworks import registry
@@ -67,6 +69,15 @@ def test_an_import_that_ends_its_process_ends_no_other(tmp_path, monkeypatch, mo
 def test_an_import_that_raises_is_reported_with_its_message(tmp_path, monkeypatch):
     offer(tmp_path, monkeypatch, "raising", "import no_such_module")
     registry.require_loadable("raising")
+
+
+def test_an_import_is_tried_once_for_a_study_and_all_its_jobs(tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, "counted", f"open({str(tmp_path / 'tries')!r}, 'a').write('.')")
+    monkeypatch.setenv(registry.LOADED, "another")
+    for _ in range(2):
+        registry.require_loadable("counted")
+    assert (tmp_path / "tries").read_text() == "."
+    assert os.environ[registry.LOADED] == "another counted_it"
 
 
 def test_the_contract_names_each_setting_once():

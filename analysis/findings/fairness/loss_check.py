@@ -18,6 +18,7 @@ from analysis.findings.fairness.timed_turns import (
     ASTRAY,
     LATER,
     TINY,
+    changed,
     losses,
     rehearsals,
     weights_astray,
@@ -33,8 +34,8 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 @dataclass
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
-    `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses and weights
-    were compared with float64's. `first`: of how many steps of a turn, if turns have more.
+    `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses were
+    compared with float64's, `first`: of how many steps of a turn, if turns have more, and
     `weights`: whether those after the last turn were compared, too, which long turns lack."""
 
     tolerance: float
@@ -77,14 +78,16 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
     if turns and len(batches):
         table = losses(machine, batches[finite], turns, found.tolerance)
+        last = [*weights_astray(machine, batches, turns)]
         wrong = [
             *wrong_losses(machine, table, turns),
-            *wrong_weights(machine, batches, turns, REDUCED_ASTRAY if tf32 else ASTRAY),
+            *changed(machine, turns),
+            *wrong_weights(last, REDUCED_ASTRAY if tf32 else ASTRAY),
         ]
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
-        found.weights = any(weights_astray(machine, batches, turns))
+        found.weights = bool(last)
         longest = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"]).size()
         known = int(table["place"].max()) + 1 if len(table) else 0
         found.first = known if known < longest.max() else None

@@ -10,7 +10,7 @@ be the initial ones to the last bit.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,11 +135,11 @@ def wrong_losses(
 
 
 def wrong_weights(
-    machine: Machine, batches: pd.DataFrame, turns: Turns, allowed: tuple[float, float]
+    found: Iterable[tuple[BenchmarkId, Expected, dict[str, Astray]]], allowed: tuple[float, float]
 ) -> Iterator[tuple[BenchmarkId, str]]:
-    """Weights that the last turn has left elsewhere than float64 would, in words."""
-    yield from changed(machine, turns)
-    for one, expected, tensors in weights_astray(machine, batches, turns):
+    """What `weights_astray` has found that the last turn has left elsewhere than float64 would, in
+    words."""
+    for one, expected, tensors in found:
         typical_within, off_within = REDUCED_ASTRAY if expected.room else allowed
         for name, (typical, off) in tensors.items():
             if not (typical <= typical_within and off <= off_within):

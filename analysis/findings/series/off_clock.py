@@ -4,15 +4,15 @@ Between two timed mini-batches the harness reads the loss and the counters. A co
 work off until then, or does it in a thread or another process, would look faster than it is.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId
+from analysis.data.rows import PARTS
 from analysis.findings.findings import Findings, Table, added
-
-TIMED = ["data_ns", "transfer_ns", "step_ns"]
 
 
 @dataclass(frozen=True)
@@ -35,27 +35,27 @@ class OffClockLine:
 def off_clock_lines(findings: Findings) -> list[OffClockLine]:
     """All but controls, which wait on purpose, in studies that recorded it. Reading the checksum of
     a single operation is as much work as the operation, so those are left out."""
-    machine = findings.machine
-    own = [one for one in findings.measured if not machine.control(one)]
-    own = [one for one in own if one.workload in machine.records.trained]
-    batches = findings.batches
-    asked = pd.MultiIndex.from_frame(batches[COLUMNS]).isin(own)
-    rows = batches[(batches["round"] > 0) & asked]
-    outside, inside, between = processor_s(findings), timed_s(rows), between_ms(rows)
+    machine, batches = findings.machine, findings.batches
+    trained = [one for one in findings.measured if one.workload in machine.records.trained]
+    asked = {one for one in trained if not machine.control(one)}
+    asked_rows = pd.MultiIndex.from_frame(batches[COLUMNS]).isin([*asked])
+    rows = batches[(batches["round"] > 0) & asked_rows]
+    outside, between = processor_s(findings, asked), between_ms(rows)
     least: dict[str, float] = {}
-    for one, ms in between.items():
-        least[one.workload] = min(ms, least.get(one.workload, ms))
+    for one, own in between.items():
+        least[one.workload] = min(own, least.get(one.workload, own))
     lines = []
     for key, turns in rows.groupby(COLUMNS):
         one = identity(key)
-        spent, between_own = outside.get(one), between.get(one)
+        spent_s, ms = outside.get(one), between.get(one)
+        inside_s = float((turns["cpu_ns"] * turns["weight"]).sum()) / 1e9
         lines.append(
             OffClockLine(
                 one,
-                None if spent is None else 1000 * spent / int(turns["weight"].sum()),
-                None if spent is None or not inside[one] else spent / inside[one],
-                between_own,
-                None if between_own is None else between_own - least[one.workload],
+                None if spent_s is None else 1000 * spent_s / int(turns["weight"].sum()),
+                None if spent_s is None or not inside_s else spent_s / inside_s,
+                ms,
+                None if ms is None else ms - least[one.workload],
                 float((turns["transfer_ns"] + turns["step_ns"]).median() / 1e6),
             )
         )
@@ -63,29 +63,23 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
     return sorted(lines, key=lambda line: machine.order(line.id)) if known else []
 
 
-def processor_s(findings: Findings) -> dict[BenchmarkId, float]:
+def processor_s(findings: Findings, asked: Collection[BenchmarkId]) -> dict[BenchmarkId, float]:
     """Seconds of processor time off the clock, of contests that recorded them."""
     found: dict[BenchmarkId, float] = {}
-    lived = set(findings.measured)
     for contest in findings.machine.records.contests:
         whose = {c.name: BenchmarkId.of(contest.workload, c) for c in contest.contenders
                  if c.status == "ok"}  # fmt: skip
         for turn in contest.turns:
             one = whose.get(turn.contender)
-            if turn.round and turn.outside_s is not None and one in lived:
+            if turn.round and turn.outside_s is not None and one and one in asked:
                 found[one] = found.get(one, 0.0) + turn.outside_s
     return found
-
-
-def timed_s(rows: pd.DataFrame) -> dict[BenchmarkId, float]:
-    spent = (rows["cpu_ns"] * rows["weight"]).groupby([rows[name] for name in COLUMNS]).sum()
-    return {identity(key): float(ns) / 1e9 for key, ns in spent.items()}
 
 
 def between_ms(rows: pd.DataFrame) -> dict[BenchmarkId, float]:
     """Of turns that have a row for every mini-batch."""
     own = rows[rows["weight"] == 1].sort_values(["replicate", "step"])
-    ends = own["start_ns"] + own[TIMED].sum(axis=1)
+    ends = own["start_ns"] + own[[*PARTS]].sum(axis=1)
     turn = own.groupby([*COLUMNS, "replicate", "round"])
     waits = (turn["start_ns"].shift(-1) - ends)[turn["step"].shift(-1) == own["step"] + 1]
     each = waits.groupby([own.loc[waits.index, name] for name in COLUMNS]).median()

@@ -15,6 +15,8 @@ from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
+from frameworks.workloads import from_dict, leaves
+from frameworks.workloads.layers import Conv2D
 from workflows.records.limits import UNFENCED
 
 APART = 1.5  # slowest over fastest replicate
@@ -77,24 +79,24 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
     """Contenders whose processes work, or wait longer than others, while nothing is timed."""
     rows = findings.machine.matched_rows(OFF_CLOCK.of(findings))
     worked = {
-        row.id: row.share
+        row.id: used
         for row in rows
-        if (row.share or 0) > OUTSIDE and (row.processor_ms or 0) > OUTSIDE_MS
+        if (used := row.share or 0.0) > OUTSIDE and (row.processor_ms or 0.0) > OUTSIDE_MS
     }
     waited = {
         row.id: more / row.step_ms
         for row in rows
-        if (more := row.longer_ms or 0) > max(BETWEEN_MS, UNFENCED * row.step_ms)
+        if (more := row.longer_ms or 0.0) > max(BETWEEN_MS, UNFENCED * row.step_ms)
     }
     for found, what, whole in (
         (worked, "worked while nothing was timed, for up to", "the processor time of timed steps"),
         (waited, "took longer than others between timed steps, by up to", "a step"),
     ):
         if found:
-            most = max(found, key=lambda one: found[one] or 0)
+            most = max(found, key=found.__getitem__)
             yield warning(
                 "Off the clock",
-                f"{count(len(found), 'contender')} {what} {share(found[most] or 0)} of {whole} "
+                f"{count(len(found), 'contender')} {what} {share(found[most])} of {whole} "
                 f"(`{most.contender} on {most.workload}`).",
                 "Look for work in loss(), in threads and in what is computed only when it is read.",
             )
@@ -103,7 +105,11 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
 def too_fast(findings: Findings) -> Iterator[Caveat]:
     """Contenders that compute faster than the machine can."""
     machine = findings.machine
-    plain = {w.name for w in machine.records.workloads if "conv2d" not in str(w.description)}
+    plain = {
+        work.name
+        for work in machine.records.workloads
+        if not any(isinstance(s.layer, Conv2D) for s in leaves(from_dict(work.description).stages))
+    }
     fast = {
         line.id: times
         for line in machine.matched_rows(USE.of(findings))

@@ -9,6 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine, off_clock_lines
 from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
+from frameworks.workloads import load, to_dict
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import copied
 from workflows.records.schema import ContestRecord, TurnRecord
@@ -230,20 +231,15 @@ def test_time_between_steps_that_others_do_not_take(
 
 
 @pytest.mark.parametrize(
-    ("layer", "compute_ms", "warned"),
-    [
-        ("dense", None, False),
-        ("dense", 14.0, False),
-        ("dense", 30.0, True),
-        ("conv2d", 20.0, False),
-    ],
+    ("network", "compute_ms", "warned"),
+    [("mlp", None, False), ("mlp", 14.0, False), ("mlp", 30.0, True), ("mnist-cnn", 20.0, False)],
 )
 def test_steps_that_are_faster_than_the_machine(
-    sound: Findings, monkeypatch: pytest.MonkeyPatch, layer: str, compute_ms: float | None,
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, network: str, compute_ms: float | None,
     warned: bool,
 ) -> None:  # fmt: skip
     for work in sound.machine.records.workloads:
-        monkeypatch.setattr(work, "description", {**work.description, "layers": [{layer: {}}]})
+        monkeypatch.setattr(work, "description", to_dict(load(network, None)))
     line = UseLine(next(iter(sound.measured)), 10.0, Limit(compute_ms=compute_ms), *[None] * 4)
     monkeypatch.setattr(USE, "of", lambda findings: [line])
     found = [text for text in said(sound) if text.startswith("Steps take less time")]

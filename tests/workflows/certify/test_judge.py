@@ -49,10 +49,10 @@ EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"long": measured(start=1e-9)}, "1.0e-09 from the reference's before the first step"),
-        ({"long": measured(1e-9)}, "1.0e-09 from the reference's at step 2 (allowed 1e-12)"),
-        ({"long": measured(0, 1e-9)}, "w differs by 1.0e-09 from the reference's after step 20"),
-        ({"full": measured(1e-9)}, "at full size loss differs by 1.0e-09 from the reference's"),
+        ({"long": measured(start=1e-9)}, f"w differs by 1.0e-09 {FROM} before the first step"),
+        ({"long": measured(1e-9)}, f"loss differs by 1.0e-09 {FROM} at step 2 (allowed 1e-12)"),
+        ({"long": measured(0, 1e-9)}, f"w differs by 1.0e-09 {FROM} after step 20"),
+        ({"full": measured(1e-9)}, f"at full size loss differs by 1.0e-09 {FROM} at step 2"),
         ({"gradients": {"v": 1e-9, "w": 1e-3}}, "w (and 1 more) differs by 1.0e-03"),
         ({"restarted": [0.0, 1e-9]}, "after restart() the loss of step 2 differs by 1.0e-09"),
         ({"rounding": {"u": 1e-6, "v": 1e-6, "w": 3e-4}}, "a sum that cancels in this one"),
