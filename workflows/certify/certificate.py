@@ -9,14 +9,13 @@ from frameworks.contract import Deviation, Setting, Unavailable
 from frameworks.device import DEVICES
 from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
-from frameworks.workloads import Weights, Workload
+from frameworks.workloads import Workload
 from frameworks.workloads.distance import astray, relative
 from frameworks.workloads.parsing import parse_optimiser
+from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
 from workflows.certify.diagnosis import Diagnosis, examine
 from workflows.certify.following import against
 from workflows.certify.judge import (
-    FINER,
-    WORST,
     Uncanonical,
     compare,
     declared,
@@ -29,17 +28,15 @@ from workflows.certify.judge import (
     loss_distances,
     require_shapes,
     set_aside,
-    wrong_as_timed,
     wrong_gradients,
-    wrong_moves,
-    wrong_rounding,
 )
 from workflows.certify.reduced import declare, require_use, room
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
 from workflows.certify.second_look import (
     Moves,
     attainable,
-    attainable_run,
+    leave_out_undecided,
+    look_again,
     median_moves,
     median_rounding,
 )
@@ -134,14 +131,20 @@ class Examination:
                     self.result.turns = Rehearsal(**found)
         if not self.pitfall:
             self.compare_timed(self.timed, own)
-            if wrong_moves(self.result, self.limits.rounding):
-                self.result.astray = median_moves(self, own.weights[0], file)
+            self.look_at_float32(file)
             if self.fewest_threads:
                 self.try_other_optimisers(scratch)
         self.conclude(scratch)
-        if self.result.status == "refused" and not self.pitfall and self.look_again():
+        if self.result.status == "refused" and not self.pitfall and look_again(self):
             self.conclude(scratch)
         declare(self.result, self.format)
+
+    def look_at_float32(self, file: Path) -> None:
+        rounding = self.limits.rounding
+        if wrong_moves(self.result, rounding):
+            self.result.astray = median_moves(self, file)
+        if wrong_moves(self.result, rounding) or wrong_float32(self.result, rounding):
+            leave_out_undecided(self)
 
     def conclude(self, scratch: Path) -> None:
         self.result.cause = ""
@@ -149,19 +152,6 @@ class Examination:
         judge_state(self.result, self.limits.tolerance, self.state.values())
         if not self.pitfall:
             self.compare_miniature(scratch)
-
-    def look_again(self) -> bool:
-        """Find how close plain NumPy comes in float32, if that may excuse the refusal."""
-        row = self.result.model_copy(deep=True)
-        widest = self.limits.model_copy(update={"tolerance": WORST * FINER})
-        judge(row, widest, self.deviations)
-        if row.status == "refused":
-            return False
-        for name in ("long", "full", "substituted", "substituted_full"):
-            if measured := getattr(self.result, name):
-                self.say(f"{name} run in NumPy")
-                measured.attainable = attainable_run(self.runner, self.runner.runs[name])
-        return True
 
     def train_workload(self, worker: WorkerProcess, file: Path) -> Result:
         """Train the workload long and at full size, and with plain SGD if a deviation of its
@@ -295,18 +285,19 @@ class Examination:
 
     def compare_timed(self, own: Result, exact: Result) -> None:
         """Compare a float32 run with the same steps in float64, and with itself after a restart."""
-        self.result.astray = self.moves(own, exact, exact.weights[0])
+        self.result.astray = self.moves(own, exact)
         if own.strange and self.as_given:
             raise Uncanonical(f"in float32 {own.strange} does not start as given")
         self.result.float32 = loss_distances(own.losses, exact.losses)
         self.result.again = restarted(own)
 
-    def moves(self, own: Result, exact: Result, start: Weights) -> Moves:
+    def moves(self, own: Result, exact: Result) -> Moves:
+        """How far weights after each step are from `exact`, which has those before training."""
         aside = {*self.runner.workload.idle, *self.state}
         found: Moves = {}
         for step, weights in own.weights.items():
             right = {n: w for n, w in exact.weights[step].items() if n not in aside}
-            found[step] = {**astray(weights, right, start, step)}
+            found[step] = {**astray(weights, right, exact.weights[0], step)}
         return found
 
     @property

@@ -19,8 +19,9 @@ from frameworks.workloads import Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import relative
 from frameworks.workloads.layers import Fill
+from workflows.certify.as_timed import wrong_fence
 from workflows.certify.certificate import Examination
-from workflows.certify.judge import require_shapes, wrong_fence
+from workflows.certify.judge import require_shapes
 from workflows.certify.runs import Result, Run, Runner
 from workflows.records.schema import Measured
 from workflows.worker.untimed_training import sample

@@ -60,13 +60,20 @@ def initial(workload: Workload, folder: Path) -> Weights:
 
 
 def in_numpy(
-    trainer: OracleTrainer, folder: Path, weights: Weights, steps: int, at: Sequence[int]
+    trainer: OracleTrainer,
+    folder: Path,
+    weights: Weights,
+    steps: int,
+    at: Sequence[int],
+    first: int = 0,
 ) -> Result:
-    """NumPy's run of `steps` steps, with its weights after the steps `at`."""
+    """NumPy's run of `steps` steps from mini-batch `first` on, with its weights after the steps
+    `at`."""
     inputs, targets = open_batches(folder)
 
     def batch(step: int) -> training.Batch:
-        return inputs[step % len(inputs)], targets[step % len(inputs)]
+        number = (first + step) % len(inputs)
+        return inputs[number], targets[number]
 
     with np.errstate(all="ignore"):  # numbers of a mistake may overflow
         trained = training.train(trainer, batch, weights, steps, [*at], restart=0)

@@ -17,15 +17,14 @@ from frameworks.contract import Unavailable
 from frameworks.registry import framework, part_of
 from frameworks.workloads import Weights
 from frameworks.workloads.distance import relative
+from workflows.certify.as_timed import wrong_fence, wrong_rounding
 from workflows.certify.certificate import Examination
 from workflows.certify.judge import (
     Uncanonical,
     distances,
     judge_state,
     set_aside,
-    wrong_fence,
     wrong_gradients,
-    wrong_rounding,
     wrong_run,
 )
 from workflows.certify.runs import Result, Run

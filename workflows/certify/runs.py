@@ -27,7 +27,7 @@ from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
 RESTARTED = 10  # steps repeated after a restart, and steps in float32
-REHEARSED = 10  # steps of a turn at most; rounding in float32 grows beyond comparison
+REHEARSED = 1000  # steps of a turn at most
 FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64's, and after all
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.

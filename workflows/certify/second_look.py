@@ -3,28 +3,50 @@
 In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole gradients in
 any precision that is not exact. What is wrong is wrong on each mini-batch. A gradient may also be a
 sum that nearly cancels, and training may magnify rounding. Plain NumPy in float32 shows how much;
-float64 is as much closer as its digits are finer.
+float64 is as much closer as its digits are finer. Where training magnifies rounding until no digit
+is certain, a run is compared until then.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from frameworks.contract import Deviation
 from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
+from workflows.certify.as_timed import FLOAT32_LOSS, WORST, allowed_moves
 from workflows.certify.following import in_numpy, initial
-from workflows.certify.judge import FINER, compare, gradient_distances
+from workflows.certify.judge import (
+    FINER,
+    LOST,
+    Uncanonical,
+    beginning,
+    compare,
+    gradient_distances,
+    judge,
+    loss_distances,
+)
 from workflows.certify.runs import Result, Run, Runner, arrays, float32_run
+from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import PlannedContender
 from workflows.records.schema import CertificateRow, Measured
 from workflows.worker.process import WorkerProcess
 
 OTHER_BATCHES = (1, 2)
+SHAKEN = 3  # runs from weights that are off by their last bit
+FEWEST = 3  # steps, of which the third has an update behind it that knows the one before
 BOTH = (Float32OracleTrainer, OracleTrainer)
+NEARLY, UNDECIDED_LOSS = 0.5, FLOAT32_LOSS / WORST  # of NumPy's weights and losses in float32
+LOOKED_AT = {  # what was measured, and in which run
+    "long": "long", "full": "full", "substituted": "substituted",
+    "substituted_full": "substituted_full", "followed": "long",
+}  # fmt: skip
 Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 
 
@@ -34,56 +56,126 @@ class Examined(Protocol):
     runner: Runner
     contender: PlannedContender
     result: CertificateRow
+    limits: CertificateEntry
+    deviations: list[Deviation]
+    say: Callable[[str], None]
 
-    def moves(self, own: Result, exact: Result, start: Weights) -> Moves: ...
+    def moves(self, own: Result, exact: Result) -> Moves: ...
+
+
+def look_again(examined: Examined) -> bool:
+    """Find how close plain NumPy comes to itself, if that may excuse a refusal.
+
+    Raises:
+        Uncanonical: hardly a step can be compared.
+    """
+    row = examined.result.model_copy(deep=True)
+    runs = {name: run for name in LOOKED_AT if (run := getattr(examined.result, name))}
+    for name, measured in runs.items():
+        setattr(row, name, beginning(measured, FEWEST))
+    judge(row, examined.limits.model_copy(update={"tolerance": LOST}), examined.deviations)
+    if row.status == "refused":
+        return False
+    for name, measured in runs.items():
+        examined.say(f"{name} run in NumPy")
+        run = examined.runner.runs[LOOKED_AT[name]]
+        measured.attainable = attainable_run(examined.runner, run)
+        left = shorten(measured)
+        if left < min(run.steps, FEWEST):
+            raise Uncanonical(
+                f"this workload cannot be certified: NumPy's own loss of step {left + 1} in "
+                f"float64 changes by more than {LOST / WORST:.0e} with the last bit of the "
+                "weights; try a smaller learning rate or larger mini-batches"
+            )
+    return True
 
 
 def attainable(runner: Runner) -> dict[str, float]:
     """How far the gradients of plain NumPy in float32 are from its own in float64: the median over
-    the mini-batches of `median_rounding`, at full size, by tensor."""
+    the mini-batches of `median_rounding`, at full size, by tensor.
+
+    What cancels may do so exactly, by chance. So the farthest counts of those from weights that are
+    off by their last bit.
+    """
     folder = runner.place(narrow=False)
     weights, (inputs, targets) = initial(runner.workload, folder), open_batches(folder)
-    trainers = [kind(runner.workload, weights) for kind in BOTH]
+    exact = OracleTrainer(runner.workload, weights)
+    starts = [weights, *(last_bit_off(weights, seed, np.float32) for seed in range(SHAKEN))]
+    single = [Float32OracleTrainer(runner.workload, start) for start in starts]
     found = []
     for batch in (0, *OTHER_BATCHES):
         number = batch % len(inputs)
-        own = [one.differentiate(*one.put(inputs[number], targets[number]))[1] for one in trainers]
-        found.append(gradient_distances(*own))
-    return medians(found)
+        right, *own = (
+            one.differentiate(*one.put(inputs[number], targets[number]))[1]
+            for one in (exact, *single)
+        )
+        each = [gradient_distances(gradients, right) for gradients in own]
+        found.append({name: max(one[name] for one in each) for name in right})
+    return {name: min(error, 1) for name, error in medians(found).items()}
 
 
 def attainable_run(runner: Runner, run: Run) -> Measured:
     """How far a run of plain NumPy in float32 is from its own in float64.
 
     An optimiser that divides by the gradient's size bounds what rounding does in float32, but not
-    what it does in float64. So a run in float64 from weights that are off by their last bit counts,
-    too, in units of float32.
+    what it does in float64. So runs in float64 from weights that are off by their last bit count,
+    too, in units of float32. What has no digit left in float32 counts as 1. A loss may be close by
+    chance, so that of any earlier step counts.
     """
     workload, folder = runner.trained(run), runner.place(run.narrow)
     weights = initial(workload, folder)
-    single, moved, exact = (
-        in_numpy(kind(workload, start), folder, start, run.steps, run.weights_at)
-        for kind, start in (
-            (Float32OracleTrainer, weights),
-            (OracleTrainer, last_bit_off(weights)),
-            (OracleTrainer, weights),
-        )
-    )
-    rounded, shaken = compare(single, exact), compare(moved, exact)
-    rounded.loss = [
-        max(one, two / FINER) for one, two in zip(rounded.loss, shaken.loss, strict=True)
+
+    def trained(kind: type[OracleTrainer], start: Weights) -> Result:
+        return in_numpy(kind(workload, start), folder, start, run.steps, run.weights_at)
+
+    exact = trained(OracleTrainer, weights)
+    found = compare(trained(Float32OracleTrainer, weights), exact)
+    shaken = [
+        compare(trained(OracleTrainer, last_bit_off(weights, seed)), exact)
+        for seed in range(SHAKEN)
     ]
-    for step, tensors in rounded.weights.items():
+
+    def most(own: float, *others: float) -> float:
+        return max(min(own, 1), *(other / FINER for other in others))
+
+    losses = [most(*each) for each in zip(found.loss, *(one.loss for one in shaken), strict=True)]
+    found.loss = [*accumulate(losses, max)]
+    for step, tensors in found.weights.items():
         for name, own in tensors.items():
-            tensors[name] = max(own, shaken.weights[step][name] / FINER)
-    return rounded
+            tensors[name] = most(own, *(one.weights[step][name] for one in shaken))
+    return found
 
 
-def last_bit_off(weights: Weights) -> Weights:
+def shorten(measured: Measured) -> int:
+    """Leave out of a run what its `attainable` says is lost in rounding: the steps from the first
+    loss on for which that holds, and single tensors before. Returns how many steps are left."""
+    near = measured.attainable
+    assert near
+    known = takewhile(lambda error: not lost(error), near.loss)
+    steps = len([*known])
+    del measured.loss[steps:], near.loss[steps:]
+    for step in [*measured.weights]:
+        if step > steps:
+            del measured.weights[step]
+            near.weights.pop(step, None)
+        for name in [n for n, error in near.weights.get(step, {}).items() if lost(error)]:
+            measured.weights[step].pop(name, None)
+    return steps
+
+
+def lost(error: float) -> bool:
+    """Whether rounding in float64 may make more of a number than can be compared."""
+    return not error * WORST * FINER <= LOST
+
+
+def last_bit_off(
+    weights: Weights, seed: int = 0, precision: type[np.floating[Any]] = np.float64
+) -> Weights:
     """Every number moved to a neighbour, up or down at random."""
-    chance = np.random.default_rng(0)
+    chance = np.random.default_rng(seed)
+    ends = precision(-np.inf), precision(np.inf)
     return {
-        name: np.nextafter(w.astype(float), np.where(chance.random(w.shape) < 0.5, -np.inf, np.inf))
+        name: np.nextafter(w.astype(precision), chance.choice(ends, w.shape).astype(precision))
         for name, w in weights.items()
     }
 
@@ -107,13 +199,19 @@ def medians(found: list[dict[str, float]]) -> dict[str, float]:
     return {name: float(np.median([one[name] for one in found])) for name in found[0]}
 
 
-def median_moves(examined: Examined, start: Weights, file: Path) -> Moves:
+def from_the_start(runner: Runner) -> Run:
+    """The run in float32, with the weights before it."""
+    run = float32_run(runner.runs)
+    return replace(run, weights_at=(0, *run.weights_at))
+
+
+def median_moves(examined: Examined, file: Path) -> Moves:
     """The median over three stretches of mini-batches. Numbers that are not finite are no matter of
     one sample."""
     first = examined.result.astray
     if not all(np.isfinite([*own.values()]).all() for own in first.values()):
         return first
-    run = float32_run(examined.runner.runs)
+    run = from_the_start(examined.runner)
     others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
     trained: dict[str, list[Result]] = {}
     for precision in ("float32", "float64"):
@@ -123,7 +221,7 @@ def median_moves(examined: Examined, start: Weights, file: Path) -> Moves:
                 for one in others
             ]
     pairs = zip(trained["float32"], trained["float64"], strict=True)
-    found = [first, *(examined.moves(*pair, start) for pair in pairs)]
+    found = [first, *(examined.moves(*pair) for pair in pairs)]
     return {
         step: {
             name: Astray(*np.median([each[step].get(name, here) for each in found], axis=0))
@@ -131,3 +229,27 @@ def median_moves(examined: Examined, start: Weights, file: Path) -> Moves:
         }
         for step, tensors in first.items()
     }
+
+
+def leave_out_undecided(examined: Examined) -> None:
+    """Take out of a float32 run what float32 does not decide: tensors, and losses from the first
+    on, that plain NumPy in float32 leaves nearly as far from its own float64 as is allowed."""
+    runner, result = examined.runner, examined.result
+    run = from_the_start(runner)
+    workload, folder = runner.trained(run), runner.place(run.narrow)
+    weights = initial(workload, folder)
+    examined.say("float32 run in NumPy")
+    for first in (0, *(number * run.steps for number in OTHER_BATCHES)):
+        own, exact = (
+            in_numpy(kind(workload, weights), folder, weights, run.steps, run.weights_at, first)
+            for kind in BOTH
+        )
+        known = takewhile(UNDECIDED_LOSS.__ge__, loss_distances(own.losses, exact.losses))
+        del result.float32[max(len([*known]), 1) :]
+        for step, tensors in examined.moves(own, exact).items():
+            allowed = allowed_moves(tensors, step, examined.limits.rounding, bool(result.reduced))
+            for name, found in tensors.items():
+                if not all(
+                    NEARLY * limit >= size for size, limit in zip(found, allowed, strict=True)
+                ):
+                    result.astray[step].pop(name, None)

@@ -19,10 +19,11 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import part_of
 from frameworks.workloads import narrowed
+from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.elementwise import ElementwiseExamination, rehearsed
-from workflows.certify.judge import DECLARED_STEPS, FLOAT32_LOSS, declared, declared_state
+from workflows.certify.judge import DECLARED_STEPS, declared, declared_state
 from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.summary import summary

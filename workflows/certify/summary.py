@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from frameworks.registry import framework, is_pitfall
-from workflows.certify.judge import wrong_fence
+from workflows.certify.as_timed import wrong_fence
 from workflows.planning import names
 from workflows.records.schema import CertificateRow
 
@@ -47,14 +47,17 @@ def verdict(row: CertificateRow) -> str:
 
 
 def precision(rows: Sequence[CertificateRow]) -> str:
-    """` to 1.2e-14`: the largest distance from the reference of any loss or tensor."""
+    """` to 1.2e-14`: the largest distance from the reference of any loss or tensor, and in how many
+    steps if rounding hides the others."""
     if any(row.precision != "float64" for row in rows):
         return " in float32 only"
     runs = [run for row in rows for run in (row.long, row.full) if run]
     losses = [max(run.loss) for run in runs if run.loss]
     tensors = [max(each.values()) for run in runs for each in run.weights.values() if each]
     farthest = max([*losses, *tensors], default=0.0)
-    return f" to {farthest:.1e}" if farthest else " to the last digit"
+    compared = min(((len(r.long.loss), len(r.losses)) for r in rows if r.long), default=(0, 0))
+    steps = " in {} of {} steps".format(*compared) * (compared[0] < compared[1])
+    return (f" to {farthest:.1e}" if farthest else " to the last digit") + steps
 
 
 def deviating(row: CertificateRow) -> list[str]:

@@ -18,6 +18,7 @@ from workflows.worker.loading import Loader, Pair
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
 RESTED_S = 0.01  # for a device to finish what a small step may have left
+PAIRS = 9
 
 Result = TypeVar("Result")
 Readers = Sequence[Callable[[], Any]]  # of what a step has computed
@@ -171,6 +172,7 @@ def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = N
     shares = [min(late(trainer, batch, count, readers) for _ in range(FENCES)) for count in counts]
     if single < FENCED_NS[-1]:  # of many small steps, the last one is a small share
         shares += [unfinished(trainer, batch, *pair) for pair in permutations(readers)]
+        shares.append(min(postponed(trainer, batch, readers) for _ in range(FENCES)))
     return max(0.0, *shares)
 
 
@@ -192,6 +194,19 @@ def unfinished(
         rested.append(timed(read)[1])
     left = max(min(at_once) - median(rested), 0.0)
     return left / (left + median(work))
+
+
+def postponed(trainer: Trainer, batch: Any, readers: Readers) -> float:
+    """The share of a step that is left to the next one, unless what it computed is read first: a
+    contest reads every loss, off the clock."""
+    unread, read = [], []
+    for _ in range(PAIRS):
+        stepped(trainer, batch)
+        unread.append(timed(lambda: stepped(trainer, batch))[1])
+        for reader in readers:
+            reader()
+        read.append(timed(lambda: stepped(trainer, batch))[1])
+    return 1 - median(read) / median(unread)
 
 
 def stepped(trainer: Trainer, batch: Any) -> None:

@@ -10,6 +10,7 @@ from analysis.data.pairing import pairs
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.checklist import BY_SETTING, CHECKLIST, ROUNDED, Item
+from analysis.format import listing
 
 NONE = "n/a"
 UNRECORDED = "not recorded"
@@ -30,8 +31,8 @@ Own = TypeVar("Own", bound=OfMachine)
 class SettingLine:
     """A row of settings.csv. `trap` is the checklist's item that the setting belongs to. `status`
     is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
-    given; `mismatched`; or `n/a`, if there is nothing to compare. Values that an adapter only
-    states end with `STATED`."""
+    given; `mismatched`; or `n/a`, if there is nothing to compare. If most are equal, only the
+    others are mismatched. Values that an adapter only states end with `STATED`."""
 
     id: BenchmarkId
     setting: str
@@ -116,6 +117,8 @@ def judged(
         if all(found):
             return "declared", found[0]
     other = differing[0]
+    if len(differing) < len(others) - len(differing) + 1:
+        return "equal", f"but for {listing(f'{r.contender}: {others[r]}' for r in differing)}"
     if other.variant != benchmark.variant:
         return "mismatched", f"{other.contender}: {others[other]}"
     return "mismatched", ""

@@ -11,10 +11,14 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.findings import Findings, Table, added
 from analysis.findings.series.machine_speed import SPEED
 from frameworks.device import HOST
+from frameworks.workloads import from_dict, leaves
+from frameworks.workloads.layers import Conv2D
 
 # STREAM counts what a triad reads and writes. A cache also reads a line before it is written, so
 # four bytes pass for every three that are counted. An optimiser reads what it writes.
 PASSED = 4 / 3
+# Times the machine's matrix product. Winograd's convolutions save as much; nothing else does.
+FASTER, PLAIN = 2.25, 1.5
 ARITHMETIC, MEMORY = "arithmetic", "memory traffic"
 
 
@@ -126,6 +130,22 @@ def memory(machine: Machine, one: BenchmarkId) -> tuple[float | None, ...]:
         middle(max(own) for own in peaks if own),
         middle(idle),
     )
+
+
+def too_fast(findings: Findings) -> dict[BenchmarkId, float]:
+    """Contenders that compute faster than the machine's matrix product can, and how many times."""
+    machine = findings.machine
+    plain = {
+        work.name
+        for work in machine.records.workloads
+        if not any(isinstance(s.layer, Conv2D) for s in leaves(from_dict(work.description).stages))
+    }
+    return {
+        line.id: times
+        for line in machine.matched_rows(USE.of(findings))
+        if (times := (line.limit.compute_ms or 0.0) / line.median_ms)
+        > (PLAIN if line.id.workload in plain else FASTER)
+    }
 
 
 def middle(values: Iterable[float | None]) -> float | None:

@@ -8,15 +8,13 @@ import pandas as pd
 
 from analysis.findings.findings import Findings
 from analysis.findings.series.off_clock import OFF_CLOCK
-from analysis.findings.series.use import USE
+from analysis.findings.series.use import too_fast
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
 from frameworks.device import HOST
-from frameworks.workloads import from_dict, leaves
-from frameworks.workloads.layers import Conv2D
 from workflows.records.limits import UNFENCED
 
 APART = 1.5  # slowest over fastest replicate
@@ -25,8 +23,6 @@ STARVED, ALONE = 0.9, 1.1  # of one processor's time
 # Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
 OUTSIDE, OUTSIDE_MS = 0.25, 1.0
 BETWEEN_MS = 0.5  # longer than others between timed steps; reading the loss takes JAX 0.2 ms
-# Times the machine's matrix product. Winograd's convolutions save as much; nothing else does.
-FASTER, PLAIN = 2.25, 1.5
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
 OVERHEAD_NS = 2e6  # of the others' mini-batch: below it, most time is Python and dispatch
@@ -102,21 +98,9 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
             )
 
 
-def too_fast(findings: Findings) -> Iterator[Caveat]:
+def faster_than_arithmetic(findings: Findings) -> Iterator[Caveat]:
     """Contenders that compute faster than the machine can."""
-    machine = findings.machine
-    plain = {
-        work.name
-        for work in machine.records.workloads
-        if not any(isinstance(s.layer, Conv2D) for s in leaves(from_dict(work.description).stages))
-    }
-    fast = {
-        line.id: times
-        for line in machine.matched_rows(USE.of(findings))
-        if (times := (line.limit.compute_ms or 0.0) / line.median_ms)
-        > (PLAIN if line.id.workload in plain else FASTER)
-    }
-    if fast:
+    if fast := too_fast(findings):
         yield warning(
             "Too fast",
             "Steps take less time than their arithmetic takes in the machine's own matrix "

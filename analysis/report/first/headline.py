@@ -5,6 +5,7 @@ from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
+from analysis.findings.series.use import too_fast
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload
@@ -20,7 +21,7 @@ def headline(findings: Findings) -> str:
         return controls(findings)
     if any(row.estimate.ratio for row in findings.pitfalls):
         return pitfall_summary(findings.pitfalls).partition(". ")[0].rstrip(".") + "."
-    return " ".join(filter(None, (winner(findings), tuning(findings))))
+    return " ".join(filter(None, (winner(findings), doubt(findings), tuning(findings))))
 
 
 def controls(findings: Findings) -> str:
@@ -68,6 +69,15 @@ def winner(findings: Findings) -> str:
     if names:
         return f"{names}{mark} is fastest{place}."
     return "No framework is fastest everywhere."
+
+
+def doubt(findings: Findings) -> str:
+    """That steps of a fastest framework are faster than the machine can compute them."""
+    firsts = {line.id for own in contests(findings).values() for line in own if line.first}
+    fast = listing(
+        dict.fromkeys(title(one.framework) for one in too_fast(findings) if one in firsts)
+    )
+    return f"Steps of {fast} may leave out work: see the warning." * bool(fast)
 
 
 def tuning(findings: Findings) -> str:

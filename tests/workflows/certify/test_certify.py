@@ -8,7 +8,8 @@ from frameworks.registry import framework
 from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.workflows.conftest import several
-from workflows.certify.judge import FINER, WORST
+from workflows.certify.as_timed import WORST
+from workflows.certify.judge import FINER
 from workflows.certify.runs import FAILED, RESTARTED, Reference, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
@@ -17,6 +18,8 @@ from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
 from workflows.stages.failures import failures
 from workflows.stages.prepare import prepare
+
+BRIEFLY = {"steps": 30, "optimisers": []}
 
 
 def rows(study, *variants, **changes):
@@ -105,11 +108,17 @@ def test_weights_astray_in_float32_have_the_median_of_three_stretches(
 
 
 @pytest.mark.parametrize(
-    ("off", "near", "status"),
-    [(5e-12, None, "refused"), (5e-12, 1e-3, "agrees"), (1e-6, 1.0, "refused")],
+    ("step", "off", "near", "status"),
+    [
+        (30, 5e-12, None, "refused"),
+        (30, 5e-12, 1e-3, "agrees"),
+        (30, 1e-6, 1.0, "refused"),
+        (30, 1e-6, 100.0, "agrees"),  # no digit of it is certain, so that it is left out
+        (1, 1e-6, 100.0, "refused"),  # nothing has been magnified by then, so that nobody looks
+    ],
 )
-def test_what_plain_numpy_in_float32_cannot_bring_closer_is_no_mistake(
-    off, near, status, study, monkeypatch
+def test_what_plain_numpy_cannot_bring_closer_is_no_mistake(
+    step, off, near, status, study, monkeypatch
 ):
     """A multilayer perceptron does not magnify rounding, so there it excuses nothing."""
     train, looked = Runner.train, []
@@ -119,7 +128,7 @@ def test_what_plain_numpy_in_float32_cannot_bring_closer_is_no_mistake(
         if contender.variant == "kept" and run.steps == 30:
             with np.load(out) as stored:
                 arrays = dict(stored)
-            arrays["30/dense1.kernel"] *= 1 + off
+            arrays[f"{step}/dense1.kernel"] *= 1 + off
             np.savez(out, **arrays)
         return answer
 
@@ -131,11 +140,40 @@ def test_what_plain_numpy_in_float32_cannot_bring_closer_is_no_mistake(
         return measured
 
     monkeypatch.setattr(Runner, "train", spoilt)
-    monkeypatch.setattr("workflows.certify.certificate.attainable_run", found)
+    monkeypatch.setattr("workflows.certify.second_look.attainable_run", found)
     row = rows(study, "kept", certificate={"steps": 30, "optimisers": []})["kept"]
     assert row.status == status and bool(row.cause) == (status == "refused")
-    assert bool(row.long.attainable) == bool(looked) == (off < 1e-8)
+    assert bool(row.long.attainable) == bool(looked) == (step == 30)
     assert all(1e-8 < error < 1e-5 for error in looked)
+    assert ("dense1.kernel" in row.long.weights[30]) is (near != 100.0 or step == 1)
+
+
+def test_a_run_is_compared_until_rounding_hides_everything(study, monkeypatch):
+    """And not at all if that comes at once: then no number of any framework says anything."""
+    train, lost_after = Runner.train, [17]
+
+    def spoilt(self, worker, contender, run, out):
+        answer = train(self, worker, contender, run, out)
+        if contender.variant == "kept" and run.steps == 30:
+            answer["losses"][20:] = [loss + 0.5 for loss in answer["losses"][20:]]
+        return answer
+
+    def chaotic(runner, run):
+        measured = attainable_run(runner, run)
+        measured.loss = [e if n < lost_after[0] else 1e3 for n, e in enumerate(measured.loss)]
+        return measured
+
+    monkeypatch.setattr(Runner, "train", spoilt)
+    monkeypatch.setattr("workflows.certify.second_look.attainable_run", chaotic)
+    (own,) = (study(contenders=several("default", "kept"), certificate=BRIEFLY),)
+    row = {row.variant: row for row in own.certificate().rows}["kept"]
+    assert row.status == "agrees" and len(row.long.loss) == 17
+    assert list(row.long.weights) == [0, 1, 2, 5, 10] and len(row.losses) == 30
+    assert precision([row]).endswith(" in 17 of 30 steps")
+    for lost_after[0], status in ((21, "refused"), (2, "refused")):
+        row = rows(study, "kept", certificate=BRIEFLY)["kept"]
+        assert row.status == status
+    assert "cannot be certified: NumPy's own loss of step 3" in row.reason
 
 
 def test_what_rmsprop_makes_of_rounding_is_more_in_float64_than_float32_shows(tmp_path):

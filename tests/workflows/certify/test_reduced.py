@@ -4,7 +4,7 @@ that only the reduced variant makes is still refused."""
 import pytest
 
 from tests.workflows.conftest import certified_once, several
-from workflows.certify.judge import wrong_moves
+from workflows.certify.as_timed import wrong_moves
 from workflows.certify.summary import summary
 from workflows.records.schema import CertificateRow
 

@@ -234,6 +234,46 @@ def test_a_small_step_that_is_computed_when_it_is_read_is_found(worker, monkeypa
     assert share > 0.5 if forced_by else share < 0.2
 
 
+@pytest.mark.quiet
+@pytest.mark.parametrize("by", [("loss",), ("loss", "weights"), ()])
+def test_an_update_that_waits_until_the_loss_is_read_is_found(worker, monkeypatch, by):
+    """Of one step after the other, it delays only the next one."""
+    plain = worker.adapter.trainer
+
+    def spin(seconds):
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+
+    def late(*arguments):
+        trainer, waiting = plain(*arguments), []
+        compute = trainer.step
+
+        def update():
+            while waiting:
+                spin(waiting.pop())
+
+        def step(batch):
+            update()
+            compute(batch)
+            spin(0.0003)  # the gradients
+            waiting.append(0.0002)
+            if not by:
+                update()
+
+        def updating(read):
+            return lambda: (update(), read())[1]
+
+        trainer.step = step
+        for name in by:
+            setattr(trainer, name, updating(getattr(trainer, name)))
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", late)
+    share = worker.fence("default")["unfenced"]
+    assert 0.3 < share < 0.5 if by else share < 0.2
+
+
 def test_work_that_is_done_off_the_clock_is_counted(worker, monkeypatch):
     def busy(seconds):
         end = time.process_time() + seconds

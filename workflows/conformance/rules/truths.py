@@ -8,16 +8,10 @@ import numpy as np
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload, leaves
+from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.diagnosis import explain, farthest, without, wrong_state
 from workflows.certify.divergence import distance as relative
-from workflows.certify.judge import (
-    FLOAT32_LOSS,
-    REPRODUCES,
-    UNNAMED,
-    Uncanonical,
-    declared_state,
-    require_shapes,
-)
+from workflows.certify.judge import REPRODUCES, UNNAMED, Uncanonical, declared_state, require_shapes
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.worker.process import WorkerDied

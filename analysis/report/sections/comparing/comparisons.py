@@ -55,7 +55,7 @@ def comparison_table(findings: Findings) -> Table:
         [
             [
                 place(row.id), pair(row.id, row.base) + f" {DECLARED}" * declared(row), *ratio,
-                row.estimate.verdict, same(row.certificate),
+                row.estimate.verdict, same(row.certificate, row.estimate.verdict),
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],
@@ -73,8 +73,11 @@ def marks(findings: Findings) -> set[BenchmarkId]:
     return {row.id for row in findings.comparisons if declared(row)}
 
 
-def same(certificate: str) -> str:
-    """`yes, to 1.5e-14`, `† Adam` for what is declared, or `no` without a certificate."""
+def same(certificate: str, verdict: str = "") -> str:
+    """`yes, to 1.5e-14`, `† Adam` for what is declared, or `no` without a certificate, or if timed
+    turns or settings contradict it."""
+    if verdict == "refused":
+        return "no"
     if deviating := components(certificate):
         return f"{DECLARED} {listing(map(short, deviating))}"
     if SINGLE in certificate:

@@ -38,7 +38,7 @@ def pair_table(findings: Findings) -> Table | None:
         [
             [
                 place(row.id), contender(row.id), contender(row.base), *ratio,
-                row.estimate.verdict, same(row.certificate),
+                row.estimate.verdict, same(row.certificate, row.estimate.verdict),
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],

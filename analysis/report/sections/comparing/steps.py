@@ -56,7 +56,7 @@ def step_table(findings: Findings) -> Table | None:
         [
             [
                 title(row.id.framework), place(row.id), row.change, ms, *ratio,
-                row.estimate.verdict, same(row.certificate),
+                row.estimate.verdict, same(row.certificate, row.estimate.verdict),
             ]
             for row, ms, ratio in zip(
                 rows, column([row.level_ms for row in rows]), cells, strict=True

@@ -63,7 +63,7 @@ def variant_table(findings: Findings) -> Table | None:
             [
                 place(row.id), title(row.id.framework), variant(row.id.variant), own,
                 variant(row.base.variant), other, *ratio, row.estimate.verdict,
-                same(row.certificate),
+                same(row.certificate, row.estimate.verdict),
             ]
             for row, own, other, ratio in zip(rows, times[::2], times[1::2], cells, strict=True)
         ],

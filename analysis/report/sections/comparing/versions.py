@@ -63,7 +63,8 @@ def version_table(findings: Findings, rows: list[PairLine]) -> Table:
         [
             [
                 title(row.id.framework), title(row.base.framework), place(row.id),
-                variant(row.id.variant), *ratio, row.estimate.verdict, same(row.certificate),
+                variant(row.id.variant), *ratio, row.estimate.verdict,
+                same(row.certificate, row.estimate.verdict),
             ]
             for row, ratio in zip(rows, cells, strict=True)
         ],

@@ -101,7 +101,9 @@ def result(own: Rows) -> str:
             for line, _ in own
             for end in (line.loss, line.weights, line.full_loss, line.full_weights, line.gradients)
         )
-        return f"agrees to {largest(ends)}"
+        known = min(((len(r.long.loss), len(r.losses)) for _, r in own if r.long), default=(0, 0))
+        steps = " in {} of {} steps".format(*known) * (known[0] < known[1])
+        return f"agrees to {largest(ends)}{steps}"
     if line.status == "agrees":
         return f"agrees, {SINGLE}"
     if line.status == "declared":

@@ -141,6 +141,27 @@ def test_one_declared_deviation_does_not_cover_two_others(found: Make) -> None:
     assert status == {"pytorch": "mismatched", "tensorflow": "declared", "jax": "mismatched"}
 
 
+def test_whoever_differs_from_all_others_is_the_one_that_is_mismatched(found: Make) -> None:
+    recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), threads=(1,))
+    machine = found(recipe).machine
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.name == "jax/tuned/cpu/1":
+                contender.settings["same_padding"] = "both sides"
+    findings = Findings(machine)
+    status = {
+        line.id.framework: (line.status, line.reason)
+        for line in findings.settings
+        if line.setting == "same_padding" and line.id.variant == "tuned"
+    }
+    odd = ("equal", "but for jax/tuned/cpu/1: both sides")
+    assert status == {"pytorch": odd, "tensorflow": odd, "jax": ("mismatched", "")}
+    assert mismatches(findings.settings)[0][0] == (
+        "same padding (PyTorch: as it should be; JAX: both sides; TensorFlow: as it should be)"
+    )
+    assert entries(findings.settings)[0].status == "mismatched"
+
+
 def test_state_may_be_declared_beside_an_optimiser(found: Make) -> None:
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow"), threads=(1,))
     machine = found(recipe).machine

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from analysis.findings.fairness.loss_check import LossCheck
 from analysis.findings.findings import Findings
 from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.recipe import Recipe
@@ -213,3 +214,19 @@ def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Fi
     assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)
     assert 0 < (row.timed_losses or 0) < 1e-6 and (row.timed_typical, row.timed_off) == (0.0, 0.0)
     assert rows["pytorch/default/gpu/1"].timed_losses is None
+
+
+def test_in_long_turns_as_much_is_allowed_as_the_reference_itself_is_off(found: Make) -> None:
+    """Up to a limit. From there on nothing is compared, and the report says of how many steps."""
+    recipe = replace(RECIPE, rehearsed=True, turn=20, rounds=4)
+    findings, late = found(recipe), 15
+
+    def check(own: float, others: float) -> LossCheck:
+        moved = changed(findings, off(own), who=BASE, within=late)
+        return changed(moved, off(others), who=TUNED, within=late + 1).loss_check
+
+    assert (findings.loss_check.faults, findings.loss_check.first) == ({}, None)
+    assert [one.contender for one in check(0.0, 0.1).faults] == [TUNED]
+    assert check(0.02, 0.1).faults == {}
+    assert [one.contender for one in check(0.005, 0.1).faults] == [TUNED]
+    assert check(0.1, 0.9).first == 15

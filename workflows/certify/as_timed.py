@@ -1,0 +1,141 @@
+"""Judges what a contender does in float32, as it is timed: gradients, losses, weights, fence."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workflows.certify.reduced import MOST
+from workflows.planning.entries import CertificateEntry
+from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, UNFENCED
+from workflows.records.schema import CertificateRow
+
+# Limit of relative errors in float32, of losses in the first steps: wide, because rounding grows
+# from step to step. reduced.py has the limits of a reduced precision.
+FLOAT32_LOSS = 1e-3
+# Sums that cancel are less exact. So gradients of float32 may be this many times the tolerance off
+# in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
+# any tensor has as much room, if the one in the middle is within the tolerance itself.
+MIDDLE, WORST = 3, 10
+# After `EARLY` steps in float32 and after more: the typical error of weights, in moves of the
+# tensor, and the share of numbers that are far off.
+EARLY, ASTRAY = 2, ((1e-4, 0.1), (5e-4, 0.1))
+UNDECIDED_ASTRAY = (0.5, 1.0)  # where gradients are `UNDECIDED`
+AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add in another order
+
+
+def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
+    """Under the conditions of the timed runs only."""
+    return (
+        wrong_rounding(row, limits.rounding)
+        or wrong_float32(row, limits.rounding)
+        or wrong_moves(row, limits.rounding)
+        or wrong_again(row)
+        or wrong_fence(row)
+    )
+
+
+def wrong_float32(row: CertificateRow, rounding: float) -> str:
+    first, later = row.room or (FLOAT32_LOSS, FLOAT32_LOSS)
+    for step, error in enumerate(row.float32, 1):
+        if not error <= max(first if step == 1 else later, rounding):
+            return f"in float32 the loss of step {step} differs by {error:.1e} from float64's"
+    return ""
+
+
+def wrong_moves(row: CertificateRow, rounding: float) -> str:
+    """Updates that are wrong in float32 only, which the first losses may not show."""
+    for step, tensors in row.astray.items():
+        typical, off = allowed_moves(tensors, step, rounding, bool(row.reduced))
+        for name, found in tensors.items():
+            if not (found[0] <= typical and found[1] <= off):
+                return (
+                    f"in float32 the weights go astray: after step {step} {name} is typically "
+                    f"{found[0]:.1e} of its move away from float64's (allowed {typical:.0e}), and "
+                    f"{found[1]:.0%} of its numbers are far away (allowed {off:.0%})"
+                )
+    return ""
+
+
+def allowed_moves(
+    tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool = False
+) -> tuple[float, float]:
+    """The typical error of weights after this step that is allowed, and the share far away. A
+    tensor has more room if the one in the middle is within the limit: in a small network one sample
+    whose ReLU float32 decides differently moves a whole kernel."""
+    typical, off = REDUCED_ASTRAY if reduced else ASTRAY[step > EARLY]
+    if rounding > UNDECIDED:
+        typical, off = UNDECIDED_ASTRAY if step <= EARLY else (np.inf, 1.0)
+    if tensors and np.median([found[0] for found in tensors.values()]) <= typical:
+        typical *= WORST
+    return typical, off
+
+
+def wrong_again(row: CertificateRow) -> str:
+    for step, error in enumerate(row.again, 1):
+        if not error <= AGAIN:
+            return (
+                f"in float32, after restart() the loss of step {step} differs by {error:.1e} from "
+                "before"
+            )
+    return ""
+
+
+def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
+    """Float32 gradients further off than float32 or the settings that were read explain.
+
+    If the tensor in the middle is within its limit, others have more room.
+    """
+    typical = float(np.median([*row.rounding.values()])) if row.rounding else 0.0
+    middle, worst = row.room or (0.0, 0.0)
+    middle, worst = max(middle, MIDDLE * tolerance), max(worst, WORST * tolerance)
+    if row.room:  # in a reduced precision no room reaches a half
+        middle, worst = min(middle, MOST), min(worst, MOST)
+    allowed = worst if typical <= middle else middle
+    off = farthest_tensor(beyond(row.rounding, row.attainable, WORST, MOST), allowed)
+    named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"
+    return off and (
+        f"first gradient in float32: {off} from float64 (allowed {allowed:.0e}), and {named}; "
+        + likely_precision(typical)
+    )
+
+
+def wrong_fence(row: CertificateRow, limit: float = UNFENCED) -> str:
+    if row.unfenced is None or row.unfenced <= limit:
+        return ""
+    return f"synchronise() returned with {row.unfenced:.0%} of the step still to be done"
+
+
+def likely_precision(error: float) -> str:
+    """What the error of a tensor in the middle suggests. Sums that cancel can be ten times worse.
+
+    The unit roundoff of bfloat16 is 2^-8, that of TF32 and float16 2^-11.
+    """
+    if not error <= 2**-5:
+        return "so much is no matter of precision"
+    if error <= 2**-16:
+        return (
+            "most tensors are closer: a sum that cancels in this one would look so, or one sample "
+            "in which a ReLU or a max-pooling is undecided"
+        )
+    return f"products in {'bfloat16' if error > 2**-10 else 'TF32 or float16'} would look so"
+
+
+def beyond(
+    distances: dict[str, float], attainable: dict[str, float], times: float, most: float
+) -> dict[str, float]:
+    """Those that are farther than so many times what plain NumPy attains, and `most`."""
+    return {
+        name: distance
+        for name, distance in distances.items()
+        if not distance <= min(times * attainable.get(name, 0.0), most)
+    }
+
+
+def farthest_tensor(distances: dict[str, float], tolerance: float) -> str:
+    """A description of the tensor that is furthest off, if it is too far."""
+    far = [name for name, distance in distances.items() if not distance <= tolerance]
+    if not far:
+        return ""
+    worst = max(far, key=lambda name: distances[name])
+    more = f" (and {len(far) - 1} more)" if len(far) > 1 else ""
+    return f"{worst}{more} differs by {distances[worst]:.1e}"
