@@ -46,6 +46,18 @@ def test_a_framework_with_a_declared_deviation_is_marked(findings: Findings) -> 
     assert winner(findings) == "TensorFlow† is fastest everywhere."
 
 
+def test_a_fastest_framework_that_is_too_fast_is_doubted(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doubt = "Steps of TensorFlow may leave out work: see the warning."
+    first = next(line.id for line in findings.matrix if line.id == line.base)
+    slow = next(line.id for line in findings.matrix if line.id.framework == "pytorch")
+    assert first.framework == "tensorflow"
+    for fast in ({}, {slow: 3.0}, {first: 3.0}):
+        monkeypatch.setattr("analysis.report.first.headline.too_fast", lambda found, own=fast: own)
+        assert (doubt in headline(findings)) is (first in fast)
+
+
 def test_no_framework_wins_if_columns_differ(found: Found) -> None:
     recipe = Recipe(threads=(1,), rounds=4, variants=("default",),
                     ms={("mlp", "tensorflow", "default"): 150.0})  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.findings.findings import Findings
+from analysis.report.sections.comparing.comparisons import comparison_table
 from analysis.report.sections.sameness.certificates import certificate_summary
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import copied
@@ -153,6 +154,17 @@ def test_a_later_loss_is_refused_too(rehearsed: Findings, who: str, whose: str) 
     )
     assert changed(rehearsed, off(0.02), who=who, within=4).loss_check.faults == {}
     assert changed(rehearsed, off(0.2), who=who, within=4, tf32=True).loss_check.faults == {}
+
+
+def test_a_contender_whose_timed_losses_are_wrong_is_not_called_the_same(
+    rehearsed: Findings,
+) -> None:
+    def said(findings: Findings) -> list[str]:
+        rows = comparison_table(findings).rows
+        return [row[-1] for row in rows if "tuned" in row[1]]
+
+    assert said(rehearsed)[0].startswith("yes, to ")
+    assert said(changed(rehearsed, off(0.2), who=TUNED, within=4)) == ["no"]
 
 
 def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> None:
