@@ -18,6 +18,7 @@ from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, worklo
 from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
+ENTRIES = 17  # of a legend
 LABEL = 26  # letters of a name, so that panels keep some room beside it
 PLAIN = "default"  # the variant without a word in labels
 
@@ -180,4 +181,12 @@ def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme)
         for framework, variant in contenders
     ]  # fmt: skip
     columns = min(len({variant for _, variant in contenders}), 3)
-    drawn.legend(handles=handles, loc="outside upper center", ncols=columns, labelcolor=INK)
+    entries(drawn, handles, columns)
+
+
+def entries(drawn: Canvas, handles: Sequence[Any], columns: int) -> None:
+    """A legend above everything; those beyond `ENTRIES`, whose looks repeat, are counted."""
+    shown = [*handles[:ENTRIES]]
+    if more := handles[ENTRIES:]:
+        shown.append(Line2D([], [], linestyle="none", label=f"and {len(more)} more"))
+    drawn.legend(handles=shown, loc="outside upper center", ncols=columns, labelcolor=INK)

@@ -8,7 +8,7 @@ from analysis.data.results import grouped
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
 from analysis.format import listing, scientific, short
-from analysis.report.figures.panels import fitting, powers, where, who
+from analysis.report.figures.panels import entries, fitting, powers, where, who
 from analysis.report.figures.panels import name as contender
 from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
 from analysis.report.prose import two, workload
@@ -36,8 +36,7 @@ def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
             axes.set_title(fitting(workload(at)))
         grid[-1, 0].set_xlabel("relative difference from the float64 gradient")
         powers(grid[-1, 0], "x")
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside upper center", ncols=2, labelcolor=INK)
+        entries(drawn, grid[0, 0].get_legend_handles_labels()[0], 2)
         return render(
             drawn,
             name,

@@ -214,6 +214,16 @@ def test_declared_pairs_are_hollow(findings: Findings, monkeypatch: pytest.Monke
     assert "†" in "".join(text.get_text() for text in drawn.legends[0].get_texts())
 
 
+@pytest.mark.filterwarnings("error")
+def test_forty_contenders_leave_room_for_what_is_drawn(found: Make) -> None:
+    """matplotlib warns if they do not."""
+    opted = [("pytorch", f"way-{number}") for number in range(38)]
+    recipe = Recipe(workloads=("mlp",), threads=(1,), variants=("default",), opted=opted)
+    findings, counted = found(replace(recipe, replicates=3)), (series, losses, rounding)
+    for module in MODULES:
+        assert ("and 23 more" in draw(module, findings).svg) is (module in counted), module
+
+
 def test_pairs_without_the_reference_are_in_a_figure_of_their_own(found: Make) -> None:
     recipe = Recipe(frameworks=("pytorch", "tensorflow", "jax"), threads=(1,), workloads=("mlp",))
     findings = found(recipe)
