@@ -108,6 +108,21 @@ def test_weights_astray_in_float32_have_the_median_of_three_stretches(
 
 
 @pytest.mark.parametrize(
+    ("shares", "least", "asked"),
+    [([0.1], 0.1, 1), ([0.5, 0.02], 0.02, 2), ([0.5, 0.4, 0.6, 0.1], 0.4, 3)],
+)
+def test_a_fence_is_examined_again_in_case_something_else_took_the_core(shares, least, asked):
+    """What a fence leaves undone, it leaves every time."""
+    left = list(shares)
+    answers = {"load": lambda: {}, "fence": lambda: {"unfenced": left.pop(0)}}
+    worker = SimpleNamespace(ask=lambda name, **given: answers[name]())
+    runner = SimpleNamespace(load=lambda worker, narrow: None)
+    contender = SimpleNamespace(framework="pytorch", variant="default")
+    assert Runner.unfenced(runner, worker, contender) == least
+    assert len(shares) - len(left) == asked
+
+
+@pytest.mark.parametrize(
     ("step", "off", "near", "status"),
     [
         (30, 5e-12, None, "refused"),
