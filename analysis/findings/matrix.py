@@ -2,13 +2,12 @@
 same workload, on the same device, with as many threads."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from analysis.data.processes import Measurements, logs
-from analysis.data.results import BenchmarkId
-from analysis.findings.comparisons import permission, ratios
+from analysis.data.results import BenchmarkId, grouped
+from analysis.findings.comparisons import permission, quickest_of, ratios
 from analysis.findings.fairness.certificates import Certificates, components
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import Estimate, estimates
@@ -71,7 +70,8 @@ def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:
         if one in found.processes
     }
     sound = [one for one in times if one not in found.unsteady and not alone[one][1]]
-    bases = fastest(sound, times)
+    groups = grouped((column(one), one) for one in sound)
+    bases = {at: quickest_of(own, times, certificates, check) for at, own in groups.items()}
     pairs = [(one, bases.get(column(one))) for one in members]
     own = [
         ratios(one, base, found, permission(one, base, certificates, check)[1])
@@ -90,15 +90,3 @@ def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:
         )
         for (one, base), (values, _, reason), estimate in zip(pairs, own, judged, strict=True)
     ]  # fmt: skip
-
-
-def fastest(
-    members: Iterable[BenchmarkId], times: dict[BenchmarkId, float]
-) -> dict[Column, BenchmarkId]:
-    """The fastest of each column; of equal times the first."""
-    found: dict[Column, BenchmarkId] = {}
-    for one in members:
-        best = found.setdefault(column(one), one)
-        if times[one] < times[best]:
-            found[column(one)] = one
-    return found

@@ -166,7 +166,7 @@ def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = N
     """
     readers = (trainer.loss, results or trainer.weights)
     fenced(trainer, batch, 1, readers)  # which may compile
-    single = max(sum(fenced(trainer, batch, 1, readers)), 1)
+    single = max(min(sum(fenced(trainer, batch, 1, readers)) for _ in range(FENCES)), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
     shares = [min(late(trainer, batch, count, readers) for _ in range(FENCES)) for count in counts]

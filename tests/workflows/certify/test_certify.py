@@ -114,7 +114,7 @@ def test_weights_astray_in_float32_have_the_median_of_three_stretches(
 def test_a_fence_is_examined_again_in_case_something_else_took_the_core(shares, least, asked):
     """What a fence leaves undone, it leaves every time."""
     left = list(shares)
-    answers = {"load": lambda: {}, "fence": lambda: {"unfenced": left.pop(0)}}
+    answers = {"load": dict, "fence": lambda: {"unfenced": left.pop(0)}}
     worker = SimpleNamespace(ask=lambda name, **given: answers[name]())
     runner = SimpleNamespace(load=lambda worker, narrow: None)
     contender = SimpleNamespace(framework="pytorch", variant="default")
