@@ -23,7 +23,7 @@ from workflows.planning.configfiles import DEFAULT, read
 OTHERS = {"mnist-cnn": False}
 QUICK = {**SMALL, "minutes": None, "workloads": {**SMALL["workloads"], **OTHERS}}
 STUDIES = {
-    "small": {**QUICK, "replicates": 5, "contest": {"rounds": 40, "turn": 10},
+    "small": {**QUICK, "replicates": 3, "contest": {"rounds": 40, "turn": 10},
               "contenders": [{"framework": "abacus", "variants": ["default", "slow"]}]},
     "imaginary": {
         **QUICK, "study": "imaginary", "replicates": 3, "devices": ["cpu", "gpu"],

@@ -139,6 +139,7 @@ def test_editing_analysis_renders_the_report_and_measures_nothing(done):
     assert done.would_run() == {"report", "failures", "all"}
 
 
+@pytest.mark.all
 def test_the_report_says_how_it_was_made_with_overrides(done):
     done.snakemake("--config", "margin=0.1")
     assert "--config margin=0.1" in (done.report / "report.html").read_text()
@@ -172,6 +173,7 @@ def test_adding_a_contender_measures_its_contests_again(done):
     assert set(done.rows().variant) == {"default", "slow"}
 
 
+@pytest.mark.all
 def test_a_new_workload_is_measured_together_with_the_others(done, small):
     wide = {"from": "mlp", "features": 30, "hidden": [8], "samples": 400, "batch": 4}
     done.change(workloads={**small["workloads"], "wide": wide}, replicates=1)
@@ -183,6 +185,7 @@ def test_a_new_workload_is_measured_together_with_the_others(done, small):
     assert "Nothing to be done" in done.snakemake()
 
 
+@pytest.mark.all
 def test_cores_change_nothing_that_is_measured(clone, finished, tmp_path, small):
     contenders = [{"framework": "abacus", "variants": ["default", "slow"]}]
     workloads = {
@@ -230,7 +233,8 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
 
 
 def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
-    study = clone(contenders=[{"framework": "abacus", "variants": ["default", "raises"]}])
+    contenders = [{"framework": "abacus", "variants": ["default", "raises"]}]
+    study = clone(contenders=contenders, replicates=1)
     output = study.snakemake(fails=True)
     end = output.rpartition("Some contenders failed")[2]
     assert "no beads left" in end
@@ -271,22 +275,25 @@ def test_a_killed_study_goes_on_where_it_was(done):
 
 
 def test_as_many_replicates_as_fit_are_measured_after_the_first_contest(clone):
-    study = clone(minutes=0.01, replicates=3)
+    study = clone(minutes=0.01, replicates=2)
     first = study.snakemake("--dry-run", "--quiet", "host")
     assert first.count("rule contest:") == 1 and first.count("checkpoint replicates:") == 1
-    output = study.snakemake()
+    override = ("--config", "margin=0.1")
+    output = study.snakemake(*override)
     said = [
-        "As many replicates as fit in 0.01 minutes (at least 3, at most 3): fixed after",
-        "contest 1 of 3 · ",
-        "3 replicates, which take about 1 minute rather than 0.01 minutes, fixed after the",
-        "contest 3 of 3 · ",
+        "As many replicates as fit in 0.01 minutes (at least 2, at most 2): fixed after",
+        "contest 1 of 2 · ",
+        "2 replicates, which take about 1 minute rather than 0.01 minutes, fixed after the",
+        "contest 2 of 2 · ",
     ]
     assert [text for text in said if text not in output] == []
-    assert len(study.contests()) == 3
-    assert f"{said[2]} first contest." in (study.report / "report.html").read_text()
-    assert "Nothing to be done" in study.snakemake()
+    assert len(study.contests()) == 2
+    page = (study.report / "report.html").read_text()
+    assert f"{said[2]} first contest." in page and "--config margin=0.1" in page
+    assert "Nothing to be done" in study.snakemake(*override)
 
 
+@pytest.mark.all
 def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
     done.change(minutes=0.01, replicates=4)
     process = subprocess.Popen(
@@ -319,6 +326,7 @@ def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
     assert "4 had been fixed" not in (done.report / "report.html").read_text()
 
 
+@pytest.mark.all
 def test_results_of_another_machine_join_the_report(done):
     done.environment["SAMESTEP_MACHINE"] = "elsewhere"
     done.snakemake()

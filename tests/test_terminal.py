@@ -10,7 +10,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from tests.test_study import FINISHED, OUTPUT, Clone
+from tests.test_study import FINISHED, MEASURE, OUTPUT, Clone
 from tests.test_study import finished as finished_study
 
 finished = finished_study
@@ -98,7 +98,7 @@ def worker(process):
 def test_ctrl_c_ends_it_with_the_command_that_goes_on(finished, tmp_path):
     study = Clone(tmp_path / "a clone", FINISHED, of=finished)
     # On a busy machine all contests may end before the signal comes.
-    for replicates in range(6, 36, 6):
+    for replicates in range(4, 40, 6):
         study.change(replicates=replicates)
         process = started(study)
         contest = contest_of(process)
@@ -115,7 +115,7 @@ def test_ctrl_c_ends_it_with_the_command_that_goes_on(finished, tmp_path):
         "\nStopped. What is finished is kept; go on with:\n  snakemake --cores 1\n"
     )
     assert "Traceback" not in output and [word for word in SNAKEMAKE if word in output] == []
-    study.snakemake()
+    study.snakemake(*MEASURE)
     assert len(study.contests()) == replicates
 
 

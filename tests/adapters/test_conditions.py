@@ -67,7 +67,9 @@ def test_threads_and_tf32(installed: Framework) -> None:
     assert "started under other conditions" in one
 
 
-@pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax"])
+@pytest.mark.parametrize(
+    "name", ["pytorch", *(pytest.param(n, marks=pytest.mark.all) for n in ("tensorflow", "jax"))]
+)
 def test_only_tuned_changes_the_allocator(name: str) -> None:
     """TensorFlow keeps freed memory also in the allocator that comes with oneDNN, which TensorFlow
     uses on some processors and not on others."""

@@ -77,7 +77,8 @@ def jax_option(name: str) -> Any:
          "callbacks on operations and checks in the graph"),
         ("tensorflow", functions_eager, "compilation", "eager"),
         ("jax", jax_option("jax_debug_nans"), "debugging", "debug_nans"),
-        ("jax", jax_option("jax_check_tracer_leaks"), "debugging", "check_tracer_leaks"),
+        pytest.param("jax", jax_option("jax_check_tracer_leaks"), "debugging", "check_tracer_leaks",
+                     marks=pytest.mark.all),
         ("jax", jax_option("jax_disable_jit"), "compilation", "eager"),
     ],
 )  # fmt: skip

@@ -49,7 +49,11 @@ def test_the_notebook_has_the_tables_of_its_records(path: Path) -> None:
     assert rows.groupby("way")["replicate"].nunique().min() >= 20
 
 
-@pytest.mark.parametrize("path", EFFICIENCY, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, marks=[pytest.mark.all] * (one != EFFICIENCY[0])) for one in EFFICIENCY],
+    ids=lambda path: path.stem,
+)
 def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
     page = (ROOT / "docs/efficiency.md").read_text()
     assert "\n".join(table(pd.read_csv(path))) in page

@@ -94,12 +94,22 @@ class TestPyTorchHere(Here):
 
 class TestTensorFlowHere(Here):
     framework = "tensorflow"
-    variants = ("default", "tuned", "eager")
+    variants = ("default", "tuned")
+
+
+@pytest.mark.all
+class TestEagerTensorFlowHere(TestTensorFlowHere):
+    variants = ("eager",)
 
 
 class TestJAXHere(Here):
     framework = "jax"
-    variants = ("default", "tuned")
+    variants = ("default",)
+
+
+@pytest.mark.all
+class TestTunedJAXHere(TestJAXHere):
+    variants = ("tuned",)
 
 
 class TestKerasHere(Here):

@@ -93,7 +93,9 @@ def test_frameworks(framework: str, variant: str) -> None:
     same(found, wanted)
 
 
-@pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
+@pytest.mark.parametrize(
+    "framework", ["pytorch", pytest.param("tensorflow", marks=pytest.mark.all)]
+)
 def test_one_thread_works_in_a_process_of_its_own(framework: str) -> None:
     program = f"""
 from frameworks import contract, registry

@@ -18,7 +18,10 @@ from frameworks.jax import network, tuned  # noqa: E402
 TUNED, DEFAULT = Contender("jax", "tuned"), Contender("jax", "default")
 
 # Windows that fit, that leave pixels over at the edges, and that have gaps between them.
-WINDOWS = [(2, 2), (3, 3), (1, 1), (2, 3), (1, 2), (12, 12)]
+WINDOWS = [
+    *((2, 2), (3, 3), (1, 1), (2, 3), (1, 2)),
+    pytest.param(12, 12, marks=pytest.mark.all),  # takes seconds to compile
+]
 
 
 def pooled(room: Any, pool: MaxPool, images: Any) -> tuple[Any, Any]:

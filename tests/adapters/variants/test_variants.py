@@ -89,7 +89,8 @@ def test_xla() -> None:
     assert trainer.settings()["compilation"] == "tf.function, XLA"
 
 
-@pytest.mark.parametrize("backend", ["torch", pytest.param("jax", marks=pytest.mark.all)])
+@pytest.mark.all
+@pytest.mark.parametrize("backend", ["torch", "jax"])
 def test_keras_on_another_backend(backend: str) -> None:
     """In a process of its own, where nothing is skipped."""
     if not versions(framework("keras")) or not versions(

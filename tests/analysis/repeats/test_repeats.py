@@ -274,6 +274,7 @@ def test_six_committed_studies_differ_as_an_audit_found() -> None:
     assert seen["in all"].by_chance == pytest.approx(0.862, abs=0.001)
 
 
+@pytest.mark.all
 def test_the_committed_page_is_of_its_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,11 +97,16 @@ def recipes(draw: Any, machine: str, common: dict[str, Any]) -> Recipe:
     )
 
 
-@settings(max_examples=24, deadline=None, derandomize=True, phases=[Phase.generate])
-@given(studies())
-def test_every_sentence_keeps_to_the_rules_and_what_is_declared_is_marked(
-    made: list[Recipe],
-) -> None:
+@pytest.mark.parametrize(
+    "cases", [pytest.param(10, marks=pytest.mark.brief), pytest.param(24, marks=pytest.mark.all)]
+)
+def test_every_sentence_keeps_to_the_rules_and_what_is_declared_is_marked(cases: int) -> None:
+    settings(max_examples=cases, deadline=None, derandomize=True, phases=[Phase.generate])(
+        given(studies())(keep_and_mark)
+    )()
+
+
+def keep_and_mark(made: list[Recipe]) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Chapter, "figure", lambda *_: None)  # drawing takes seconds
         machines = load([write(Path(folder) / recipe.machine, recipe) for recipe in made])

@@ -1,15 +1,18 @@
 """Single operations: certified by NumPy's results, timed, and set against the memory stream."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.series.elementwise import ELEMENTWISE, firsts
 from analysis.literature.studies import FIRST, OTHERS, POSITION, Pair, read
 from analysis.report.page import write
-from tests.workflows.conftest import SmallStudy, several
+from tests.conftest import built_once, package
+from tests.workflows.conftest import SmallStudy, make_study, several
 from workflows.certify.elementwise import ulps
 
 OPERATION = {"divide": {"elements": 5000, "samples": 3, "repeat": 1}, "mlp": False}
@@ -49,13 +52,18 @@ def test_distances_are_in_units_in_the_last_place():
     assert ulps(np.array([1, np.nan, 1], np.float32), right) == np.inf
 
 
-@pytest.fixture
-def found(study, tmp_path: Path) -> Findings:
-    small = made(study, "default", "kept", "wrong", "unwatched")
-    small.certificate(workload="divide")
-    for replicate in (1, 2):
-        small.contest(replicate, "divide")
-    return small.findings(tmp_path / "machine")
+@pytest.fixture(scope="session")
+def found(surroundings: None, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    def build(folder: Path) -> None:
+        with package("abacus"):
+            small = made(partial(make_study, folder), "default", "kept", "wrong", "unwatched")
+            small.certificate(workload="divide")
+            for replicate in (1, 2):
+                small.contest(replicate, "divide")
+            small.findings(folder / "machine")
+
+    folder = built_once(tmp_path_factory, "single operations", build)
+    return Findings(load([folder / "machine"])[0])
 
 
 def test_times_are_of_one_operation_without_transfer(found):

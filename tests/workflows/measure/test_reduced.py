@@ -2,20 +2,32 @@
 
 import pytest
 
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
 from analysis.report.page import write
-from tests.workflows.conftest import several
+from tests.conftest import built_once, package
+from tests.workflows.conftest import make_study, several
 from workflows.planning.configfiles import ConfigurationError, parse
 
 
-@pytest.fixture
-def found(study, tmp_path):
+@pytest.fixture(scope="session")
+def found(surroundings, tmp_path_factory):
     """The findings of a study of two replicates."""
-    made = study(
-        contenders=several("default", "kept", "bfloat16", "bfloat16-not", "bfloat16-drifting"),
-        replicates=2,
-        certificate={"steps": 10, "optimisers": []},
-    )
-    return made.measured(tmp_path / "machine")
+
+    def build(folder):
+        with package("abacus"):
+            made = make_study(
+                folder,
+                contenders=several(
+                    "default", "kept", "bfloat16", "bfloat16-not", "bfloat16-drifting"
+                ),
+                replicates=2,
+                certificate={"steps": 10, "optimisers": []},
+            )
+            made.measured(folder / "machine")
+
+    folder = built_once(tmp_path_factory, "contests in bfloat16", build)
+    return Findings(load([folder / "machine"])[0])
 
 
 def test_it_is_compared_with_its_own_float32_alone(found, tmp_path):

@@ -2,19 +2,29 @@
 
 import pytest
 
-from tests.workflows.conftest import several
+from analysis.data.loading import load
+from analysis.findings.findings import Findings
+from tests.conftest import built_once, package
+from tests.workflows.conftest import make_study, several
 
 
-@pytest.fixture
-def findings(study, tmp_path):
-    made = study(contenders=several("default", "rounded", "unwatched"))
-    statuses = {row.variant: row.status for row in made.certificate().rows}
-    assert statuses == {"default": "agrees", "rounded": "declared", "unwatched": "agrees"}
-    made.contest()
-    return made.findings(tmp_path / "machine")
+@pytest.fixture(scope="session")
+def findings(surroundings, tmp_path_factory):
+    def build(folder):
+        with package("abacus"):
+            made = make_study(folder, contenders=several("default", "rounded", "unwatched"))
+            made.certificate()
+            made.contest()
+            made.findings(folder / "machine")
+
+    folder = built_once(tmp_path_factory, "timed turns", build)
+    return Findings(load([folder / "machine"])[0])
 
 
 def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):
+    (record,) = findings.machine.records.certificates
+    statuses = {row.variant: row.status for row in record.rows}
+    assert statuses == {"default": "agrees", "rounded": "declared", "unwatched": "agrees"}
     check = findings.loss_check
     assert [one.variant for one in check.faults] == ["unwatched"]
     assert check.rehearsed and check.compared == 3 * (2 + 4 * 4)
