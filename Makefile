@@ -9,6 +9,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
+# Images of Docker often set it. Then each of many processes compiles every module again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: study smoke test test-all check schema gallery environment
 
