@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from analysis.data.results import grouped
 from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import NONE, STATED, STATUSES, UNRECORDED, SettingLine
 from analysis.format import crossed, short, title
 
+NAMED = 6  # contenders that are named with their values; of more, only those that differ
 Where = tuple[object, ...]  # workload, variant, device, threads
 Naming = Callable[[Where], Where]
 
@@ -109,19 +111,32 @@ def brief(value: str) -> str:
     return shown + value.removeprefix(number)
 
 
+def whose(lines: Sequence[SettingLine]) -> str:
+    """`PyTorch: yes; TensorFlow: no`; of many, those in the majority are counted."""
+    odd = [line for line in lines if line.status == "mismatched"]
+    shown = lines if len(lines) <= NAMED or len(odd) == len(lines) else odd
+    parts = [
+        f"{title(line.id.framework)}: {brief(line.value)}"
+        + (f"; {line.reason}" if line in odd and line.reason else "")
+        for line in shown
+    ]
+    others = grouped((brief(line.value), line) for line in lines if line not in shown)
+    parts += [f"{len(own)} others: {value}" for value, own in others.items()]
+    return "; ".join(parts)
+
+
 def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tuple[str, str]]:
     """Each setting that should be equal and is not: the frameworks' values, and where they
     differ."""
     found: dict[tuple[str, str], set[Where]] = {}
     wrong = [line for line in lines if line.status == "mismatched"]
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):
-        said = "; ".join(
-            f"{title(line.id.framework)}: {brief(line.value)}"
-            + (f"; {line.reason}" if line.status == "mismatched" and line.reason else "")
+        here = [
+            line
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE
-        )
-        found.setdefault((setting, said), set()).add(named(where))
+        ]
+        found.setdefault((setting, whose(here)), set()).add(named(where))
     return [
         (f"{setting.replace('_', ' ')} ({said})", crossed(sorted(places, key=str)))
         for (setting, said), places in found.items()

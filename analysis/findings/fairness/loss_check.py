@@ -82,7 +82,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         wrong = [
             *wrong_losses(machine, table, turns),
             *changed(machine, turns),
-            *wrong_weights(last, REDUCED_ASTRAY if tf32 else ASTRAY),
+            *wrong_weights(machine, last, REDUCED_ASTRAY if tf32 else ASTRAY),
         ]
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")

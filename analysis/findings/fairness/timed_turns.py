@@ -10,7 +10,7 @@ be the initial ones to the last bit.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,14 +156,29 @@ def wrong_losses(
         )
 
 
+Last = tuple[BenchmarkId, Expected, dict[str, Astray]]
+
+
 def wrong_weights(
-    found: Iterable[tuple[BenchmarkId, Expected, dict[str, Astray]]], allowed: tuple[float, float]
+    machine: Machine, found: Sequence[Last], allowed: tuple[float, float]
 ) -> Iterator[tuple[BenchmarkId, str]]:
     """What `weights_astray` has found that the last turn has left elsewhere than float64 would, in
-    words."""
+    words. After a long turn, as much more is allowed as of losses."""
+    names = {record.workload: record.reference for record in machine.records.certificates}
+    grown: dict[tuple[str, str], tuple[float, float]] = {}
+    for one, _, tensors in found:
+        for name, own in tensors.items() if one.contender == names.get(one.workload) else ():
+            typical, off = grown.get((one.workload, name), (0.0, 0.0))
+            grown[one.workload, name] = max(typical, own.typical), max(off, own.off)
     for one, expected, tensors in found:
-        typical_within, off_within = REDUCED_ASTRAY if expected.room else allowed
         for name, (typical, off) in tensors.items():
+            typical_within, off_within = REDUCED_ASTRAY if expected.room else allowed
+            if len(expected.turns.losses[-1]) > LONG:
+                typical_grown, off_grown = grown.get((one.workload, name), (math.inf, 1.0))
+                if not GROWN * typical_grown <= CHAOS:
+                    continue
+                typical_within = max(typical_within, GROWN * typical_grown)
+                off_within = max(off_within, GROWN * off_grown)
             if not (typical <= typical_within and off <= off_within):
                 yield (
                     one,
@@ -195,9 +210,7 @@ def last_weights(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[s
                     yield one, contest.replicate, contender.weights
 
 
-def weights_astray(
-    machine: Machine, batches: pd.DataFrame, turns: Turns
-) -> Iterator[tuple[BenchmarkId, Expected, dict[str, Astray]]]:
+def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Iterator[Last]:
     """For each contender whose weights were recorded after the last turn, how far each tensor is
     from where float64 has led."""
     taken = batches.groupby(TURN)["step"]
@@ -210,7 +223,7 @@ def weights_astray(
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
         right, last = expected.turns, len(expected.turns.losses) - 1
         steps = counts.get((*one, replicate, last), 0)
-        if steps == len(right.losses[-1]) <= LONG:
+        if steps == len(right.losses[-1]):  # or only a part of the turn was rehearsed
             yield one, expected, tensors_astray(weights, right, steps)
 
 

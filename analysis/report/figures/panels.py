@@ -18,7 +18,7 @@ from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, worklo
 from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
-ENTRIES = 17  # of a legend
+ENTRIES, HIGH = 17, 8  # of a legend, and of one of its columns
 LABEL = 26  # letters of a name, so that panels keep some room beside it
 PLAIN = "default"  # the variant without a word in labels
 
@@ -174,13 +174,14 @@ def above(axes: Axes, place: float, text: str, side: str = "left", **looks: Any)
 
 def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme) -> None:
     """A legend above the panels: an entry for each framework and variant, a column for each
-    variant."""
+    variant if they fit."""
     handles = [
         Line2D([], [], color=theme.colour(framework), label=fitting(name(framework, variant)),
                linestyle=theme.dashes(variant), linewidth=1.8)
         for framework, variant in contenders
     ]  # fmt: skip
-    columns = min(len({variant for _, variant in contenders}), 3)
+    variants = len({variant for _, variant in contenders})
+    columns = min(max(variants, -(-len(contenders) // HIGH)), 3)
     entries(drawn, handles, columns)
 
 

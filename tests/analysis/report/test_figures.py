@@ -215,9 +215,11 @@ def test_declared_pairs_are_hollow(findings: Findings, monkeypatch: pytest.Monke
 
 
 @pytest.mark.filterwarnings("error")
-def test_forty_contenders_leave_room_for_what_is_drawn(found: Make) -> None:
+@pytest.mark.parametrize("one", ["framework", "variant"])
+def test_forty_contenders_leave_room_for_what_is_drawn(found: Make, one: str) -> None:
     """matplotlib warns if they do not."""
-    opted = [("pytorch", f"way-{number}") for number in range(38)]
+    names = [(f"own{number}", f"way-{number}") for number in range(38)]
+    opted = [(own, "default") if one == "framework" else ("pytorch", way) for own, way in names]
     recipe = Recipe(workloads=("mlp",), threads=(1,), variants=("default",), opted=opted)
     findings, counted = found(replace(recipe, replicates=3)), (series, losses, rounding)
     for module in MODULES:

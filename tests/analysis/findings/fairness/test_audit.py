@@ -1,10 +1,11 @@
 """Statuses of settings, and the audit that the report makes of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from analysis.findings.fairness.audit import entries, mismatches
+from analysis.findings.fairness.audit import entries, mismatches, whose
 from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import SettingLine
 from analysis.findings.findings import Findings
@@ -160,6 +161,17 @@ def test_whoever_differs_from_all_others_is_the_one_that_is_mismatched(found: Ma
         "same padding (PyTorch: as it should be; JAX: both sides; TensorFlow: as it should be)"
     )
     assert entries(findings.settings)[0].status == "mismatched"
+
+
+def test_of_many_only_those_that_differ_are_named(found: Make) -> None:
+    ways = [("pytorch", f"way-{number}") for number in range(3)]
+    recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow"), threads=(1,))
+    lines = [line for line in found(replace(recipe, opted=ways)).settings
+             if line.setting == "same_padding"]  # fmt: skip
+    assert len(lines) == 7
+    odd = replace(lines[0], value="both sides", status="mismatched")
+    assert whose([odd, *lines[1:]]) == "PyTorch: both sides; 6 others: as it should be"
+    assert "others" not in whose([odd, *lines[1:6]])
 
 
 def test_state_may_be_declared_beside_an_optimiser(found: Make) -> None:

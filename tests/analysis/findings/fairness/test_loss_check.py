@@ -242,3 +242,19 @@ def test_in_long_turns_as_much_is_allowed_as_the_reference_itself_is_off(found: 
     assert check(0.02, 0.1).faults == {}
     assert [one.contender for one in check(0.005, 0.1).faults] == [TUNED]
     assert check(0.1, 0.9).first == 15
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "refused"), [(1.0, 1.05, True), (1.01, 1.05, False), (1.05, 9.0, False)]
+)
+def test_so_it_is_with_the_weights_after_a_long_turn(
+    found: Make, own: float, others: float, refused: bool
+) -> None:
+    findings = copied(found(replace(RECIPE, rehearsed=True, turn=20, rounds=4)))
+    records = findings.machine.records
+    start = records.certificates[0].turns.start["dense1.kernel"]
+    for row in records.contests[0].contenders:
+        if row.name in (BASE, TUNED):
+            move = 1e-3 * (own if row.name == BASE else others)
+            row.weights = {"dense1.kernel": [w + move for w in start]}
+    assert [one.contender for one in findings.loss_check.faults] == [TUNED] * refused
