@@ -105,7 +105,8 @@ def reference(machine: Machine, workload: str, measured: Mapping[BenchmarkId, pd
 
 
 def fastest(found: Measurements, check: LossCheck) -> dict[BenchmarkId, str]:
-    """The framework with the shortest time by `column`, among the benchmarks that may be compared.
+    """The framework with the shortest time by `column`, among the benchmarks that most others may
+    be compared with.
 
     The time is the geometric mean of the replicates' medians, as in contenders.csv, over all
     replicates. Of equal times the first name counts.

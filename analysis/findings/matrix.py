@@ -24,8 +24,9 @@ class Column(NamedTuple):
 @dataclass(frozen=True)
 class MatrixLine:
     """A row of matrix.csv. `ms` is the geometric mean of the replicates' medians. The estimate is
-    of the time over that of `base`, the fastest of the column, within rounds; so `ratio` need not
-    be the quotient of both `ms`. `declared`: it computes something else, as is declared."""
+    of the time over that of `base`, the fastest of the column that most others may be compared
+    with, within rounds; so `ratio` need not be the quotient of both `ms`. `declared`: it computes
+    something else, as is declared."""
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework ms fastest replicates ratio ratio_low "

@@ -35,8 +35,8 @@ from workflows.certify.runs import Reference, Result, Runner, arrays, exact, flo
 from workflows.certify.second_look import (
     Moves,
     attainable,
-    leave_out_undecided,
     look_again,
+    look_at_numpy_in_float32,
     median_moves,
     median_rounding,
 )
@@ -114,6 +114,7 @@ class Examination:
             self.result.precision = "float32"
             self.compare_timed(self.timed, self.reference.result("long"))
             self.result.losses, self.result.restarted = self.timed.losses, self.result.again
+            self.look_at_float32()
             judge_float32(self.result, self.limits)
             declare(self.result, self.format)
 
@@ -139,12 +140,13 @@ class Examination:
             self.conclude(scratch)
         declare(self.result, self.format)
 
-    def look_at_float32(self, file: Path) -> None:
+    def look_at_float32(self, file: Path | None = None) -> None:
+        """`file` is for training in float64 again, if the framework has it."""
         rounding = self.limits.rounding
-        if wrong_moves(self.result, rounding):
+        if file and wrong_moves(self.result, rounding):
             self.result.astray = median_moves(self, file)
         if wrong_moves(self.result, rounding) or wrong_float32(self.result, rounding):
-            leave_out_undecided(self)
+            look_at_numpy_in_float32(self)
 
     def conclude(self, scratch: Path) -> None:
         self.result.cause = ""

@@ -22,7 +22,7 @@ from frameworks.workloads.smaller import miniature
 from workflows.certify.as_timed import WORST
 from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import FINER, LOST, REPRODUCES, Uncanonical, require_shapes
-from workflows.certify.second_look import SHAKEN, last_bit_off
+from workflows.certify.second_look import FEWEST, SHAKEN, last_bit_off
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
@@ -114,7 +114,7 @@ def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bo
     """Whether all that differs is what NumPy's own rounding may become, until a number of NumPy's
     overflows: `WORST` times its distance, up to this step, in float32, in the finer digits of
     float64, or from runs with weights off by their last bit. What that makes `LOST` says
-    nothing."""
+    nothing; the first losses are to say something."""
     single = perform(Float32OracleTrainer, script).moments
     shaken = [
         perform(OracleTrainer, replace(script, weights=last_bit_off(script.weights, seed))).moments
@@ -131,6 +131,8 @@ def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bo
             near = [FINER * min(distance(named(single[step])[name], true[name]), 1)]
             near += [distance(named(one[step])[name], true[name]) for one in shaken]
             room[name] = max(room.get(name, 0.0), *(WORST * each for each in near))
+            if name == "loss" and step <= FEWEST and room[name] > LOST:
+                return False
             if room[name] <= LOST and not distance(value, true[name]) <= max(AGREES, room[name]):
                 return False
     return True

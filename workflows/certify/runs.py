@@ -37,7 +37,7 @@ GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
 SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a contest together
 # Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
-FENCES = 3
+FENCES = 3  # probes: what a fence leaves undone, it leaves every time
 FAILED = "failed.txt"  # why there are no results of the reference, in their place
 
 

@@ -7,7 +7,7 @@ float64 is as much closer as its digits are finer. Where training magnifies roun
 is certain, a run is compared until then.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -20,7 +20,7 @@ from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
-from workflows.certify.as_timed import FLOAT32_LOSS, WORST, allowed_moves
+from workflows.certify.as_timed import WORST
 from workflows.certify.following import in_numpy, initial
 from workflows.certify.judge import (
     FINER,
@@ -31,6 +31,7 @@ from workflows.certify.judge import (
     gradient_distances,
     judge,
     loss_distances,
+    wrong_run,
 )
 from workflows.certify.runs import Result, Run, Runner, arrays, float32_run
 from workflows.planning.entries import CertificateEntry
@@ -40,9 +41,8 @@ from workflows.worker.process import WorkerProcess
 
 OTHER_BATCHES = (1, 2)
 SHAKEN = 3  # runs from weights that are off by their last bit
-FEWEST = 3  # steps, of which the third has an update behind it that knows the one before
+FEWEST = 3  # steps; the third loss follows two updates, the second of which has a state
 BOTH = (Float32OracleTrainer, OracleTrainer)
-NEARLY, UNDECIDED_LOSS = 0.5, FLOAT32_LOSS / WORST  # of NumPy's weights and losses in float32
 LOOKED_AT = {  # what was measured, and in which run
     "long": "long", "full": "full", "substituted": "substituted",
     "substituted_full": "substituted_full", "followed": "long",
@@ -69,11 +69,14 @@ def look_again(examined: Examined) -> bool:
     Raises:
         Uncanonical: hardly a step can be compared.
     """
-    row = examined.result.model_copy(deep=True)
+    row, tolerance = examined.result.model_copy(deep=True), examined.limits.tolerance
     runs = {name: run for name in LOOKED_AT if (run := getattr(examined.result, name))}
+    if not any(wrong_run(run, tolerance) for run in runs.values()):
+        return False
     for name, measured in runs.items():
         setattr(row, name, beginning(measured, FEWEST))
-    judge(row, examined.limits.model_copy(update={"tolerance": LOST}), examined.deviations)
+    widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
+    judge(row, widest, examined.deviations)
     if row.status == "refused":
         return False
     near: dict[str, Measured] = {}
@@ -234,25 +237,40 @@ def median_moves(examined: Examined, file: Path) -> Moves:
     }
 
 
-def leave_out_undecided(examined: Examined) -> None:
-    """Take out of a float32 run what float32 does not decide: tensors, and losses from the first
-    on, that plain NumPy in float32 leaves nearly as far from its own float64 as is allowed."""
-    runner, result = examined.runner, examined.result
-    run = from_the_start(runner)
+def look_at_numpy_in_float32(examined: Examined) -> None:
+    """Find how far plain NumPy in float32 is from its own float64 in the first steps: its losses,
+    and the median of its weights over the same stretches of mini-batches. What cancels may do so
+    exactly, by chance. So the farthest counts of runs from weights that are off by their last
+    bit."""
+    runner, run = examined.runner, from_the_start(examined.runner)
     workload, folder = runner.trained(run), runner.place(run.narrow)
     weights = initial(workload, folder)
+    starts = [weights, *(last_bit_off(weights, seed, np.float32) for seed in range(SHAKEN))]
     examined.say("float32 run in NumPy")
-    for first in (0, *(number * run.steps for number in OTHER_BATCHES)):
-        own, exact = (
-            in_numpy(kind(workload, weights), folder, weights, run.steps, run.weights_at, first)
-            for kind in BOTH
-        )
-        known = takewhile(UNDECIDED_LOSS.__ge__, loss_distances(own.losses, exact.losses))
-        del result.float32[max(len([*known]), 1) :]
-        for step, tensors in examined.moves(own, exact).items():
-            allowed = allowed_moves(tensors, step, examined.limits.rounding, bool(result.reduced))
-            for name, found in tensors.items():
-                if not all(
-                    NEARLY * limit >= size for size, limit in zip(found, allowed, strict=True)
-                ):
-                    result.astray[step].pop(name, None)
+
+    def trained(kind: type[OracleTrainer], start: Weights, first: int) -> Result:
+        trainer = kind(workload, start)
+        return in_numpy(trainer, folder, start, run.steps, run.weights_at, first)
+
+    found: list[Moves] = []
+    for number in (0, *OTHER_BATCHES):
+        exact = trained(OracleTrainer, weights, number * run.steps)
+        own = [trained(Float32OracleTrainer, start, number * run.steps) for start in starts]
+        if not number:
+            losses = [loss_distances(one.losses, exact.losses) for one in own]
+            examined.result.float32_attainable = [*accumulate(map(max, *losses), max)]
+        found.append(each_of([examined.moves(one, exact) for one in own], np.max))
+    examined.result.astray_attainable = each_of(found, np.median)
+
+
+def each_of(moves: Sequence[Moves], most: Callable[..., Any]) -> Moves:
+    """The largest of each number, or the median; of tensors that all have."""
+    first, *others = moves
+    return {
+        step: {
+            name: Astray(*most([each[step][name] for each in moves], axis=0))
+            for name in tensors
+            if all(name in each[step] for each in others)
+        }
+        for step, tensors in first.items()
+    }

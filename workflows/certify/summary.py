@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from frameworks.registry import framework, is_pitfall
 from workflows.certify.as_timed import wrong_fence
 from workflows.planning import names
-from workflows.records.schema import CertificateRow
+from workflows.records.schema import CertificateRow, steps_compared
 
 
 def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iterator[str]:
@@ -55,9 +55,7 @@ def precision(rows: Sequence[CertificateRow]) -> str:
     losses = [max(run.loss) for run in runs if run.loss]
     tensors = [max(each.values()) for run in runs for each in run.weights.values() if each]
     farthest = max([*losses, *tensors], default=0.0)
-    compared = min(((len(r.long.loss), len(r.losses)) for r in rows if r.long), default=(0, 0))
-    steps = " in {} of {} steps".format(*compared) * (compared[0] < compared[1])
-    return (f" to {farthest:.1e}" if farthest else " to the last digit") + steps
+    return (f" to {farthest:.1e}" if farthest else " to the last digit") + steps_compared(rows)
 
 
 def deviating(row: CertificateRow) -> list[str]:

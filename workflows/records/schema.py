@@ -5,6 +5,7 @@ One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
 is a `CertificateRecord`. Those of a machine are gathered as machine_records.py says.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -200,8 +201,9 @@ class ContestRecord(Record):
 
 class Measured(Record):
     """The relative distances between two runs of the same steps: of the `loss` of every step, and
-    of each tensor (L2) by the step after which it was taken (0: before the first). `attainable` is
-    the same of plain NumPy in float32 beside its own in float64, if the runs were too far apart."""
+    of each tensor (L2) by the step after which it was taken (0: before the first). If the runs were
+    too far apart, `attainable` is the same of plain NumPy in float32 beside its own in float64, and
+    steps and tensors of which rounding leaves no digit are left out."""
 
     loss: list[Distance]
     weights: dict[int, dict[str, Distance]]
@@ -252,8 +254,10 @@ class CertificateRow(Contender):
     state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
 
     `astray` says, for the weights after some of these float32 steps, how far they are from its own
-    in float64 (`frameworks.workloads.distance.Astray`). `again` compares the losses of these steps
-    with the same float32 steps after `restart`; `restarted` does so in float64.
+    in float64 (`frameworks.workloads.distance.Astray`). If these or `float32` are too far off,
+    `astray_attainable` and `float32_attainable` have the same of plain NumPy. `again` compares the
+    losses of these steps with the same float32 steps after `restart`; `restarted` does so in
+    float64.
     `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
     from float64: the gradient in the middle and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
@@ -283,12 +287,26 @@ class CertificateRow(Contender):
     restarted: list[float] = []
     float32: list[float] = []
     astray: dict[int, dict[str, tuple[Distance, Distance]]] = {}
+    float32_attainable: list[Distance] = []
+    astray_attainable: dict[int, dict[str, tuple[Distance, Distance]]] = {}
     again: list[float] = []
     unfenced: Amount | None = None
     ulp: Distance | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run
     turns: Rehearsal | None = None
+
+    @property
+    def compared(self) -> int | None:
+        """In how many steps the long run was compared, if rounding hides the others."""
+        steps = len(self.long.loss) if self.long else 0
+        return steps if 0 < steps < len(self.losses) else None
+
+
+def steps_compared(rows: Iterable[CertificateRow]) -> str:
+    """` in 17 of 500 steps` if rounding hides the others, else ""."""
+    fewest = min(((row.compared, len(row.losses)) for row in rows if row.compared), default=None)
+    return " in {} of {} steps".format(*fewest) if fewest else ""
 
 
 class CertificateRecord(Record):

@@ -197,7 +197,7 @@ def unfinished(
 
 
 def postponed(trainer: Trainer, batch: Any, readers: Readers) -> float:
-    """The share of a step that is left to the next one, unless what it computed is read first: a
+    """The share of a step's work that waits until somebody reads the loss or takes the next step. A
     contest reads every loss, off the clock."""
     unread, read = [], []
     for _ in range(PAIRS):

@@ -7,7 +7,7 @@ from itertools import combinations
 from analysis.data.results import grouped
 from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import NONE, STATED, STATUSES, UNRECORDED, SettingLine
-from analysis.format import crossed, short, title
+from analysis.format import count, crossed, short, title
 
 NAMED = 6  # contenders that are named with their values; of more, only those that differ
 Where = tuple[object, ...]  # workload, variant, device, threads
@@ -93,8 +93,8 @@ def place(line: SettingLine) -> Where:
 def shown(some: set[Where], every: set[Where]) -> str:
     """The shortest description that separates some places from the rest: `default`."""
     rest = every - some
-    for count in range(1, 5):
-        for axes in combinations((1, 3, 0, 2), count):  # variant first, then threads
+    for number in range(1, 5):
+        for axes in combinations((1, 3, 0, 2), number):  # variant first, then threads
             inside = {tuple(where[axis] for axis in axes) for where in some}
             if not inside & {tuple(where[axis] for axis in axes) for where in rest}:
                 return crossed(sorted(inside, key=str))
@@ -121,7 +121,7 @@ def whose(lines: Sequence[SettingLine]) -> str:
         for line in shown
     ]
     others = grouped((brief(line.value), line) for line in lines if line not in shown)
-    parts += [f"{len(own)} others: {value}" for value, own in others.items()]
+    parts += [f"{count(len(own), 'other')}: {value}" for value, own in others.items()]
     return "; ".join(parts)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line, listing, scientific
 from workflows.records.limits import UNFENCED
-from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured, steps_compared
 
 COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
 
@@ -94,7 +94,8 @@ class Certificates:
         deviations += [f"{r.name} {line(r.reason)}" for r in rows if r.precision != FLOAT64]
         if deviations:
             return Permission(True, "; ".join(dict.fromkeys(deviations)))
-        return Permission(True, f"agrees to {scientific(max(map(furthest, rows)))}")
+        distance = scientific(max(map(furthest, rows)))
+        return Permission(True, f"agrees to {distance}{steps_compared(rows)}")
 
     def waits(self, benchmark: BenchmarkId) -> bool:
         """Whether its time is that of all its work, as far as a probe of its fence was recorded."""
@@ -171,7 +172,7 @@ def certificate_lines(machine: Machine) -> list[CertificateLine]:
             status=row.status,
             reference=record.reference,
             tolerance=record.tolerance,
-            steps=record.steps,
+            steps=row.compared or record.steps,
             loss=loss(row.long),
             weights=weights(row.long),
             full_steps=record.full_steps,

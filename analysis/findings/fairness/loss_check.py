@@ -14,6 +14,7 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
+from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.timed_turns import (
     ASTRAY,
     LATER,
@@ -22,6 +23,7 @@ from analysis.findings.fairness.timed_turns import (
     losses,
     rehearsals,
     weights_astray,
+    with_limits,
     wrong_losses,
     wrong_weights,
 )
@@ -35,12 +37,14 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
     `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses were
-    compared with float64's, `first`: of how many steps of a turn, if turns have more, and
-    `weights`: whether those after the last turn were compared, too, which long turns lack."""
+    compared with float64's, `first`: of how many steps of a turn, if turns have more, `late`: what
+    was allowed in the late steps of long turns, and `weights`: whether those after the last turn
+    were compared, too."""
 
     tolerance: float
     rehearsed: bool = False
     first: int | None = None
+    late: float = 0.0
     weights: bool = False
     compared: int = 0
     worst: float = 0.0
@@ -52,10 +56,11 @@ class LossCheck:
         refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
         if self.rehearsed:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
+            allowed = max(LATER * self.tolerance, self.late)
             refused = ", and so did the weights after the last turn" * self.weights + refused
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
-                f"{scientific(self.worst)} (tolerance {LATER * self.tolerance:g}){refused}."
+                f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."
             )
         return (
             "In the timed float32 runs the first losses of all turns agreed to "
@@ -79,18 +84,18 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     if turns and len(batches):
         table = losses(machine, batches[finite], turns, found.tolerance)
         last = [*weights_astray(machine, batches, turns)]
+        limited = [*with_limits(last, REDUCED_ASTRAY if tf32 else ASTRAY)]
         wrong = [
             *wrong_losses(machine, table, turns),
             *changed(machine, turns),
-            *wrong_weights(machine, last, REDUCED_ASTRAY if tf32 else ASTRAY),
+            *wrong_weights(limited),
         ]
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
-        found.weights = bool(last)
-        longest = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"]).size()
-        known = int(table["place"].max()) + 1 if len(table) else 0
-        found.first = known if known < longest.max() else None
+        found.weights = bool(limited) and len(limited) == len(last)
+        found.first = compared_steps(batches, table)
+        found.late = max(table["allowed"][table["place"] >= LONG], default=0.0)
         agreeing = [
             float(rows["off"].max())
             for key, rows in table.groupby(COLUMNS)
@@ -112,6 +117,16 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
             if one != base:
                 compare(found, one, rows[one], base, rows[base])
     return found
+
+
+def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> int | None:
+    """The fewest steps of a turn whose losses were compared, in any workload of which they are not
+    all."""
+    steps = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"])["step"]
+    lengths = (steps.max() - steps.min() + 1).groupby("workload").max()
+    known = (table.groupby("workload")["place"].max() + 1).reindex(lengths.index, fill_value=0)
+    fewer = known[known < lengths]
+    return int(fewer.min()) if len(fewer) else None
 
 
 def reference(names: Collection[str], benchmarks: Sequence[BenchmarkId]) -> BenchmarkId:

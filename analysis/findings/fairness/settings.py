@@ -117,7 +117,13 @@ def judged(
         if all(found):
             return "declared", found[0]
     other = differing[0]
-    if len(differing) < len(others) - len(differing) + 1:
+    everybody = [value, *others.values()]
+
+    def alike(one: str) -> int:
+        return sum(agree(one, other, tolerance) for other in everybody)
+
+    most = alike(value)
+    if 2 * most > len(everybody) and all(alike(others[r]) < most for r in differing):
         return "equal", f"but for {listing(f'{r.contender}: {others[r]}' for r in differing)}"
     if other.variant != benchmark.variant:
         return "mismatched", f"{other.contender}: {others[other]}"

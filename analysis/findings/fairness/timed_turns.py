@@ -10,7 +10,7 @@ be the initial ones to the last bit.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +19,13 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
+from analysis.findings.fairness.long_turns import LONG, widened, widened_limits
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
 from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, VANISHED
 from workflows.records.schema import Rehearsal
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
-# From this step of a turn on, how far rounding grows depends on the network. So many times what the
-# reference's own turns in float32 are off by then is allowed. Above a limit nothing is compared.
-LONG, GROWN, CHAOS = 10, 10, 0.3
 ROUNDED = 3  # times what gradients may be off, for the same losses
 # After the last turn: the typical error of weights, in moves of the tensor, and the share of
 # numbers that are far off.
@@ -50,6 +48,8 @@ class Expected:
 
 
 Turns = Mapping[BenchmarkId, Expected]
+Last = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what the last turn has left
+Limited = tuple[BenchmarkId, Expected, dict[str, Astray], dict[str, tuple[float, float]]]
 
 
 def rehearsals(machine: Machine) -> Turns:
@@ -94,31 +94,13 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
         room(expected[key], tolerance)[int(step > 0)]
         for (key, _), step in zip(turn, place, strict=True)
     ]
-    names = {record.workload: record.reference for record in machine.records.certificates}
     still = {key: one is not None and one.still for key, one in expected.items()}
-    base = {key: identity(key).contender == names.get(key[0]) for key in expected}
     table = batches.assign(
-        place=place, right=right, first=first, allowed=allowed,
-        still=[still[key] for key in whose], base=[base[key] for key in whose],
-    ).dropna(subset="right")  # fmt: skip
+        place=place, right=right, first=first, allowed=allowed, still=[still[key] for key in whose]
+    ).dropna(subset="right")
     sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
     off = (table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY)
-    return grown(table.assign(off=off))
-
-
-def grown(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with more room in the late steps of long turns, and without those in which the
-    reference's own (`base`) are not known or too far off."""
-    late = (table["place"] >= LONG) & ~table["still"]
-    parts = [table[~late]]
-    for _, rows in table[late].groupby("workload"):
-        seen = rows[rows["base"]].groupby("place")["off"].max().cummax()
-        if len(seen):
-            before = (seen.index.searchsorted(rows["place"], side="right") - 1).clip(min=0)
-            room = GROWN * seen.to_numpy()[before]
-            rows = rows.assign(allowed=rows["allowed"].clip(lower=room))
-            parts.append(rows[room <= CHAOS])
-    return pd.concat(parts).sort_index()
+    return widened(table.assign(off=off))
 
 
 def room(expected: Expected | None, tolerance: float) -> tuple[float, float]:
@@ -156,29 +138,32 @@ def wrong_losses(
         )
 
 
-Last = tuple[BenchmarkId, Expected, dict[str, Astray]]
-
-
-def wrong_weights(
-    machine: Machine, found: Sequence[Last], allowed: tuple[float, float]
-) -> Iterator[tuple[BenchmarkId, str]]:
-    """What `weights_astray` has found that the last turn has left elsewhere than float64 would, in
-    words. After a long turn, as much more is allowed as of losses."""
-    names = {record.workload: record.reference for record in machine.records.certificates}
-    grown: dict[tuple[str, str], tuple[float, float]] = {}
-    for one, _, tensors in found:
-        for name, own in tensors.items() if one.contender == names.get(one.workload) else ():
-            typical, off = grown.get((one.workload, name), (0.0, 0.0))
-            grown[one.workload, name] = max(typical, own.typical), max(off, own.off)
+def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[Limited]:
+    """What `weights_astray` has found, with the typical error and the share far away that are
+    allowed of each tensor that can be compared."""
+    long: dict[str, list[dict[str, Astray]]] = {}
     for one, expected, tensors in found:
-        for name, (typical, off) in tensors.items():
-            typical_within, off_within = REDUCED_ASTRAY if expected.room else allowed
-            if len(expected.turns.losses[-1]) > LONG:
-                typical_grown, off_grown = grown.get((one.workload, name), (math.inf, 1.0))
-                if not GROWN * typical_grown <= CHAOS:
-                    continue
-                typical_within = max(typical_within, GROWN * typical_grown)
-                off_within = max(off_within, GROWN * off_grown)
+        if len(expected.turns.losses[-1]) > LONG:
+            long.setdefault(one.workload, []).append(tensors)
+    grown = {name: widened_limits(own, limits) for name, own in long.items()}
+    for one, expected, tensors in found:
+        own = REDUCED_ASTRAY if expected.room else limits
+        allowed = dict.fromkeys(tensors, own)
+        if len(expected.turns.losses[-1]) > LONG:
+            for name, error in tensors.items():
+                if room := grown[one.workload].get(name):
+                    allowed[name] = max(own[0], room[0]), max(own[1], room[1])
+                elif math.isfinite(error.typical):
+                    del allowed[name]
+        if allowed or not tensors:
+            yield one, expected, tensors, allowed
+
+
+def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]:
+    """What the last turn has left elsewhere than float64 would, in words."""
+    for one, expected, tensors, allowed in found:
+        for name, (typical_within, off_within) in allowed.items():
+            typical, off = tensors[name]
             if not (typical <= typical_within and off <= off_within):
                 yield (
                     one,

@@ -291,6 +291,26 @@ def test_no_run_need_be_closer_than_plain_numpy_comes_to_it_in_float32():
     assert decided(measured(1e-6, 1e-6), measured(np.inf, np.inf)) == "refused"
 
 
+def test_float32_need_be_no_closer_than_plain_numpy_in_float32():
+    """Up to limits: nothing that NumPy makes of it excuses half of a move."""
+    near = {10: {"w": (2e-3, 0.2)}}
+    for found, status in (
+        ((1.5e-2, 0.35), "agrees"),
+        ((3e-2, 0.35), "refused"),
+        ((1.5e-2, 0.5), "refused"),
+    ):
+        assert judged(astray={10: {"w": found}}, astray_attainable=near)[0] == status
+        assert judged(astray={10: {"w": found}})[0] == "refused"
+    still = judged(astray={2: {"w": (1.0, 0.3)}}, astray_attainable={2: {"w": (1.0, 1.0)}})
+    assert still[0] == "refused"
+
+    def losses(second, attained):
+        return judged(float32=[1e-7, second, 0.9], float32_attainable=[1e-8, attained, 0.2])[0]
+
+    assert losses(2e-2, 5e-3) == "agrees"  # the third one cannot be compared
+    assert losses(6e-2, 5e-3) == losses(2e-2, 1e-6) == "refused"
+
+
 def test_a_tensor_that_hardly_moves_says_nothing():
     own, exact, start = trained()
     still = {"own": start[:9] + 1e-5, "exact": start[:9] + 1e-9, "start": start[:9]}

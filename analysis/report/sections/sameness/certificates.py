@@ -14,7 +14,7 @@ from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Sectio
 from analysis.report.prose import DECLARED, contender, elsewhere, more, places, workload
 from analysis.report.sections.measuring.method import span
 from analysis.report.tables import Table
-from workflows.records.schema import CertificateRow
+from workflows.records.schema import CertificateRow, steps_compared
 
 Rows = list[tuple[Line, CertificateRow]]
 
@@ -101,9 +101,7 @@ def result(own: Rows) -> str:
             for line, _ in own
             for end in (line.loss, line.weights, line.full_loss, line.full_weights, line.gradients)
         )
-        known = min(((len(r.long.loss), len(r.losses)) for _, r in own if r.long), default=(0, 0))
-        steps = " in {} of {} steps".format(*known) * (known[0] < known[1])
-        return f"agrees to {largest(ends)}{steps}"
+        return f"agrees to {largest(ends)}{steps_compared(row for _, row in own)}"
     if line.status == "agrees":
         return f"agrees, {SINGLE}"
     if line.status == "declared":

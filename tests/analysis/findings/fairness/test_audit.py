@@ -163,6 +163,29 @@ def test_whoever_differs_from_all_others_is_the_one_that_is_mismatched(found: Ma
     assert entries(findings.settings)[0].status == "mismatched"
 
 
+@pytest.mark.parametrize("fastest", [False, True])
+def test_one_odd_contender_costs_the_others_no_place_beside_the_fastest(
+    found: Make, fastest: bool
+) -> None:
+    """Although it is faster than they are."""
+    recipe = Recipe(
+        workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), variants=("default",),
+        threads=(1,), ms={("mlp", "jax", "default"): 10.0}, fastest=fastest,
+    )  # fmt: skip
+    machine = found(recipe).machine
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.framework == "jax" and contender.settings:
+                contender.settings["precision"] = "float64"
+    findings = Findings(machine)
+    lines = {line.id.framework: line for line in findings.matrix if line.id.device == "cpu"}
+    assert {line.base.framework for line in lines.values() if line.base} == {"tensorflow"}
+    assert lines["pytorch"].estimate.ratio and not lines["jax"].estimate.ratio
+    assert "precision: float64 (jax/default/cpu/1)" in lines["jax"].reason
+    refused = [r.id.framework for r in findings.comparisons if r.estimate.verdict == "refused"]
+    assert refused == ["jax"]
+
+
 def test_of_many_only_those_that_differ_are_named(found: Make) -> None:
     ways = [("pytorch", f"way-{number}") for number in range(3)]
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow"), threads=(1,))

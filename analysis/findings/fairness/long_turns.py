@@ -1,0 +1,65 @@
+"""How much timed float32 turns may be off after their first steps.
+
+A network magnifies rounding from step to step, some by much. So from a step on, a turn is allowed
+so many times what the contender in the middle is off by until then. If that is too much, nothing is
+compared.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.processes import COLUMNS
+from frameworks.workloads.distance import Astray
+
+LONG = 10  # steps, for which all limits are known beforehand
+GROWN = 10  # times the contender in the middle; of an even number the better one
+CHAOS = 0.3  # the most that is allowed
+
+
+def widened(table: pd.DataFrame) -> pd.DataFrame:
+    """Mini-batches with more room (`allowed`) in late steps, without those that are not compared.
+
+    `place` is a step in its turn, `off` how far its loss is off. In a part of a step nothing grows
+    (`still`).
+    """
+    late = (table["place"] >= LONG) & ~table["still"]
+    parts = [table[~late]]
+    for _, rows in table[late].groupby(["workload", "round"]):
+        places = np.unique(rows["place"])
+        curves = [until(own, places) for _, own in rows.groupby(COLUMNS)]
+        room = GROWN * middle(np.stack(curves))[places.searchsorted(rows["place"])]
+        rows = rows.assign(allowed=rows["allowed"].clip(lower=room))
+        parts.append(rows[room <= CHAOS])
+    return pd.concat(parts).sort_index()
+
+
+def until(own: pd.DataFrame, places: np.ndarray) -> np.ndarray:
+    """The most that one contender's losses are off by, up to each of these steps."""
+    seen = own.groupby("place")["off"].max().cummax()
+    before = seen.index.searchsorted(places, side="right")
+    return np.append(0.0, seen.to_numpy())[before]
+
+
+def middle(values: np.ndarray) -> np.ndarray:
+    """The median along the first axis; of an even number, the smaller one of the middle two."""
+    found: np.ndarray = np.sort(values, axis=0)[(len(values) - 1) // 2]
+    return found
+
+
+def widened_limits(
+    tensors: Iterable[dict[str, Astray]], limits: tuple[float, float]
+) -> dict[str, tuple[float, float]]:
+    """The limits of weights after a long turn by tensor, from what all contenders have left;
+    without tensors that are not compared."""
+    every: dict[str, list[Astray]] = {}
+    for own in tensors:
+        for name, found in own.items():
+            every.setdefault(name, []).append(found)
+    room = {name: GROWN * middle(np.array(found)) for name, found in every.items()}
+    return {
+        name: (max(limits[0], typical), max(limits[1], off))
+        for name, (typical, off) in room.items()
+        if typical <= CHAOS
+    }
