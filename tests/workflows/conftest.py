@@ -1,6 +1,7 @@
 """Stages of small studies, run in this process as the command line would run them."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,6 +122,17 @@ def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
     """One certificate of the abacus, for all tests that read it: its rows by variant."""
     variants = ("default", "kept", "wrong", "rounded", "unnamed", "strays", "mislabelled")
     return certified_once(tmp_path_factory, "certificate", *variants)
+
+
+def findings_once(factory, name: str, measure: Callable[..., object]) -> Findings:
+    """The findings that all test processes share under this name. `measure(study, machine)` makes a
+    study as the fixture does, and leaves its records in the folder `machine`."""
+
+    def build(folder: Path) -> None:
+        with package("abacus"):
+            measure(partial(make_study, folder), folder / "machine")
+
+    return Findings(load([built_once(factory, name, build) / "machine"])[0])
 
 
 def certified_once(factory, name: str, *variants: str, **changes) -> dict[str, CertificateRow]:

@@ -22,7 +22,7 @@ from frameworks.workloads.smaller import miniature
 from workflows.certify.as_timed import WORST
 from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import FINER, LOST, REPRODUCES, Uncanonical, require_shapes
-from workflows.certify.second_look import FEWEST, SHAKEN, last_bit_off
+from workflows.certify.second_look import FEWEST, shaken
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
@@ -116,9 +116,9 @@ def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bo
     float64, or from runs with weights off by their last bit. What that makes `LOST` says
     nothing; the first losses are to say something."""
     single = perform(Float32OracleTrainer, script).moments
-    shaken = [
-        perform(OracleTrainer, replace(script, weights=last_bit_off(script.weights, seed))).moments
-        for seed in range(SHAKEN)
+    others = [
+        perform(OracleTrainer, replace(script, weights=weights)).moments
+        for weights in shaken(script.weights)
     ]
     room: dict[str, float] = {}
     for step, moment in enumerate(right):
@@ -129,7 +129,7 @@ def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bo
             room = {}
         for name, value in named(seen[step]).items():
             near = [FINER * min(distance(named(single[step])[name], true[name]), 1)]
-            near += [distance(named(one[step])[name], true[name]) for one in shaken]
+            near += [distance(named(one[step])[name], true[name]) for one in others]
             room[name] = max(room.get(name, 0.0), *(WORST * each for each in near))
             if name == "loss" and step <= FEWEST and room[name] > LOST:
                 return False

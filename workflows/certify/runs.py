@@ -264,9 +264,10 @@ class Runner:
         given = part_of(contender) == "gradient"
         least = math.inf
         for _ in range(FENCES):
-            if least > UNFENCED:
-                answer = worker.ask("fence", variant=contender.variant, given=given)
-                least = min(float(answer["unfenced"]), least)
+            answer = worker.ask("fence", variant=contender.variant, given=given)
+            least = min(float(answer["unfenced"]), least)
+            if least <= UNFENCED:
+                break
         return least
 
     def load(self, worker: WorkerProcess, narrow: bool) -> None:

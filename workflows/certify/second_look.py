@@ -7,7 +7,7 @@ float64 is as much closer as its digits are finer. Where training magnifies roun
 is certain, a run is compared until then.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -106,7 +106,7 @@ def attainable(runner: Runner) -> dict[str, float]:
     folder = runner.place(narrow=False)
     weights, (inputs, targets) = initial(runner.workload, folder), open_batches(folder)
     exact = OracleTrainer(runner.workload, weights)
-    starts = [weights, *(last_bit_off(weights, seed, np.float32) for seed in range(SHAKEN))]
+    starts = [weights, *shaken(weights, np.float32)]
     single = [Float32OracleTrainer(runner.workload, start) for start in starts]
     found = []
     for batch in (0, *OTHER_BATCHES):
@@ -128,28 +128,33 @@ def attainable_run(runner: Runner, run: Run) -> Measured:
     too, in units of float32. What has no digit left in float32 counts as 1. A loss may be close by
     chance, so that of any earlier step counts.
     """
-    workload, folder = runner.trained(run), runner.place(run.narrow)
-    weights = initial(workload, folder)
-
-    def trained(kind: type[OracleTrainer], start: Weights) -> Result:
-        return in_numpy(kind(workload, start), folder, start, run.steps, run.weights_at)
-
-    exact = trained(OracleTrainer, weights)
-    found = compare(trained(Float32OracleTrainer, weights), exact)
-    shaken = [
-        compare(trained(OracleTrainer, last_bit_off(weights, seed)), exact)
-        for seed in range(SHAKEN)
+    weights = given(runner, run)
+    exact = trained(runner, run, OracleTrainer, weights)
+    found = compare(trained(runner, run, Float32OracleTrainer, weights), exact)
+    others = [
+        compare(trained(runner, run, OracleTrainer, start), exact) for start in shaken(weights)
     ]
 
     def most(own: float, *others: float) -> float:
         return max(min(own, 1), *(other / FINER for other in others))
 
-    losses = [most(*each) for each in zip(found.loss, *(one.loss for one in shaken), strict=True)]
+    losses = [most(*each) for each in zip(found.loss, *(one.loss for one in others), strict=True)]
     found.loss = [*accumulate(losses, max)]
     for step, tensors in found.weights.items():
         for name, own in tensors.items():
-            tensors[name] = most(own, *(one.weights[step][name] for one in shaken))
+            tensors[name] = most(own, *(one.weights[step][name] for one in others))
     return found
+
+
+def given(runner: Runner, run: Run) -> Weights:
+    """The weights that a run begins with."""
+    return initial(runner.trained(run), runner.place(run.narrow))
+
+
+def trained(runner: Runner, run: Run, kind: type[OracleTrainer], start: Weights) -> Result:
+    """The run in NumPy, from these weights."""
+    trainer, folder = kind(runner.trained(run), start), runner.place(run.narrow)
+    return in_numpy(trainer, folder, start, run.steps, run.weights_at, run.first)
 
 
 def shorten(measured: Measured) -> int:
@@ -174,16 +179,14 @@ def lost(error: float) -> bool:
     return not error * WORST * FINER <= LOST
 
 
-def last_bit_off(
-    weights: Weights, seed: int = 0, precision: type[np.floating[Any]] = np.float64
-) -> Weights:
-    """Every number moved to a neighbour, up or down at random."""
-    chance = np.random.default_rng(seed)
+def shaken(weights: Weights, precision: type[np.floating[Any]] = np.float64) -> Iterator[Weights]:
+    """`SHAKEN` times, with every number moved to a neighbour, up or down at random."""
     ends = precision(-np.inf), precision(np.inf)
-    return {
-        name: np.nextafter(w.astype(precision), chance.choice(ends, w.shape).astype(precision))
-        for name, w in weights.items()
-    }
+    for chance in map(np.random.default_rng, range(SHAKEN)):
+        yield {
+            name: np.nextafter(w.astype(precision), chance.choice(ends, w.shape).astype(precision))
+            for name, w in weights.items()
+        }
 
 
 def median_rounding(examined: Examined, worker: WorkerProcess, file: Path) -> dict[str, float]:
@@ -219,14 +222,14 @@ def median_moves(examined: Examined, file: Path) -> Moves:
         return first
     run = from_the_start(examined.runner)
     others = [replace(run, first=number * run.steps) for number in OTHER_BATCHES]
-    trained: dict[str, list[Result]] = {}
+    results: dict[str, list[Result]] = {}
     for precision in ("float32", "float64"):
         with examined.runner.process(examined.contender, precision) as worker:
-            trained[precision] = [
+            results[precision] = [
                 Result.read(examined.runner.train(worker, examined.contender, one, file), file)
                 for one in others
             ]
-    pairs = zip(trained["float32"], trained["float64"], strict=True)
+    pairs = zip(results["float32"], results["float64"], strict=True)
     found = [first, *(examined.moves(*pair) for pair in pairs)]
     return {
         step: {
@@ -242,20 +245,15 @@ def look_at_numpy_in_float32(examined: Examined) -> None:
     and the median of its weights over the same stretches of mini-batches. What cancels may do so
     exactly, by chance. So the farthest counts of runs from weights that are off by their last
     bit."""
-    runner, run = examined.runner, from_the_start(examined.runner)
-    workload, folder = runner.trained(run), runner.place(run.narrow)
-    weights = initial(workload, folder)
-    starts = [weights, *(last_bit_off(weights, seed, np.float32) for seed in range(SHAKEN))]
+    runner, first = examined.runner, from_the_start(examined.runner)
+    weights = given(runner, first)
+    starts = [weights, *shaken(weights, np.float32)]
     examined.say("float32 run in NumPy")
-
-    def trained(kind: type[OracleTrainer], start: Weights, first: int) -> Result:
-        trainer = kind(workload, start)
-        return in_numpy(trainer, folder, start, run.steps, run.weights_at, first)
-
     found: list[Moves] = []
     for number in (0, *OTHER_BATCHES):
-        exact = trained(OracleTrainer, weights, number * run.steps)
-        own = [trained(Float32OracleTrainer, start, number * run.steps) for start in starts]
+        run = replace(first, first=number * first.steps)
+        exact = trained(runner, run, OracleTrainer, weights)
+        own = [trained(runner, run, Float32OracleTrainer, start) for start in starts]
         if not number:
             losses = [loss_distances(one.losses, exact.losses) for one in own]
             examined.result.float32_attainable = [*accumulate(map(max, *losses), max)]

@@ -48,18 +48,12 @@ def middle(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def widened_limits(
-    tensors: Iterable[dict[str, Astray]], limits: tuple[float, float]
-) -> dict[str, tuple[float, float]]:
-    """The limits of weights after a long turn by tensor, from what all contenders have left;
+def room_of_weights(tensors: Iterable[dict[str, Astray]]) -> dict[str, tuple[float, float]]:
+    """The room that weights have after a long turn by tensor, from what all contenders have left;
     without tensors that are not compared."""
     every: dict[str, list[Astray]] = {}
     for own in tensors:
         for name, found in own.items():
             every.setdefault(name, []).append(found)
     room = {name: GROWN * middle(np.array(found)) for name, found in every.items()}
-    return {
-        name: (max(limits[0], typical), max(limits[1], off))
-        for name, (typical, off) in room.items()
-        if typical <= CHAOS
-    }
+    return {name: (typical, off) for name, (typical, off) in room.items() if typical <= CHAOS}

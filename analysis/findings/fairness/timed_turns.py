@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
-from analysis.findings.fairness.long_turns import LONG, widened, widened_limits
+from analysis.findings.fairness.long_turns import LONG, room_of_weights, widened
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
 from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, VANISHED
@@ -145,7 +145,7 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
     for one, expected, tensors in found:
         if len(expected.turns.losses[-1]) > LONG:
             long.setdefault(one.workload, []).append(tensors)
-    grown = {name: widened_limits(own, limits) for name, own in long.items()}
+    grown = {name: room_of_weights(own) for name, own in long.items()}
     for one, expected, tensors in found:
         own = REDUCED_ASTRAY if expected.room else limits
         allowed = dict.fromkeys(tensors, own)
@@ -160,7 +160,7 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
 
 
 def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]:
-    """What the last turn has left elsewhere than float64 would, in words."""
+    """The weights that are too far from float64's after the last turn, in words."""
     for one, expected, tensors, allowed in found:
         for name, (typical_within, off_within) in allowed.items():
             typical, off = tensors[name]

@@ -1,18 +1,15 @@
 """Single operations: certified by NumPy's results, timed, and set against the memory stream."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.findings.series.elementwise import ELEMENTWISE, firsts
 from analysis.literature.studies import FIRST, OTHERS, POSITION, Pair, read
 from analysis.report.page import write
-from tests.conftest import built_once, package
-from tests.workflows.conftest import SmallStudy, make_study, several
+from tests.workflows.conftest import SmallStudy, findings_once, several
 from workflows.certify.elementwise import ulps
 
 OPERATION = {"divide": {"elements": 5000, "samples": 3, "repeat": 1}, "mlp": False}
@@ -54,16 +51,14 @@ def test_distances_are_in_units_in_the_last_place():
 
 @pytest.fixture(scope="session")
 def found(surroundings: None, tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    def build(folder: Path) -> None:
-        with package("abacus"):
-            small = made(partial(make_study, folder), "default", "kept", "wrong", "unwatched")
-            small.certificate(workload="divide")
-            for replicate in (1, 2):
-                small.contest(replicate, "divide")
-            small.findings(folder / "machine")
+    def measure(study, machine: Path) -> None:
+        small = made(study, "default", "kept", "wrong", "unwatched")
+        small.certificate(workload="divide")
+        for replicate in (1, 2):
+            small.contest(replicate, "divide")
+        small.findings(machine)
 
-    folder = built_once(tmp_path_factory, "single operations", build)
-    return Findings(load([folder / "machine"])[0])
+    return findings_once(tmp_path_factory, "single operations", measure)
 
 
 def test_times_are_of_one_operation_without_transfer(found):

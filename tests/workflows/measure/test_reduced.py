@@ -2,11 +2,8 @@
 
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings
 from analysis.report.page import write
-from tests.conftest import built_once, package
-from tests.workflows.conftest import make_study, several
+from tests.workflows.conftest import findings_once, several
 from workflows.planning.configfiles import ConfigurationError, parse
 
 
@@ -14,20 +11,15 @@ from workflows.planning.configfiles import ConfigurationError, parse
 def found(surroundings, tmp_path_factory):
     """The findings of a study of two replicates."""
 
-    def build(folder):
-        with package("abacus"):
-            made = make_study(
-                folder,
-                contenders=several(
-                    "default", "kept", "bfloat16", "bfloat16-not", "bfloat16-drifting"
-                ),
-                replicates=2,
-                certificate={"steps": 10, "optimisers": []},
-            )
-            made.measured(folder / "machine")
+    def measure(study, machine):
+        made = study(
+            contenders=several("default", "kept", "bfloat16", "bfloat16-not", "bfloat16-drifting"),
+            replicates=2,
+            certificate={"steps": 10, "optimisers": []},
+        )
+        made.measured(machine)
 
-    folder = built_once(tmp_path_factory, "contests in bfloat16", build)
-    return Findings(load([folder / "machine"])[0])
+    return findings_once(tmp_path_factory, "contests in bfloat16", measure)
 
 
 def test_it_is_compared_with_its_own_float32_alone(found, tmp_path):

@@ -2,23 +2,18 @@
 
 import pytest
 
-from analysis.data.loading import load
-from analysis.findings.findings import Findings
-from tests.conftest import built_once, package
-from tests.workflows.conftest import make_study, several
+from tests.workflows.conftest import findings_once, several
 
 
 @pytest.fixture(scope="session")
 def findings(surroundings, tmp_path_factory):
-    def build(folder):
-        with package("abacus"):
-            made = make_study(folder, contenders=several("default", "rounded", "unwatched"))
-            made.certificate()
-            made.contest()
-            made.findings(folder / "machine")
+    def measure(study, machine):
+        made = study(contenders=several("default", "rounded", "unwatched"))
+        made.certificate()
+        made.contest()
+        made.findings(machine)
 
-    folder = built_once(tmp_path_factory, "timed turns", build)
-    return Findings(load([folder / "machine"])[0])
+    return findings_once(tmp_path_factory, "timed turns", measure)
 
 
 def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):
