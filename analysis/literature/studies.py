@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -114,7 +114,9 @@ class Study:
     """`hardware`: the devices on which anything was measured. `missing`: why a device is not
     there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
     original, by framework and setting. `compilation`: what was read back of each framework's
-    tutorial variant."""
+    tutorial variant. `unread`: what losses and weights end with if nobody waits, by framework.
+    `memory`: MiB of a process at its most, less what it had before its network, by the same five
+    columns as a time."""
 
     name: str
     ratios: tuple[Ratio, ...]
@@ -123,6 +125,8 @@ class Study:
     times: tuple[Time, ...] = ()
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
     compilation: dict[str, frozenset[str]] = field(default_factory=dict)
+    unread: dict[str, frozenset[str]] = field(default_factory=dict)
+    memory: dict[tuple[str, str, str, str, int], float] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[Ratio]:
         """The rows of a pair, in its direction."""
@@ -144,7 +148,8 @@ def read(folder: Path) -> Study:
     try:
         ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
         check(folder, ratios, tables["pairs"])
-        ratios += tuple(pitfall(folder.name, row) for row in optional(folder, "traps"))
+        traps = optional(folder, "traps")
+        ratios += tuple(pitfall(folder.name, row) for row in traps)
         shares = optional(folder, "parts")
         ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
         alone = optional(folder, "elementwise")
@@ -155,6 +160,12 @@ def read(folder: Path) -> Study:
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
         aliases = read_back(alone)
         modes = compilation(optional(folder, "settings"))
+        memory = {
+            contender(row): float(row["peak_mib"]) - float(row["idle_mib"])
+            for row in optional(folder, "use")
+            if row["peak_mib"] and row["idle_mib"]
+        }
+        ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
     except (KeyError, ValueError) as error:
         raise RecordError(
             f"{folder}: tables without {error}; write the report again: samestep report {folder}"
@@ -167,6 +178,8 @@ def read(folder: Path) -> Study:
         times,
         aliases,
         modes,
+        ends,
+        memory,
     )
 
 
@@ -218,9 +231,13 @@ def ratio(study: str, row: dict[str, str]) -> Ratio:
     )
 
 
+def contender(row: dict[str, str]) -> tuple[str, str, str, str, int]:
+    return row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"])
+
+
 def time(row: dict[str, str]) -> Time:
-    who = (row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"]))
-    return Time(*who, float(row["median_ms"]), float(row["low_ms"]), float(row["high_ms"]))
+    ends = float(row["low_ms"]), float(row["high_ms"])
+    return Time(*contender(row), float(row["median_ms"]), *ends)
 
 
 def pitfall(study: str, row: dict[str, str]) -> Ratio:
@@ -287,12 +304,16 @@ def read_back(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], str]:
 
 def compilation(rows: Sequence[dict[str, str]]) -> dict[str, frozenset[str]]:
     """How the tutorials' variants run their steps, by framework."""
-    found = grouped(
+    return gathered(
         (row["framework"], row["value"])
         for row in rows
         if row["setting"] == "compilation" and row["variant"] == "default"
     )
-    return {framework: frozenset(values) for framework, values in found.items()}
+
+
+def gathered(values: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """All values of each framework."""
+    return {framework: frozenset(own) for framework, own in grouped(values).items()}
 
 
 def number(text: str) -> float | None:

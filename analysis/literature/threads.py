@@ -8,14 +8,14 @@ from statistics import median
 from matplotlib.lines import Line2D
 
 from analysis.format import count, title
-from analysis.literature.studies import WORKERS, Pair, Study
+from analysis.literature.ledger.double_ratios import SECOND
+from analysis.literature.studies import WORKERS, Study
 from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import HEIGHT, certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas, render
 from analysis.report.prose import two
 from frameworks.device import HOST
 
-PAIR = Pair("threads", "2", "1")
 EACH = 0.2  # of a row, from one framework's mark to the next
 FRAMEWORKS = tuple(PALETTE)  # in the order of the marks
 
@@ -70,7 +70,7 @@ def gains(studies: Sequence[Study]) -> list[Gain]:
     for over in threads_over(2, 1):
         then.setdefault(over.one.network, []).append(1 / over.value)
     names = {name.lower(): name for name in networks()}
-    for row in certified(studies, PAIR):
+    for row in certified(studies, SECOND):
         name = names.get(row.workload)
         if not name or row.device != HOST.name or not (row.value and row.low and row.high):
             continue

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.kills.study import CONFIGURATION, LOADING, Study, gone_within, role
+from benchmarks.kills.study import STUDIES, Study, gone_within, role
 
 WITHIN_S = 5.0
+AS_BEFORE = "delete *.failed"
 EVERYTHING, CTRL_C = "everything at once", "Ctrl-C"
 PATIENCE_S = 300.0
 SHOWN = 2000  # characters of what a run printed
@@ -29,14 +30,14 @@ class Kills:
 
     def __init__(self, study: Study, seed: int) -> None:
         self.study, self.random = study, random.Random(seed)
-        self.whole_s = 20.0  # of a run from nothing to the end; learnt
+        self.whole_s, self.results = 20.0, 1  # of a run from nothing to the end; learnt
         self.kept: dict[Path, int] = {}
         self.counts: Counter[str] = Counter()
         self.slowest = dict[str, float]()
         self.lost: list[str] = []
         self.left: list[str] = []
         self.other: list[str] = []
-        self.unlocked = self.completed = 0
+        self.unlocked = self.taken_for_failures = self.completed = 0
 
     def run(self, times: int) -> None:
         self.learn()
@@ -45,20 +46,22 @@ class Kills:
         self.go_on()
 
     def learn(self) -> None:
-        """How long a whole run takes."""
+        """How long a whole run takes, and what it makes."""
         begin = time.monotonic()
         process = self.study.start()
         output = process.communicate(timeout=PATIENCE_S)[0]
         if process.returncode:
             sys.exit(f"the study fails without being killed:\n{output[-SHOWN:]}")
         self.whole_s = time.monotonic() - begin
+        self.results = len(self.study.finished())
         print(f"a whole study takes {self.whole_s:.0f} s", flush=True)
         self.study.forget()
 
     def once(self) -> None:
         """One run: killed, or complete before it could be."""
         process = self.study.start()
-        end = time.monotonic() + self.random.uniform(0.2, self.whole_s)
+        left = max(1 - len(self.study.finished()) / self.results, 0.1)
+        end = time.monotonic() + self.random.uniform(0.2, left * self.whole_s)
         while time.monotonic() < end and process.poll() is None:
             time.sleep(0.02)
         found = self.study.processes()
@@ -109,6 +112,9 @@ class Kills:
         if "locked" in output:
             self.unlocked += 1
             self.study.start("--unlock").communicate(timeout=PATIENCE_S)
+        elif AS_BEFORE in output:  # a worker was killed twice; do as the message says
+            self.taken_for_failures += 1
+            self.study.repeat()
         elif status and "Repeat only those" not in output:
             self.other.append(f"exit status {status}:\n{output[-SHOWN:]}")
         elif self.study.complete:
@@ -146,7 +152,8 @@ class Kills:
         for name, count in sorted(self.counts.items()):
             lines.append(f"{name:22}{count:6}{self.slowest[name]:24.2f} s")
         lines.append(f"{sum(self.counts.values())} kills, {self.completed} studies completed, "
-                     f"--unlock asked for {self.unlocked} times")  # fmt: skip
+                     f"--unlock asked for {self.unlocked} times, {self.taken_for_failures} times "
+                     "two kills of a worker were taken for its own failure")  # fmt: skip
         for title, found in (("lost", self.lost), ("left", self.left), ("other", self.other)):
             lines.append(f"{title}: {'nothing' if not found else len(found)}")
             lines += [f"  {text}" for text in found]
@@ -164,11 +171,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kills", description=__doc__)
     parser.add_argument("--times", type=int, default=40, help="kills (default: 40)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and the victims")
-    parser.add_argument("--loaders", action="store_true", help="a study with loaders")
+    parser.add_argument(
+        "--study", choices=STUDIES, default="plain", help="of what (default: plain)"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        configuration = LOADING if options.loaders else CONFIGURATION
-        study = Study(Path(folder).resolve() / "one", configuration)
+        study = Study(Path(folder).resolve() / "one", STUDIES[options.study])
         kills = Kills(study, options.seed)
         try:
             kills.run(options.times)

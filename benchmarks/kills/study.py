@@ -56,6 +56,16 @@ LOADING: dict[str, Any] = {
     "loaders": ["processes-1"],
     "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
 }
+# With a second worker, which PyTorch starts in a process of its own.
+WORKERS: dict[str, Any] = {
+    **CONFIGURATION,
+    "replicates": 2,
+    "reference": "pytorch",
+    "contenders": [{"framework": "pytorch", "variants": ["default", "two-workers"]}],
+    "threads": [2],
+    "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
+}
+STUDIES = {"plain": CONFIGURATION, "loaders": LOADING, "workers": WORKERS}
 MARK = "SAMESTEP_KILLS"
 RESULTS = ("probes/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
 
@@ -134,6 +144,11 @@ class Study:
             FileLock(self.lock).acquire(blocking=False).lock.release()
         except Timeout:
             yield "the machine's lock"
+
+    def repeat(self) -> None:
+        """Have failures repeated that were the same as before."""
+        for path in self.results.rglob("*.failed"):
+            path.unlink()
 
     def forget(self) -> None:
         """Begin from nothing."""

@@ -25,6 +25,7 @@ from workflows.worker.probes import (
     GROUPS,
     QUESTIONS,
     convolution,
+    dense,
     loss,
     normalisation,
     optimiser,
@@ -278,3 +279,11 @@ def test_threads_that_worked(spent: dict[str, int], count: int | None) -> None:
     before = dict.fromkeys(spent, 1000)
     after = {name: 1000 + time for name, time in spent.items()}
     assert threads.working(before, after) == count
+
+
+@pytest.mark.parametrize(
+    ("counted", "number"),
+    [([1, 1, 2, 1, 2], 2), ([1, 1, 2, 1, None], 1), ([2, None], None), ([], None)],
+)
+def test_other_load_hides_no_thread(counted: list[int | None], number: int | None) -> None:
+    assert dense.seen_twice(counted) == number

@@ -124,6 +124,7 @@ class Examination:
             own = self.train_workload(worker, file)
             if self.pitfall:
                 self.result.unfenced = self.runner.unfenced(worker, self.contender)
+                self.result.unread = self.runner.unread(worker, self.contender)
             else:
                 self.compare_gradients(worker, file)
                 if (self.deviations or self.state) and self.fewest_threads:

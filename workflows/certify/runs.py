@@ -38,6 +38,8 @@ SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a conte
 # Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
 FENCES = 3  # probes: what a fence leaves undone, it leaves every time
+NEVER_WAITS = "trap-unsynchronised"
+UNREAD = 100  # its steps that nobody waits for
 FAILED = "failed.txt"  # why there are no results of the reference, in their place
 
 
@@ -269,6 +271,15 @@ class Runner:
             if least <= UNFENCED:
                 break
         return least
+
+    def unread(self, worker: WorkerProcess, contender: PlannedContender) -> bool | None:
+        """Whether steps of the variant that never waits compute what they do if each loss is
+        read. None of others, and if that cannot be told."""
+        if contender.variant != NEVER_WAITS:
+            return None
+        self.load(worker, narrow=False)
+        found = worker.ask("unread", variant=contender.variant, steps=UNREAD)["same"]
+        return None if found is None else bool(found)
 
     def load(self, worker: WorkerProcess, narrow: bool) -> None:
         worker.ask("load", folder=str(self.place(narrow)))

@@ -63,6 +63,10 @@ class Configuration(Section):
     threads: Annotated[list[Threads], AfterValidator(without_repeats), Scope.RESOLVED] = Field(
         default=[1, "all"], min_length=1
     )
+    oversubscribe: Annotated[bool, Scope.RESOLVED] = Field(
+        default=False,
+        description="Contenders with more threads than cores run, too, up to four times as many.",
+    )
     tf32: bool = False
     workloads: Annotated[
         dict[str, dict[str, Any] | None], AfterValidator(buildable), Scope.RESOLVED

@@ -23,6 +23,8 @@ from workflows.records.folders import Folders
 from workflows.records.schema import MACHINE, Entrant, Record
 from workflows.records.storage import read_json, write_json
 
+MOST_A_CORE = 4  # threads, in a study of more threads than cores
+
 
 class PlanError(Exception):
     """A study that cannot be run as configured on this machine."""
@@ -143,7 +145,7 @@ def contenders(study: Configuration, cores: int) -> Iterator[PlannedContender]:
                     if contender.name in seen:  # on one core, `all` is 1
                         continue
                     seen.add(contender.name)
-                    if contender.threads > cores:
+                    if contender.threads > cores * (MOST_A_CORE if study.oversubscribe else 1):
                         contender.missing = (
                             f"{contender.threads} threads asked for, {cores} processor cores here"
                         )

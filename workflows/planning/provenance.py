@@ -106,7 +106,7 @@ def probe_key(study: Configuration, name: str) -> str:
 def contest_key(study: Configuration, group: str) -> str:
     """Everything the numbers of a group's contests depend on: every key of the configuration
     without a scope, what the others lead to on this machine, and the code that measures."""
-    asked = [c.name for c in contenders_here(study)]
+    asked = [c.name + c.missing for c in contenders_here(study)]
     names = sorted({entry.framework for entry in study.contenders}) + study.uncompared
     return content_hash(
         {
@@ -122,7 +122,7 @@ def contest_key(study: Configuration, group: str) -> str:
 
 
 def certificate_key(study: Configuration, workload: str, name: str) -> str:
-    own = [c.name for c in contenders_here(study, name)]
+    own = [c.name + c.missing for c in contenders_here(study, name)]
     return content_hash(
         {
             "workload": to_dict(study.workload(workload)),

@@ -261,6 +261,8 @@ class CertificateRow(Contender):
     `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
     from float64: the gradient in the middle and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
+    `unread`, of a variant that never waits, is whether a hundred steps that nobody waits for end
+    with the same loss and weights, to the last bit, as if each was waited for.
     `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
     of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
     Of a part of a step, `full` and `turns` are about losses at the initial weights.
@@ -291,6 +293,7 @@ class CertificateRow(Contender):
     astray_attainable: dict[int, dict[str, tuple[Distance, Distance]]] = {}
     again: list[float] = []
     unfenced: Amount | None = None
+    unread: bool | None = None
     ulp: Distance | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run

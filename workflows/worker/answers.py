@@ -89,6 +89,10 @@ class Fence(Answer):
     unfenced: Amount
 
 
+class Unread(Answer):
+    same: bool | None
+
+
 class Trace(Answer):
     losses: list[float]
     again: list[float]
@@ -127,6 +131,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "settings": InEffect,
     "behaviour": Behaviour,
     "fence": Fence,
+    "unread": Unread,
     "trace": Trace,
     "gradients": Gradients,
     "rehearse": Rehearsed,

@@ -154,6 +154,11 @@ class Handlers:
             results = trainer.loss
         return {"unfenced": unfenced(trainer, batch, results)}
 
+    def unread(self, variant: str, steps: int) -> dict[str, Any]:
+        """Whether steps that nobody waits for compute the same."""
+        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        return {"same": training.unread(trainer, self.mini_batch, self.initial, steps)}
+
     def trace(
         self,
         variant: str,

@@ -59,6 +59,23 @@ def different(weights: Weights, others: Weights) -> str:
     return ""
 
 
+def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> bool | None:
+    """Whether a run of steps that nobody waits for ends as one whose every loss is read: its last
+    loss and all weights are the same to the last bit. None if reading twice does not do that."""
+    ends = []
+    for waits in (True, True, False):
+        trainer.restart(initial)
+        for step in range(steps):
+            trainer.step(trainer.put(*(array.copy() for array in batches(step))))
+            if waits:
+                trainer.synchronise()
+                as_loss(trainer.loss())
+        ends.append((as_loss(trainer.loss()), as_weights(trainer.weights(), initial)))
+    (loss, weights), *others = ends
+    again, alike = (loss == own and not different(weights, end) for own, end in others)
+    return alike if again else None
+
+
 def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     """The loss of one step.
 

@@ -102,6 +102,13 @@ class Certificates:
         _, row = self.found.get(benchmark, (None, None))
         return row is None or (row.unfenced or 0.0) <= UNFENCED
 
+    def unread(self, benchmark: BenchmarkId) -> str:
+        """What steps that nobody waits for end with, "" if that was not tried or cannot be told."""
+        _, row = self.found.get(benchmark, (None, None))
+        if row is None or row.unread is None:
+            return ""
+        return "the same" if row.unread else "others"
+
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""
         return ", ".join(

@@ -27,6 +27,9 @@ class PitfallLine:
     the certificate's long run, of `steps`. `end_loss` and `beside_end_loss` are the losses of
     the last mini-batch of a turn in the timed float32 runs, means over all turns.
 
+    `unread` says which loss and weights a hundred steps that nobody waits for end with: `the same`
+    to the last bit as if each was waited for, or `others`.
+
     If its certificate found that it does not wait for its work, the ratio is that of the reported
     time over the true one. It says nothing about speed, so the verdict is `refused`.
     """
@@ -34,7 +37,7 @@ class PitfallLine:
     COLUMNS: ClassVar = (
         "machine workload framework trap variant beside device threads replicates ratio ratio_low "
         "ratio_high p p_adjusted verdict steps loss_1 loss_10 loss_100 loss_last "
-        "end_loss beside_end_loss dataset reason"
+        "end_loss beside_end_loss unread dataset reason"
     )
 
     id: BenchmarkId
@@ -48,6 +51,7 @@ class PitfallLine:
     loss_last: float | None
     end_loss: float | None
     beside_end_loss: float | None
+    unread: str
     reason: str
 
     @property
@@ -84,6 +88,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
             **loss_differences(certificates, row.id, row.base),
             end_loss=ends.get(row.id),
             beside_end_loss=ends.get(row.base),
+            unread=certificates.unread(row.id),
             reason=reason,
         )
         for row in compare(beside, found)

@@ -214,9 +214,61 @@ def graphs(studies: Sequence[Study], name: str) -> Calculation | None:
     )
 
 
+SLACK = 0.03  # of memory, whose allocators round
+
+
+def memory(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether PyTorch's process takes less memory than TensorFlow's in training each network, as in
+    their tutorials, beside what each has before it. None if a network was not measured."""
+    found = {
+        own.workload: study.memory[own[:5]] / study.memory[other]
+        for study in studies
+        if study.name == name
+        for own in certified(study)
+        if own.framework == "pytorch" and own[:5] in study.memory
+        if (other := (own.workload, "tensorflow", *own[2:5])) in study.memory
+    }
+    if not {*map(str.lower, networks())} <= {*found}:
+        return None
+    less, most = (choose(found, key=lambda one: found[one]) for choose in (min, max))
+    fall, hold = found[most] > 1 + SLACK, found[most] < 1 - SLACK
+    return Calculation(
+        hold if hold or fall else None,
+        f"PyTorch over TensorFlow: {two(found[less])} on {workload(less)} to {two(found[most])} on "
+        f"{workload(most)}",
+    )
+
+
+UNREAD_SAME = frozenset({"the same"})
+
+
+def unread(studies: Sequence[Study], name: str) -> Calculation | None:
+    """Whether steps end with the same loss and weights, to the last bit, if nobody waits for them
+    before the last one. None if no study has asked."""
+    found = {
+        framework: own
+        for study in studies
+        if study.name == name
+        for framework, own in study.unread.items()
+    }
+    if not found:
+        return None
+    same = [title(framework) for framework, own in found.items() if own == UNREAD_SAME]
+    others = [title(framework) for framework, own in found.items() if own != UNREAD_SAME]
+    said = [
+        f"whether each of a hundred steps is waited for or the last one only, loss and weights are "
+        f"{text} in {listing(names)}"
+        for names, text in ((same, "the same to the last bit"), (others, "not the same"))
+        if names
+    ]
+    return Calculation(not others, "; ".join(said))
+
+
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost,
     "aliases": aliases,
     "gradients of shards": gradients_of_shards,
     "graphs": graphs,
+    "losses that nobody reads": unread,
+    "memory": memory,
 }

@@ -188,9 +188,11 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
             for rows in frameworks(found).values()
         ]
         return tuple(rows[len(rows) // 2] for rows in measured if rows)
-    turned = holds is not None and own.quantifier == "not"
+    turned = holds is not None and own.quantifier in ("not", "no row")
     wanted = not holds if turned else holds
     nearest = wanted is True and own.quantifier != "EXISTS"
+    if own.quantifier == "no row":
+        nearest = holds is True
     groups = grouped(
         (answer.row.framework if of_variants(answer) else answer.row.variant, answer)
         for answer in found

@@ -13,6 +13,7 @@ from analysis.literature.studies import CONFIDENCE, Pair, Ratio
 from analysis.stats.inference import Verdict
 from analysis.stats.tails import t_exceeded
 
+SECOND = Pair("threads", "2", "1")
 GAIN = "gain"  # the axis of one framework's gain from threads over another's
 # A framework's ratio to another on one network, over that on each other network.
 ELSEWHERE = "elsewhere"
@@ -26,7 +27,7 @@ def double_ratios(ratios: Sequence[Ratio]) -> Iterator[Ratio]:
 def gains(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
     """Of two frameworks, the time with two threads over that with one: one framework's ratio over
     the other's."""
-    own = [row for row in oriented(ratios, "threads") if row.pair.one == "2"]
+    own = [row for row in oriented(ratios, "threads") if row.pair == SECOND]
     for row, other in product(own, own):
         if row.framework < other.framework and same(row, other, "workload", "variant", "pair"):
             yield over(row, other, Pair(GAIN, row.framework, other.framework), row.workload)

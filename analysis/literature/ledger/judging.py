@@ -1,8 +1,8 @@
 """From ratios to a verdict: the few functions that judge every claim about times.
 
 A rule is text, as in `data/claims.csv`: `FASTER(10)`, `all rows FASTER(1/0.55)`, `EXISTS slower`,
-`not FASTER(2)`, `REACHES(1.9)`, `EXISTS DIFFERS(3 %)`. What this module cannot read, it does not
-judge.
+`not FASTER(2)`, `no row FASTER(1/0.97)`, `REACHES(1.9)`, `EXISTS DIFFERS(3 %)`. What this module
+cannot read, it does not judge.
 """
 
 import math
@@ -14,7 +14,7 @@ from analysis.literature.studies import Ratio
 from analysis.stats.inference import holm
 
 RULE = re.compile(
-    r"(?:(?P<quantifier>all rows|EXISTS|not) )?"
+    r"(?:(?P<quantifier>all rows|no row|EXISTS|not) )?"
     r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|REACHES\((?P<reach>[\d.]+)\)|"
     r"DIFFERS\((?P<margin>[\d.]+) %\)|(?P<slower>slower))(?P<median> of the median)?"
 )
@@ -114,10 +114,11 @@ def most(said: Sequence[bool | None]) -> bool | None:
 def together(quantifier: str, said: Sequence[bool | None], complete: bool) -> bool | None:
     """What the rows say together. `complete`: whether every row that the claim is about is there;
     without that, only a row against all, or one that exists, decides."""
-    if quantifier == "EXISTS":
-        if True in said:
-            return True
-        return False if complete and said and set(said) == {False} else None
+    if quantifier in ("EXISTS", "no row"):
+        exists = True if True in said else None
+        if complete and said and set(said) == {False}:
+            exists = False
+        return exists if quantifier == "EXISTS" or exists is None else not exists
     if False in said:
         every: bool | None = False
     else:

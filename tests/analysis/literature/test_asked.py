@@ -19,6 +19,7 @@ from analysis.literature.studies import (
     WORKERS,
     Pair,
     Ratio,
+    Time,
 )  # fmt: skip
 from analysis.literature.threads import divided
 from tests.analysis.literature.test_claims import NETWORKS, judged, planted
@@ -106,6 +107,39 @@ def test_a_graph_is_read_back_and_its_losses_are_those_without_one() -> None:
     assert others.verdict == "does not hold here" and "its losses are others" in others.why
     assert found("tf.function").verdict == found("", eager).verdict
     assert found("").verdict == "needs a study that has not been run"
+
+
+def test_losses_that_nobody_reads_are_the_same_in_every_framework() -> None:
+    def found(**ends: str) -> Judgement:
+        own = {name: frozenset({end}) for name, end in ends.items()}
+        return judged(replace(planted(), name="fence", unread=own))["C25"]
+
+    holds = found(jax="the same", pytorch="the same")
+    assert holds.verdict == "holds here"
+    assert holds.why.endswith("the same to the last bit in JAX and PyTorch")
+    falls = found(jax="the same", pytorch="others")
+    assert falls.verdict == "does not hold here" and falls.why.endswith("not the same in PyTorch")
+    assert found().verdict == "needs a study that has not been run"
+
+
+def test_memory_is_compared_on_every_network() -> None:
+    def found(*ratios: float) -> Judgement:
+        mib, own = {}, []
+        for name, ratio in zip(NETWORKS, ratios, strict=False):
+            for framework, value in (("pytorch", 100 * ratio), ("tensorflow", 100.0)):
+                who = (name, framework, "default", "cpu", 2)
+                mib[who] = value
+                own.append(Time(*who, 1.0, 0.9, 1.1))
+        proven = [row(0.9, workload=name, threads=2) for name in NETWORKS]
+        study = replace(planted(*proven), name="parts", times=tuple(own), memory=mib)
+        return judged(study)["C40"]
+
+    falls = found(0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.3)
+    assert falls.verdict == "does not hold here"
+    assert falls.why.endswith("0.5 on FCN-S to 1.3 on LSTM")
+    assert found(*[0.9] * 7).verdict == "holds here"
+    assert found(*[0.9] * 6, 1.0).verdict == "cannot tell"
+    assert found(0.9).verdict == "needs a study that has not been run"
 
 
 def shared(workload: str, ratio: float = 0.9, **changed: Any) -> Ratio:

@@ -47,6 +47,7 @@ def holds(text: str, *found: Ratio) -> list[bool | None]:
         ("FASTER(1)", Rule("all rows", 1.0)),
         ("all rows FASTER(10)", Rule("all rows", 0.1)),
         ("not FASTER(1/0.97)", Rule("not", 0.97)),
+        ("no row FASTER(1/0.97)", Rule("no row", 0.97)),
         ("EXISTS slower", Rule("EXISTS", None)),
         ("FASTER(1/0.65) of the median", Rule("all rows", 0.65, median=True)),
         ("not REACHES(1.9)", Rule("not", None, 1.9)),
@@ -119,4 +120,7 @@ def test_what_rows_say_together() -> None:
     assert together("EXISTS", [False], complete=False) is None
     assert together("not", [False], complete=False) is True
     assert together("not", [True], complete=True) is False
+    assert together("no row", [False, True], complete=False) is False
+    assert together("no row", [False, False], complete=True) is True
+    assert together("no row", [False, None], complete=True) is None
     assert Answer(Rule("all rows", 1.0), row(0.8)).holds is None  # untested

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.literature.ledger.double_ratios import SECOND as THREADS
 from analysis.literature.studies import Pair, Study
-from analysis.literature.threads import PAIR as THREADS
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     beside,

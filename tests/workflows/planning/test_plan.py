@@ -2,6 +2,7 @@ import sys
 
 import pytest
 
+from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import (
     Detected,
@@ -69,6 +70,12 @@ def test_a_device_that_only_some_frameworks_miss_names_them(tmp_path, abacus, sm
 def test_more_threads_than_cores_is_a_reason(plan):
     made, _ = plan(threads=[1, 9999])
     assert "9999 threads asked for" in made.contenders[1].missing
+
+
+def test_more_threads_than_cores_run_if_asked_for(plan):
+    most = 4 * len(available_cores())
+    made, _ = plan(threads=[most, most + 1], oversubscribe=True)
+    assert [bool(one.missing) for one in made.contenders] == [False, True]
 
 
 def test_a_missing_framework_is_a_reason(plan, monkeypatch):

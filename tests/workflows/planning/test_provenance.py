@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 
 from tests.conftest import ROOT
+from workflows.machine.fingerprint import available_cores
 from workflows.planning import provenance as keys
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
@@ -53,7 +54,8 @@ BASE = {"contest": {"warmup": 2, "rounds": 4, "turn": 4}, "controls": {}, "mnist
 OTHER = {
     "study": "other", "title": "other", "smoke": True, "seed": 2, "replicates": 9,
     "reference": "pytorch", "contenders": [{"framework": "abacus"}], "devices": ["cpu", "gpu"],
-    "threads": [2], "tf32": True, "workloads": {"mlp": {"features": 30}}, "mnist.split": "test",
+    "threads": [2], "oversubscribe": True, "tf32": True, "workloads": {"mlp": {"features": 30}},
+    "mnist.split": "test",
     "contest.together": False, "contest.warmup": 3, "contest.rounds": 5, "contest.turn": 5,
     "contest.discard": 2, "contest.timeout_s": 9, "controls.of": "all", "controls.variant": "tuned",
     "controls.twin": False, "controls.handicaps": [0.2], "controls.alone": True, "noop": True,
@@ -94,6 +96,8 @@ def test_a_key_changes_the_results_of_its_scope_and_no_others(path, small, abacu
     base = {**small, **BASE, "contenders": both}
     if path == "loaders":  # which take images
         base["workloads"] = {"mlp": {"from": "alexnet-r"}}
+    if path == "oversubscribe":
+        base["threads"] = [1, 2 * len(available_cores())]
     before = every_key(parse(base))
     after = every_key(parse(with_key(base, path, OTHER[path])))
     scopes = dict(Configuration.scopes())

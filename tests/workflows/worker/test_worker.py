@@ -5,6 +5,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from time import sleep
 
@@ -203,6 +204,38 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
     monkeypatch.setattr(worker.adapter, "trainer", slow)
     share = worker.fence("default")["unfenced"]
     assert share < 0.2 if waits else share > 0.8
+
+
+@pytest.mark.parametrize(
+    ("unread_lost", "at_random", "same"),
+    [(False, False, True), (True, False, False), (False, True, None)],
+)
+def test_steps_that_nobody_waits_for_end_as_those_whose_loss_is_read(
+    worker, monkeypatch, unread_lost, at_random, same
+):
+    """Of one that loses a step if the last one is unread, and of one that starts differently each
+    time, too."""
+    plain, runs = worker.adapter.trainer, count(1)
+
+    def losing(*arguments):
+        trainer = plain(*arguments)
+        step, loss, restart, unread = trainer.step, trainer.loss, trainer.restart, []
+
+        def take(batch):
+            if not (unread_lost and unread):
+                step(batch)
+            unread.append(batch)
+
+        def begin(weights):
+            factor = next(runs) if at_random else 1
+            restart({name: factor * array for name, array in weights.items()})
+
+        trainer.step, trainer.restart = take, begin
+        trainer.loss = lambda: (unread.clear(), loss())[1]
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", losing)
+    assert worker.unread("default", 8) == {"same": same}
 
 
 @pytest.mark.quiet
