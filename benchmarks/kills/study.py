@@ -40,10 +40,14 @@ CONFIGURATION: dict[str, Any] = {
     "machine_speed": False,
     "certificate": {"steps": 200, "optimisers": []},
 }
-# With a loader, whose processes must go, too.
-LOADING: dict[str, Any] = {
+SHORT: dict[str, Any] = {
     **CONFIGURATION,
     "replicates": 2,
+    "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
+}
+# With a loader, whose processes must go, too.
+LOADING: dict[str, Any] = {
+    **SHORT,
     "workloads": {
         "pictures": {
             "dataset": {"kind": "normal", "samples": 400, "shape": [8, 8, 1]},
@@ -54,16 +58,13 @@ LOADING: dict[str, Any] = {
         }
     },
     "loaders": ["processes-1"],
-    "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
 }
 # With a second worker, which PyTorch starts in a process of its own.
 WORKERS: dict[str, Any] = {
-    **CONFIGURATION,
-    "replicates": 2,
+    **SHORT,
     "reference": "pytorch",
     "contenders": [{"framework": "pytorch", "variants": ["default", "two-workers"]}],
     "threads": [2],
-    "contest": {"warmup": 2, "rounds": 10, "turn": 10, "discard": 1},
 }
 STUDIES = {"plain": CONFIGURATION, "loaders": LOADING, "workers": WORKERS}
 MARK = "SAMESTEP_KILLS"

@@ -1,4 +1,4 @@
-"""Judges a contender in float32, as it is timed: gradients, losses, weights, fence."""
+"""Judges a contender in float32, the precision that is timed: gradients, losses, weights, fence."""
 
 from collections.abc import Mapping
 

@@ -274,12 +274,12 @@ class Runner:
 
     def unread(self, worker: WorkerProcess, contender: PlannedContender) -> bool | None:
         """Whether steps of the variant that never waits compute what they do if each loss is
-        read. None of others, and if that cannot be told."""
+        read. None for any other variant, and if it cannot be told."""
         if contender.variant != NEVER_WAITS:
             return None
         self.load(worker, narrow=False)
-        found = worker.ask("unread", variant=contender.variant, steps=UNREAD)["same"]
-        return None if found is None else bool(found)
+        same: bool | None = worker.ask("unread", variant=contender.variant, steps=UNREAD)["same"]
+        return same
 
     def load(self, worker: WorkerProcess, narrow: bool) -> None:
         worker.ask("load", folder=str(self.place(narrow)))

@@ -66,10 +66,10 @@ def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> 
     for waits in (True, True, False):
         trainer.restart(initial)
         for step in range(steps):
-            trainer.step(trainer.put(*(array.copy() for array in batches(step))))
             if waits:
-                trainer.synchronise()
-                as_loss(trainer.loss())
+                one_step(trainer, batches(step))
+            else:
+                trainer.step(trainer.put(*(array.copy() for array in batches(step))))
         ends.append((as_loss(trainer.loss()), as_weights(trainer.weights(), initial)))
     (loss, weights), *others = ends
     again, alike = (loss == own and not different(weights, end) for own, end in others)

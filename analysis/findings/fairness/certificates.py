@@ -103,7 +103,8 @@ class Certificates:
         return row is None or (row.unfenced or 0.0) <= UNFENCED
 
     def unread(self, benchmark: BenchmarkId) -> str:
-        """What steps that nobody waits for end with, "" if that was not tried or cannot be told."""
+        """Whether steps that nobody waits for end with `the same` loss and weights as if each was
+        waited for, or with `others`; "" if it was not tried or cannot be told."""
         _, row = self.found.get(benchmark, (None, None))
         if row is None or row.unread is None:
             return ""

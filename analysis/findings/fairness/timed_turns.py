@@ -160,7 +160,7 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
 
 
 def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]:
-    """The weights that are too far from float64's after the last turn, in words."""
+    """A clause for each tensor that is too far from float64's after the last turn."""
     for one, expected, tensors, allowed in found:
         for name, (typical_within, off_within) in allowed.items():
             typical, off = tensors[name]

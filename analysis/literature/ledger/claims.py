@@ -16,7 +16,7 @@ from analysis.format import device
 from analysis.literature.ledger.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.ledger.asked import ASKED, lacking
 from analysis.literature.ledger.double_ratios import double_ratios
-from analysis.literature.ledger.judging import Answer, Rule, answers, most, rule, together
+from analysis.literature.ledger.judging import NEGATED, Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import rows
 from frameworks.device import HOST
@@ -188,11 +188,10 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
             for rows in frameworks(found).values()
         ]
         return tuple(rows[len(rows) // 2] for rows in measured if rows)
-    turned = holds is not None and own.quantifier in ("not", "no row")
+    turned = holds is not None and own.quantifier in NEGATED
     wanted = not holds if turned else holds
-    nearest = wanted is True and own.quantifier != "EXISTS"
-    if own.quantifier == "no row":
-        nearest = holds is True
+    all_do = holds if own.quantifier == "no row" else wanted
+    nearest = all_do is True and own.quantifier != "EXISTS"
     groups = grouped(
         (answer.row.framework if of_variants(answer) else answer.row.variant, answer)
         for answer in found

@@ -18,6 +18,7 @@ RULE = re.compile(
     r"(?:FASTER\((?P<times>[\d.]+)(?:/(?P<by>[\d.]+))?\)|REACHES\((?P<reach>[\d.]+)\)|"
     r"DIFFERS\((?P<margin>[\d.]+) %\)|(?P<slower>slower))(?P<median> of the median)?"
 )
+NEGATED = {"not": "all rows", "no row": "EXISTS"}
 LEVEL = 0.05  # of all tests of a study together
 
 
@@ -114,15 +115,13 @@ def most(said: Sequence[bool | None]) -> bool | None:
 def together(quantifier: str, said: Sequence[bool | None], complete: bool) -> bool | None:
     """What the rows say together. `complete`: whether every row that the claim is about is there;
     without that, only a row against all, or one that exists, decides."""
-    if quantifier in ("EXISTS", "no row"):
-        exists = True if True in said else None
-        if complete and said and set(said) == {False}:
-            exists = False
-        return exists if quantifier == "EXISTS" or exists is None else not exists
+    if quantifier in NEGATED:
+        denied = together(NEGATED[quantifier], said, complete)
+        return None if denied is None else not denied
+    if quantifier == "EXISTS":
+        if True in said:
+            return True
+        return False if complete and said and set(said) == {False} else None
     if False in said:
-        every: bool | None = False
-    else:
-        every = True if complete and said and None not in said else None
-    if quantifier == "not":
-        return None if every is None else not every
-    return every
+        return False
+    return True if complete and said and None not in said else None
