@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 
@@ -109,9 +110,9 @@ class Processes(Stored):
 
     def close(self) -> None:
         """Whatever a framework has forked may hold their standard input open, so that they would
-        wait for ever."""
+        wait for ever. Closing tries once more to tell them what one that has ended never read."""
         for process in self.processes:
-            with process:
+            with suppress(BrokenPipeError), process:
                 process.kill()
 
 

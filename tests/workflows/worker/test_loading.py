@@ -114,6 +114,15 @@ def test_a_process_that_has_ended_is_an_error(loader):
             one.fetch(number)
 
 
+def test_what_a_dead_process_was_not_told_does_not_disturb_the_end(loader):
+    one = loader("processes-1")
+    one.way.processes[0].kill()
+    one.way.processes[0].wait()
+    with pytest.raises(BrokenPipeError):
+        one.start(0)
+    one.way.close()
+
+
 def test_processes_end_with_their_input_and_whoever_else_holds_it(loader):
     one = loader("processes-2")
     delivered(one, [0, 1])
