@@ -332,7 +332,7 @@ def test_finding_of_pitfalls() -> None:
         verdict = "slower" if ratio > 1.1 else "equivalent"
         estimate = Estimate(7, ratio, ratio, ratio, verdict=verdict)  # type: ignore[arg-type]
         return PitfallLine(
-            one(), name, "default", estimate, 100, loss, loss, loss, loss, None, None, ""
+            one(), name, "default", estimate, 100, loss, loss, loss, loss, None, None, "", ""
         )
 
     eager, sums, none = row("eager", 2.61, 0.0), row("loss summed", 1.0, 0.5), row("x", 1.0, 0.0)
