@@ -16,8 +16,8 @@ import pyarrow as pa
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
 
-GRAIN_NS = 1024  # zeros in the low byte cost nothing in a compressed column
-CPU_NS = 4096  # of processor times, of which only sums are shown
+GRAIN_NS = 4096  # zeros in the low bits cost nothing in a compressed column
+CPU_NS = 32768  # of processor times, of which only sums are shown
 DISTANCE = 2  # digits
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 

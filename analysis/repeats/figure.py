@@ -9,7 +9,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.series.movement import Movement
 from analysis.format import count, title
 from analysis.repeats.series import Pair, Series
-from analysis.report.figures.ratios import limits
+from analysis.report.figures.comparing.ratios import limits
 from analysis.report.figures.style import INK, MARKERS, PALETTE, PAPER, SPARE, bare, canvas, render
 
 WIDTH = 4.6  # inches: a phone of 390 pixels shows the text at nine tenths of its size

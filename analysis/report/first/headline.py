@@ -59,16 +59,16 @@ def winner(findings: Findings) -> str:
         return NOTHING
     firsts = [[line for line in own if line.first] for own in columns.values()]
     everywhere = set.intersection(*({line.id.framework for line in own} for own in firsts))
+    if not everywhere:
+        return "No framework is fastest everywhere."
+    winning = [line for own in firsts for line in own if line.id.framework in everywhere]
+    how = "Tuned, " * all(line.id.variant == TUNED for line in winning)
     names = listing(title(one) for one in frameworks(findings) if one in everywhere)
-    mark = DECLARED * any(
-        line.declared for own in firsts for line in own if line.id.framework in everywhere
-    )
+    mark = DECLARED * any(line.declared for line in winning)
     place = "" if len(columns) == 1 else " everywhere"
     if len(everywhere) > 1:
-        return f"{names}{mark} are fastest{place}, without a significant difference."
-    if names:
-        return f"{names}{mark} is fastest{place}."
-    return "No framework is fastest everywhere."
+        return f"{how}{names}{mark} are fastest{place}, without a significant difference."
+    return f"{how}{names}{mark} is fastest{place}."
 
 
 def doubt(findings: Findings) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis.data.loading import load
 from analysis.format import titled
-from analysis.report.figures.ratios import hollow
+from analysis.report.figures.comparing.ratios import hollow
 from analysis.report.first.comparing import races
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter

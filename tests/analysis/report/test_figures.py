@@ -18,8 +18,10 @@ from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import titled
-from analysis.report.figures import distributions, losses, pitfalls, ratios, rounding, series, start
+from analysis.report.figures.comparing import ratios
 from analysis.report.figures.inline import as_one_path
+from analysis.report.figures.measuring import distributions, series, start
+from analysis.report.figures.sameness import losses, pitfalls, rounding
 from analysis.report.figures.style import (
     ON_BLACK,
     PALETTE,

@@ -1,1 +1,1 @@
-"""Figures of what was measured beside the times that are compared."""
+"""Figures of what was measured, and on what."""

@@ -6,7 +6,7 @@ from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import capital, count, listing, percent
-from analysis.report.figures.ratios import ratios
+from analysis.report.figures.comparing.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, pair, place, two
 from analysis.report.sections.comparing.precision import advice

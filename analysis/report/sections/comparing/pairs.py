@@ -3,7 +3,7 @@
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent
-from analysis.report.figures.ratios import all_ratios
+from analysis.report.figures.comparing.ratios import all_ratios
 from analysis.report.layout import Chapter, Parts, Section
 from analysis.report.prose import contender, place
 from analysis.report.sections.comparing.comparisons import same

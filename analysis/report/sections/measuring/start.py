@@ -6,7 +6,7 @@ from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine, compiler_caches
 from analysis.format import count, listing, percent, title
-from analysis.report.figures.start import start as start_costs
+from analysis.report.figures.measuring.start import start as start_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, place, spread, subject
 from analysis.report.sections.comparing.comparisons import marks

@@ -2,8 +2,8 @@
 
 from analysis.findings.findings import Findings
 from analysis.format import count, percent
-from analysis.report.figures.distributions import distributions
-from analysis.report.figures.series import series
+from analysis.report.figures.measuring.distributions import distributions
+from analysis.report.figures.measuring.series import series
 from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import contender, more, place, share
 from analysis.report.tables import Table, column

@@ -7,7 +7,7 @@ from analysis.findings.series.energy import ENERGY
 from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
 from analysis.findings.series.use import USE, UseLine
 from analysis.format import count, percent
-from analysis.report.figures.roofline import roofline
+from analysis.report.figures.measuring.roofline import roofline
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
 from analysis.report.prose import contender, more, place, share, subject, workload
 from analysis.report.tables import Table, column, intervals

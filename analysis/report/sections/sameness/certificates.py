@@ -8,8 +8,8 @@ from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificate
 from analysis.findings.fairness.certificates import CertificateLine as Line
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, scientific, sentence
-from analysis.report.figures.losses import losses
-from analysis.report.figures.rounding import rounding
+from analysis.report.figures.sameness.losses import losses
+from analysis.report.figures.sameness.rounding import rounding
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, elsewhere, more, places, workload
 from analysis.report.sections.measuring.method import span

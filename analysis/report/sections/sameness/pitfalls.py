@@ -6,7 +6,7 @@ from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, percent, sentence, title
-from analysis.report.figures.pitfalls import pitfall_costs
+from analysis.report.figures.sameness.pitfalls import pitfall_costs
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import as_long, place, two, workload
 from analysis.report.sections.measuring.missing import unused

@@ -13,7 +13,7 @@ from analysis.data.loading import load
 from analysis.findings.findings import Findings, tables
 from analysis.findings.series.machine_speed import SPEED, SpeedLine, log_times, speed_summary
 from analysis.findings.series.use import USE
-from analysis.report.figures.roofline import roofline
+from analysis.report.figures.measuring.roofline import roofline
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter, File, Paragraph
 from analysis.report.sections.measuring.machine import machine as machine_parts

@@ -17,7 +17,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.harness import harness_lines
 from analysis.findings.variants.pitfalls import EARLY, PitfallLine
 from analysis.report.caveats.registry import caveats
-from analysis.report.figures.pitfalls import pitfall_costs
+from analysis.report.figures.sameness.pitfalls import pitfall_costs
 from analysis.report.figures.style import Theme
 from analysis.report.first.headline import headline
 from analysis.report.layout import Severity
@@ -231,7 +231,7 @@ def test_nothing_in_the_figure_lies_on_anything_else(
     trapped: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: list[Canvas] = []
-    module = import_module("analysis.report.figures.pitfalls")
+    module = import_module("analysis.report.figures.sameness.pitfalls")
     monkeypatch.setattr(module, "render", lambda drawn, *words, **more: kept.append(drawn))
     module.pitfall_costs(trapped, Theme.of(trapped.matched), "traps")
     (drawn,) = kept

@@ -11,8 +11,8 @@ from matplotlib.transforms import blended_transform_factory
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, device, listing, percent, short, title
+from analysis.report.figures.comparing.ratios import ABOVE, BEHIND, draw_interval, limits
 from analysis.report.figures.panels import fitting, than
-from analysis.report.figures.ratios import ABOVE, BEHIND, draw_interval, limits
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
 from analysis.report.prose import two, workload
 

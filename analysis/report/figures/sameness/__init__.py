@@ -1,0 +1,1 @@
+"""Figures of whether both sides did the same work."""
