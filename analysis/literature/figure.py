@@ -10,7 +10,7 @@ from analysis.format import count
 from analysis.literature.peaks import Share, processors, shares
 from analysis.literature.table7 import CPUS, networks
 from analysis.report.figures.panels import logarithmic
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 
 TOOLS = ("Caffe", "CNTK", "TensorFlow", "MXNet", "Torch")
 ROW = 0.115  # inches for each tool of a network
@@ -36,7 +36,7 @@ def impossible() -> Figure:
         bare(axes, "x")
         drawn.legend(handles=handles(theme), loc="outside upper left", ncols=4, labelcolor=INK,
                      handletextpad=0.1, columnspacing=1, borderaxespad=0.2)  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             "impossible",
             "Published times against the peak",

@@ -12,7 +12,7 @@ from analysis.literature.ledger.double_ratios import SECOND
 from analysis.literature.studies import WORKERS, Study
 from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import HEIGHT, certified
-from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas, render
+from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas
 from analysis.report.prose import two
 from frameworks.device import HOST
 
@@ -115,7 +115,7 @@ def threads(rows: Sequence[Gain]) -> Figure:
             ],
             loc="outside upper left", ncols=2, labelcolor=INK,
         )  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             "threads",
             "What a second thread brings, 2016 and today",

@@ -14,7 +14,7 @@ from analysis.literature.averages import ITSELF
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import CPUS, networks, tool_over
 from analysis.report.figures.panels import logarithmic
-from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas
 from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
@@ -131,7 +131,7 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         finish(axes, labels, "TensorFlow's time over (Py)Torch's")
         legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
-        return render(
+        return Figure(
             drawn,
             "then-and-now",
             "TensorFlow over (Py)Torch, 2016 and today",
@@ -181,7 +181,7 @@ def definitions(rows: Sequence[Defined]) -> Figure:
         finish(axes, names, "over the network that it is named after")
         legend(drawn, [("operations", WORK, WORK), ("time today", NOW, NOW),
                        ("time in 2016, over Torch's", THEN, PAPER)])  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             "definitions",
             "What was trained under a network's name",

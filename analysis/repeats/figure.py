@@ -10,7 +10,7 @@ from analysis.findings.series.movement import Movement
 from analysis.format import count, title
 from analysis.repeats.series import Pair, Series
 from analysis.report.figures.comparing.ratios import limits
-from analysis.report.figures.style import INK, MARKERS, PALETTE, PAPER, SPARE, bare, canvas, render
+from analysis.report.figures.style import INK, MARKERS, PALETTE, PAPER, SPARE, Figure, bare, canvas
 
 WIDTH = 4.6  # inches: a phone of 390 pixels shows the text at nine tenths of its size
 ROW, AROUND = 0.3, 1.3
@@ -67,7 +67,7 @@ def drawing(found: Sequence[Series], starts: dict[Occasion, str]) -> str:
             for where, name in starts.items()
         ]  # fmt: skip
         drawn.legend(handles=handles, loc="outside upper left", ncols=1, labelcolor=INK)
-        svg = render(drawn, "repeatability", "", "", "").svg
+        svg = Figure(drawn, "repeatability", "", "", "").svg
     svg = svg.replace(INK, "currentColor").replace(PAPER, "none")
     return svg.replace("<defs>", DARK + "<defs>", 1)
 

@@ -84,12 +84,13 @@ def render(
     data = {f"{name}.csv": text for name, text in tables(found).items()}
     files: dict[str, str] = {f"tables/{name}": text for name, text in data.items()}
     screens = [screen(chapter) for chapter in chapters]
+    files |= pages(chapters, screens, sections, data, brief)
+    page = files["report.md"].replace(*LARGE) if brief else ""
     figures = [part for part in parts(sections) if isinstance(part, Figure)]
     for figure in [*figures, *pictures(chapters, screens)]:
-        files |= {f"figures/{name}": content for name, content in figure.files.items()}
-    files |= pages(chapters, screens, sections, data, brief)
+        if not brief or f"](figures/{figure.name}.svg)" in page:
+            files |= {f"figures/{name}": content for name, content in figure.files.items()}
     if brief:
-        page = files["report.md"].replace(*LARGE)
         files = {
             name: text
             for name, text in files.items()
@@ -166,7 +167,7 @@ def pages(
         "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
     }
     written: dict[str, str] = {}
-    for name, escape in (("report.md", False), ("report.html", True)):
+    for name, escape in (("report.md", False), ("report.html", True))[: 1 if brief else 2]:
         environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
             undefined=StrictUndefined,

@@ -4,7 +4,8 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import matplotlib
@@ -77,20 +78,33 @@ THEME: Any = {
 @dataclass(frozen=True)
 class Figure:
     """A drawing with its title, what it shows in a sentence (`finding`), and how to read it
-    (`caption`); `alt` describes it to those who do not see it.
-
-    In `svg`, letters are text, and colours still INK and PAPER. A figure that is not `inlined` is
+    (`caption`); `alt` describes it to those who do not see it. A figure that is not `inlined` is
     only a file, light and dark: the page itself has the same without a drawing.
     """
 
+    drawn: Canvas = field(compare=False, repr=False)
     name: str
     title: str
     caption: str
     alt: str
-    svg: str
-    width: float
     finding: str = ""
     inlined: bool = True
+
+    @cached_property
+    def svg(self) -> str:
+        """Letters are text, colours still INK and PAPER, coordinates to 0.01 points, which is finer
+        than any screen. The same drawing gives the same bytes. It takes longest, and a brief report
+        asks for few of its figures."""
+        written = io.StringIO()
+        with matplotlib.rc_context({**THEME, "svg.fonttype": "none"}):
+            settle(self.drawn)
+            self.drawn.savefig(
+                written, format="svg", facecolor="none", metadata={"Date": None, "Creator": None}
+            )
+        coordinates = r'\b(?:d|x|y)="[^"]*"'
+        return re.sub(
+            coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), written.getvalue()
+        )
 
     @property
     def file(self) -> str:
@@ -110,7 +124,8 @@ class Figure:
     def inline(self) -> str:
         """The SVG as an element of the page."""
         label = " ".join(filter(None, (self.finding, self.alt)))
-        return embedded(self.svg, self.name, label, 7.1 * self.width, ON_PAGE)
+        rem = 7.1 * float(self.drawn.get_figwidth())
+        return embedded(self.svg, self.name, label, rem, ON_PAGE)
 
 
 @contextmanager
@@ -118,31 +133,6 @@ def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
     """An empty figure; sizes in inches."""
     with matplotlib.rc_context(THEME):
         yield Canvas(figsize=(width, height), layout="constrained")
-
-
-def render(
-    drawn: Canvas,
-    name: str,
-    title: str,
-    caption: str,
-    alt: str,
-    finding: str = "",
-    inlined: bool = True,
-) -> Figure:
-    """The drawing as SVG; the same figure gives the same bytes."""
-    settle(drawn)
-    width = float(drawn.get_figwidth())
-    return Figure(name, title, caption, alt, vector(drawn), width, finding, inlined)
-
-
-def vector(drawn: Canvas) -> str:
-    """An SVG with coordinates to 0.01 points, which is finer than any screen."""
-    svg = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn.savefig(svg, format="svg", facecolor="none", metadata={"Date": None, "Creator": None})
-    coordinates = r'\b(?:d|x|y)="[^"]*"'
-    text = svg.getvalue()
-    return re.sub(coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
 
 
 def settle(drawn: Canvas) -> None:

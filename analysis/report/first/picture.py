@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from analysis.findings.findings import Findings
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas
 from analysis.report.first import Cell, FirstScreen, Matrix, Row
 
 NAMES, COLUMN = 1.45, 1.4  # inches, the names' column at least, and each other one
@@ -42,7 +42,7 @@ def picture(shown: FirstScreen, _: Findings, theme: Theme, name: str) -> Figure 
             for row in held:
                 draw(axes, row, top, theme.colour(row.framework))
                 top += ROW
-        return render(
+        return Figure(
             drawn, name, "The matrix", found.caption, alt(found), shown.headline, inlined=False
         )
 

@@ -22,16 +22,7 @@ from analysis.report.figures.comparing import ratios
 from analysis.report.figures.inline import as_one_path
 from analysis.report.figures.measuring import distributions, series, start
 from analysis.report.figures.sameness import losses, pitfalls, rounding
-from analysis.report.figures.style import (
-    ON_BLACK,
-    PALETTE,
-    SHADES,
-    SPARE,
-    Figure,
-    Theme,
-    canvas,
-    render,
-)
+from analysis.report.figures.style import ON_BLACK, PALETTE, SHADES, SPARE, Figure, Theme, canvas
 from analysis.report.first import Cell, FirstScreen, Matrix, Row
 from analysis.report.first.picture import picture
 from analysis.stats.inference import Estimate
@@ -56,7 +47,7 @@ def drawing(
 ) -> Canvas:
     """What a figure is made from, laid out."""
     kept: list[Canvas] = []
-    monkeypatch.setattr(module, "render", lambda drawn, *words, **more: kept.append(drawn))
+    monkeypatch.setattr(module, "Figure", lambda drawn, *words, **more: kept.append(drawn))
     name = name or module.__name__.rpartition(".")[2]
     getattr(module, name)(findings, Theme.of(findings.matched), name)
     FigureCanvasAgg(kept[0])
@@ -110,7 +101,7 @@ def test_what_the_page_shows_is_what_was_drawn() -> None:
     with canvas(2) as drawn:
         axes = drawn.add_subplot()
         axes.plot(np.arange(200), random.normal(size=200))
-        figure = render(drawn, "walk", "", "", "")
+        figure = Figure(drawn, "walk", "", "", "")
     (long,) = (d for d in re.findall(r' d="([^"]*)"', figure.svg) if d.count("L") > 150)
     (short,) = (d for d in re.findall(r' d="([^"]*)"', figure.inline) if d.count("l") > 150)
     points = np.array(re.findall(r"(-?[\d.]+) (-?[\d.]+)", long), float)

@@ -9,7 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.parts import PartLine
 from analysis.format import count, percent, title
 from analysis.report.figures.panels import Panel, above, first_conditions, fitting, on_what
-from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import spread, workload
 
 ROW, AROUND = 0.27, 1.2  # inches
@@ -45,7 +45,7 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
             handles=[Patch(facecolor=INK, alpha=PALE[part], label=part) for part in PALE],
             loc="outside upper left", ncols=3,
         )  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "Where a step's time goes",

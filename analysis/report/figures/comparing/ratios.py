@@ -14,7 +14,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import alike, count, device, percent, title
 from analysis.report.figures.panels import above, fitting, than, where
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.report.prose import DECLARED, variant, workload
 from frameworks.device import HOST
 
@@ -67,7 +67,7 @@ def forest(findings: Findings, theme: Theme, name: str, rows: Sequence[PairLine]
         bare(axes, "x")
         directions(axes)
         marks(drawn, rows)
-        return render(
+        return Figure(
             drawn,
             name,
             "Ratios",

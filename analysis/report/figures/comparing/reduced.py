@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.reduced import ReducedLine
 from analysis.format import count, percent
 from analysis.report.figures.panels import Panels, fitting, logarithmic, powers, where, who
-from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, Figure, Theme, bare, canvas
 from analysis.report.prose import share, two
 
 MARKS = {"bfloat16": "o", "tf32": "D"}
@@ -37,7 +37,7 @@ def speed_and_distance(findings: Findings, theme: Theme, name: str) -> Figure | 
             axes.set_ylabel("first gradients' distance")
         drawn.legend(handles=entries(list(rows.values()), theme), loc="outside upper center",
                      ncols=2, labelcolor=INK)  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "Reduced precision: speed against distance",

@@ -8,7 +8,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import count, percent, title
 from analysis.report.figures.panels import first_conditions, fitting
-from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import VARIANTS, two, workload
 
 EACH, AROUND = 0.27, 0.62  # inches: a bar, and what is above and below the bars of a panel
@@ -41,7 +41,7 @@ def tuning_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
             axes.set_xlabel("ms per mini-batch")
             axes.set_xlim(0, axes.get_xlim()[1] * 1.12)
         where = next(iter(next(iter(panels.values())).values()))[0].id
-        return render(
+        return Figure(
             drawn,
             name,
             "What tuning is made of",

@@ -12,7 +12,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent, title
 from analysis.report.figures.panels import fitting, logarithmic
-from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import two
 
 EACH, AROUND = 1.9, 0.9  # inches: a row of panels, and around them all
@@ -54,7 +54,7 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             ],
             loc="outside upper center", ncols=len(frameworks), labelcolor=INK,
         )  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "From which size on",

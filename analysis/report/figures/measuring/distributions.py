@@ -10,7 +10,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, apart, fitting, logarithmic, where, who
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.stats.rounds import Floats
 
 SMOOTH = 30  # points of each outline
@@ -42,7 +42,7 @@ def distributions(findings: Findings, theme: Theme, name: str) -> Figure | None:
         panels.align(drawn_axes, "x")
         for axes in drawn_axes:
             logarithmic(axes, "x")
-        return render(
+        return Figure(
             drawn,
             name,
             "Distributions",

@@ -9,7 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.loading import LoadingLine
 from analysis.format import listing, percent, title
 from analysis.report.figures.panels import Panels, fitting
-from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, Figure, Theme, bare, canvas
 from analysis.report.prose import spread
 
 THICK = 0.7  # of the distance between bars
@@ -37,7 +37,7 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
             handles=[Patch(facecolor=INK, alpha=PALE[part], label=part) for part in PALE],
             loc="outside upper left", ncols=2, labelcolor=INK,
         )  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "Who prepares mini-batches",

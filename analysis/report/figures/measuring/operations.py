@@ -10,17 +10,7 @@ from analysis.findings.series.operations import Profile, profiles
 from analysis.format import percent
 from analysis.report.figures.panels import Panels, fitting, where, who
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import (
-    INK,
-    PALETTE,
-    PAPER,
-    SPARE,
-    Figure,
-    Theme,
-    bare,
-    canvas,
-    render,
-)
+from analysis.report.figures.style import INK, PALETTE, PAPER, SPARE, Figure, Theme, bare, canvas
 from frameworks.operations import (
     BACKWARD,
     CATEGORIES,
@@ -72,7 +62,7 @@ def operations(findings: Findings, theme: Theme, name: str) -> Figure | None:
             bare(axes, "x")
         drawn.legend(handles=entries(list(found.values())), loc="outside upper center", ncols=3,
                      labelcolor=INK)  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "By operation",

@@ -12,7 +12,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.use import USE
 from analysis.format import count, listing, percent
 from analysis.report.figures.panels import fitting, logarithmic, who
-from analysis.report.figures.style import INK, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, Figure, Theme, bare, canvas
 from analysis.report.prose import workload
 
 WIDER = 4.0  # times; how far the roof reaches beyond the workloads
@@ -49,7 +49,7 @@ def roofline(findings: Findings, theme: Theme, name: str) -> Figure | None:
         grid[0].set_ylabel("GFLOP/s")
         drawn.legend(handles=entries(marks, theme), loc="outside upper center", ncols=2,
                      labelcolor=INK)  # fmt: skip
-        return render(
+        return Figure(
             drawn,
             name,
             "Roofline",

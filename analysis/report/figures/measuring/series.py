@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, legend, logarithmic, than, where, who
-from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas
 
 POINTS = 400  # of a line: more cannot be seen
 
@@ -56,7 +56,7 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
         for axes in drawn_axes:
             logarithmic(axes, "y")
         legend(drawn, panels.contenders, theme)
-        return render(
+        return Figure(
             drawn,
             name,
             "Mini-batch by mini-batch",

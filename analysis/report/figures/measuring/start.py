@@ -12,7 +12,7 @@ from analysis.findings.start import StartLine
 from analysis.format import listing, title
 from analysis.report.figures.panels import Panels, fitting, who
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.report.prose import spread, two
 
 # Filled, hatched and hollow: three shades of a colour would not differ enough from the page.
@@ -45,7 +45,7 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
             for part, label in PARTS.items()
         ]
         drawn.legend(handles=handles, loc="outside upper center", ncols=3)
-        return render(
+        return Figure(
             drawn,
             name,
             "Start cost",

@@ -12,7 +12,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, listing, scientific, short
 from analysis.report.figures.panels import fitting, legend, powers
 from analysis.report.figures.panels import name as named
-from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas
 from analysis.report.prose import DECLARED, workload
 from workflows.records.schema import CertificateRow
 
@@ -69,7 +69,7 @@ def losses(findings: Findings, theme: Theme, name: str) -> Figure | None:
             for half in (0, 1):
                 grid[2 * (number // columns) + half, number % columns].remove()
         legend(drawn, contenders, theme)
-        return render(
+        return Figure(
             drawn,
             name,
             "The same losses",

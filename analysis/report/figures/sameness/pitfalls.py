@@ -13,7 +13,7 @@ from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, device, listing, percent, short, title
 from analysis.report.figures.comparing.ratios import ABOVE, BEHIND, draw_interval, limits
 from analysis.report.figures.panels import fitting, than
-from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.report.prose import two, workload
 
 WIDTH = 4.4  # inches
@@ -52,7 +52,7 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
         time.set_xlabel("time, without it = 1")
         loss.set_xlabel("relative difference")
         drawn.legend(handles=dots(), loc="outside lower right", ncols=3)
-        return render(
+        return Figure(
             drawn,
             name,
             "What each pitfall costs",

@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.format import listing, scientific, short
 from analysis.report.figures.panels import entries, fitting, powers, where, who
 from analysis.report.figures.panels import name as contender
-from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas, render
+from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, canvas
 from analysis.report.prose import two, workload
 
 ROW = 0.19  # inches for each tensor
@@ -37,7 +37,7 @@ def rounding(findings: Findings, theme: Theme, name: str) -> Figure | None:
         grid[-1, 0].set_xlabel("relative difference from the float64 gradient")
         powers(grid[-1, 0], "x")
         entries(drawn, grid[0, 0].get_legend_handles_labels()[0], 2)
-        return render(
+        return Figure(
             drawn,
             name,
             "Exactness of float32",

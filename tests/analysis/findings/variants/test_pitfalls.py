@@ -232,7 +232,7 @@ def test_nothing_in_the_figure_lies_on_anything_else(
 ) -> None:
     kept: list[Canvas] = []
     module = import_module("analysis.report.figures.sameness.pitfalls")
-    monkeypatch.setattr(module, "render", lambda drawn, *words, **more: kept.append(drawn))
+    monkeypatch.setattr(module, "Figure", lambda drawn, *words, **more: kept.append(drawn))
     module.pitfall_costs(trapped, Theme.of(trapped.matched), "traps")
     (drawn,) = kept
     renderer = FigureCanvasAgg(drawn).get_renderer()
