@@ -26,7 +26,7 @@ from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
 TEMPLATES = Path(__file__).parent / "templates"
-BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "missing")]
+BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "use", "missing")]
 # What a brief report says instead of a link to a large table.
 LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `settings.csv`")
 

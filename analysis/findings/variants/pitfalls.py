@@ -14,6 +14,7 @@ from analysis.stats.inference import Estimate
 from frameworks.workloads.distance import relative
 
 STEPS = (1, 10, 100)  # steps at which the loss is reported
+CHANCE = 0.05  # that a sentence says of any pitfall without an effect that it has one
 SAME = 1e-12  # relative; certificates demand this of every variant without a pitfall
 EARLY = "its time leaves work out: synchronise() returned before the work was done"
 
@@ -58,6 +59,12 @@ class PitfallLine:
     def early(self) -> bool:
         """Whether its time was taken before the work was done."""
         return self.estimate.verdict == "refused"
+
+    @property
+    def effect(self) -> str:
+        """`slower` or `faster`, if that verdict remains when all pitfalls are considered (Holm)."""
+        verdict, p = self.estimate.verdict, self.estimate.p_adjusted
+        return verdict if verdict in ("slower", "faster") and p and p < CHANCE else ""
 
     @property
     def losses(self) -> list[tuple[int, float]]:

@@ -219,7 +219,8 @@ SLACK = 0.03  # of memory, whose allocators round
 
 def memory(studies: Sequence[Study], name: str) -> Calculation | None:
     """Whether PyTorch's process takes less memory than TensorFlow's in training each network, as in
-    their tutorials, beside what each has before it. None if a network was not measured."""
+    their tutorials, beside what each has before it. None if a network was not measured. The process
+    also holds the other networks of its contest."""
     found = {
         own.workload: study.memory[own[:5]] / study.memory[other]
         for study in studies
@@ -235,7 +236,7 @@ def memory(studies: Sequence[Study], name: str) -> Calculation | None:
     return Calculation(
         hold if hold or fall else None,
         f"PyTorch over TensorFlow: {two(found[less])} on {workload(less)} to {two(found[most])} on "
-        f"{workload(most)}",
+        f"{workload(most)}; each process also held the other networks of its contest",
     )
 
 

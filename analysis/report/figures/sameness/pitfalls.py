@@ -68,8 +68,9 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 def extremes(rows: Sequence[PitfallLine]) -> str:
     """The pitfall that costs most time, and the one that changes the loss most."""
-    decided = [row for row in rows if row.estimate.verdict in ("faster", "slower")]
-    slowest = max(decided, key=lambda row: row.estimate.ratio or 0.0, default=None)
+    slowest = max(
+        (row for row in rows if row.effect), key=lambda row: row.estimate.ratio or 0.0, default=None
+    )
     furthest = max(rows, key=lambda row: row.worst_loss)
     parts = []
     if slowest and (ratio := slowest.estimate.ratio or 0.0) > 1:

@@ -14,14 +14,16 @@ from analysis.report.tables import Table, intervals
 
 
 def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
-    """All pitfalls in four sentences; "" if none was timed."""
+    """All pitfalls in a few sentences; "" if none was timed. A sentence that counts rows counts
+    what chance does not explain among so many."""
     timed = [row for row in rows if row.estimate.ratio is not None]
     if not timed:
         return ""
-    slower = [row for row in timed if row.estimate.verdict == "slower"]
-    faster = [row for row in timed if row.estimate.verdict == "faster"]
+    slower = [row for row in timed if row.effect == "slower"]
+    faster = [row for row in timed if row.effect == "faster"]
+    alone = [row for row in timed if row.estimate.verdict in ("slower", "faster")]
     off = [row for row in timed if row.worst_loss > SAME]
-    hidden = [row for row in off if row.estimate.verdict not in ("slower", "faster")]
+    hidden = [row for row in off if not row.effect]
     early = [row for row in timed if row.early]
     found = [
         f"Of {count(len(timed), 'pitfall')} measured, {len(slower) or 'none'} cost time and "
@@ -29,6 +31,9 @@ def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
         + f"; {len(early)} timed only a part of the work" * bool(early)
         + "."
     ]
+    if seeming := len(alone) - len(slower) - len(faster):
+        verb = "has" if seeming == 1 else "have"
+        found.append(f"{seeming} more {verb} a verdict that chance may explain among {len(timed)}.")
     if slower:
         worst = max(slower, key=lambda row: row.estimate.ratio or 0)
         found.append(f"The costliest: {one(worst)} {as_long(worst.estimate.ratio or 1)}.")

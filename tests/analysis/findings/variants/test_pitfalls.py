@@ -193,6 +193,21 @@ def test_sentences(trapped: Findings) -> None:
     )
 
 
+def test_what_chance_explains_among_many_is_not_counted(trapped: Findings) -> None:
+    """Holm's p decides, and the table's own verdicts stay."""
+    rows = [
+        replace(row, estimate=replace(row.estimate, p_adjusted=0.06))
+        if row.estimate.verdict == "faster"
+        else row
+        for row in trapped.pitfalls
+    ]
+    assert pitfall_summary(rows).startswith(
+        "Of 7 pitfalls measured, 2 cost time and none saved some. 1 more has a verdict that chance "
+        "may explain among 7. The costliest"
+    )
+    assert [row.estimate.verdict for row in rows].count("faster") == 1
+
+
 def test_one_replicate_has_no_interval(found: Make) -> None:
     findings = found(Recipe(replicates=1, rounds=2, threads=(1,), traps=TRAPS))
     row = line(findings, "tensorflow", "trap-eager", "mlp")
