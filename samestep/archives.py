@@ -14,7 +14,7 @@ from samestep.terminal import Problem
 from workflows.progress import explained
 from workflows.records.limits import FILE, MACHINE, STUDY, TABLE
 from workflows.records.machine_folder import FILES, open_machine, write_machine
-from workflows.records.storage import shown
+from workflows.records.storage import RecordError, shown, unforeseen
 
 SUFFIX = ".zip"
 MOST = 100  # machines in an archive
@@ -48,9 +48,11 @@ def unpack(archive: Path) -> list[Path]:
 
     Nothing is written but the files that records have, none that is too large, and all or none.
 
-    Raises Problem if the archive is none of ours, damaged, too large for the disk, or if the study
-    is there already.
+    Raises Problem if the archive is none of ours, damaged, too large for the disk, if its records
+    cannot be used, or if the study is there already.
     """
+    from analysis.data.loading import load  # which takes a second to import
+
     study = archive.name.removesuffix(SUFFIX)
     if not re.fullmatch(STUDY, study):
         raise Problem(f"{archive}: name the file like a study: letters, digits, - and _ only")
@@ -68,7 +70,11 @@ def unpack(archive: Path) -> list[Path]:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with found.open(entry) as source, place.open("wb") as target:
                     shutil.copyfileobj(source, target)
+        with unforeseen(partial):
+            load(sorted((partial / MACHINES).iterdir()))
         partial.rename(home)
+    except RecordError as error:
+        raise Problem(str(error).replace(str(partial), str(archive))) from None
     except DAMAGED as error:
         raise Problem(f"{archive}: not a readable archive ({shown(error)})") from None
     except OSError as error:

@@ -120,6 +120,11 @@ def test_the_list_imports_no_framework(abacus):
         (["compare", "reference", "nothing"], "no study 'nothing' (there are: early, reference"),
         (["open", "referense"], "no report 'referense', did you mean 'reference'? (there are:"),
         (["open", "early"], "early has records and no report yet: samestep report early writes"),
+        (["report", ""], "'' names no study: give a study's name or folder"),
+        (["compare", "reference", " "], "' ' names no study"),
+        (["report", "reference", "--earlier", ""], "'' names no study"),
+        (["share", ""], "'' names no study"),
+        (["open", ""], "'' names no study"),
         (["validate", "no-records"], "no-records: no such folder"),
     ],
 )

@@ -1,7 +1,7 @@
 """Reads and checks the folders of a report: one per machine, all of one study."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,17 +11,18 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.data.condensing import LARGE, condensed, rows_of_a_turn
+from analysis.data.contradictions import contradictions
 from analysis.data.occasions import occasion
 from analysis.data.results import PARTS, Machine, Uncompared
 from analysis.data.rows import Checks
 from analysis.data.turns import ahead, whole_turns
 from analysis.format import line
-from frameworks.workloads import WorkloadError, from_dict, to_dict
+from frameworks.workloads import from_dict, to_dict
 from workflows.records.columns import BATCHES
 from workflows.records.limits import ROWS
 from workflows.records.machine_folder import open_machine, records_file
 from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import UNCOMPARED, CertificateRecord, ContestRecord
+from workflows.records.schema import UNCOMPARED, ContestRecord
 from workflows.records.storage import Parts, RecordError
 
 COMMON = ("smoke", "reference", "fastest", "confidence")
@@ -87,8 +88,9 @@ def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
     records, parts = open_machine(folder)
+    path = records_file(folder)
     for fault in contradictions(records):
-        raise RecordError(f"{records_file(folder)}: {fault}")
+        raise RecordError(f"{path}: {fault}")
     batches = possible(parts, records)
     for part in PARTS:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
@@ -129,60 +131,6 @@ def part_of(contest: ContestRecord, uncompared: bool) -> ContestRecord:
     return contest.model_copy(update=kept)
 
 
-def contradictions(records: MachineRecords) -> Iterator[str]:
-    """Records that do not belong together: each key, and what is wrong there."""
-    known = [workload.name for workload in records.workloads]
-    for number, workload in enumerate(records.workloads):
-        try:
-            from_dict(workload.description)
-        except (WorkloadError, TypeError, ValueError, OverflowError) as error:
-            yield f"workloads.{number}.description: {line(str(error))}"
-    contests = [(contest.workload, contest.replicate) for contest in records.contests]
-    named: list[tuple[str, Counter[Any]]]
-    named = [("workloads", Counter(known)), ("contests", Counter(contests))]
-    for key, names in named:
-        if twice := [name for name, times in names.items() if times > 1]:
-            yield f"{key}: {twice[0]} is there twice"
-    parts: list[tuple[str, ContestRecord | CertificateRecord]]
-    parts = [("contests", one) for one in records.contests]
-    parts += [("certificates", one) for one in records.certificates]
-    for key, part in parts:
-        if part.workload not in known:
-            yield f"{key}: workload {part.workload} is not described"
-        for name, own, wanted in (
-            ("study", part.study, records.study.name),
-            ("machine", part.machine, records.machine),
-        ):
-            if own != wanted:
-                yield f"{key}: {name} {own}, but the records are of {wanted}"
-        rows = part.contenders if isinstance(part, ContestRecord) else part.rows
-        if twice := [name for name, times in Counter(r.name for r in rows).items() if times > 1]:
-            yield f"{key}: {twice[0]} is there twice, in {part.workload}"
-    for certificate in records.certificates:
-        for row in certificate.rows:
-            others = [one.run for one in row.optimisers.values()]
-            for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
-                if run and not all(0 <= step <= len(run.loss) for step in run.weights):
-                    yield (
-                        f"certificates: {row.name} on {certificate.workload}: weights after a "
-                        f"step that is none of the {len(run.loss)} steps"
-                    )
-        rehearsed = [(certificate.reference, certificate.turns)]
-        for name, found in rehearsed + [(row.name, row.turns) for row in certificate.rows]:
-            if found and lengths(found.start) != lengths(found.weights):
-                yield (
-                    f"certificates: {name} on {certificate.workload}: turns.start and "
-                    "turns.weights are not of the same numbers"
-                )
-    for contest in records.contests:
-        turns = Counter((turn.round, turn.contender) for turn in contest.turns)
-        if twice := [turn for turn, times in turns.items() if times > 1]:
-            yield f"contests: two turns of {(contest.workload, contest.replicate, *twice[0])}"
-        own_names = {one.name for one in contest.contenders}
-        if strangers := {name for order in contest.order for name in order} - own_names:
-            yield f"contests: the order of {contest.workload} has {min(strangers)}, no contender"
-
-
 def first_reason(machines: Sequence[Machine]) -> str:
     reasons = [
         contender.reason
@@ -192,7 +140,3 @@ def first_reason(machines: Sequence[Machine]) -> str:
         if contender.reason
     ] + [row.reason for machine in machines for row in machine.records.missing]
     return line(reasons[0]) if reasons else "there is no contest in these folders"
-
-
-def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
-    return {name: len(values) for name, values in tensors.items()}

@@ -21,6 +21,7 @@ from workflows.records.schema import TurnRecord
 from workflows.records.storage import RecordError
 
 PARTS = ("data_ns", "transfer_ns", "step_ns")
+CORES, TICK_NS = 1024, 100_000_000  # of processor time: more cores than any machine, and its grain
 SLACK_NS = 1_000_000  # turns are stored in whole microseconds, and their clock is read elsewhere
 
 Flags = NDArray[np.bool_]
@@ -72,9 +73,13 @@ class Seen:
     batches: dict[int, Places] = field(default_factory=dict)  # of the contest, by round
 
     @cached_property
-    def contenders(self) -> set[Process]:
-        contests = self.records.contests
-        return {(c.workload, c.replicate, one.name) for c in contests for one in c.contenders}
+    def contenders(self) -> dict[Process, str]:
+        """The status of each."""
+        return {
+            (contest.workload, contest.replicate, one.name): one.status
+            for contest in self.records.contests
+            for one in contest.contenders
+        }
 
     @cached_property
     def slowed(self) -> set[str]:
@@ -125,10 +130,15 @@ class Checks:
 
     def end(self) -> None:
         """Raises RecordError if the parts lack a recorded turn."""
-        for contest, left in self.seen.recorded.items() if self.seen.processes else ():
+        seen = self.seen
+        for contest, left in seen.recorded.items() if seen.processes else ():
             if left:
                 text = f"a turn of {(*contest, *min(left))} is recorded, without mini-batches"
                 raise RecordError(f"{self.path}: {text}")
+        measured = {name for name, status in seen.contenders.items() if status == "ok"}
+        if absent := measured - {*seen.processes}:
+            text = f"no mini-batches of {min(absent)}, which a contest record says was measured"
+            raise RecordError(f"{self.path}: {text}")
 
 
 @dataclass(frozen=True)
@@ -199,8 +209,8 @@ def foreign(part: Part, seen: Seen) -> Iterator[str]:
         ):
             if own != wanted:
                 yield f"{column} {own}, but the records are of {wanted}"
-        if turn.process not in seen.contenders:
-            yield f"mini-batches of {turn.process}, which no contest record names"
+        if seen.contenders.get(turn.process, "missing") == "missing":
+            yield f"mini-batches of {turn.process}, which no contest record says was measured"
 
 
 def named(part: Part, seen: Seen) -> Iterator[str]:
@@ -217,6 +227,8 @@ def lasting(part: Part, seen: Seen) -> Iterator[str]:
     yield from part.faults("start_ns", never, "no time of a measurement")
     spent = part["transfer_ns"] + part["step_ns"]
     yield from part.faults("step_ns", spent <= 0, "a mini-batch that took no time")
+    most = CORES * part.took + TICK_NS
+    yield from part.faults("cpu_ns", part["cpu_ns"] > most, "more than any processor has")
 
 
 def counted(part: Part, seen: Seen) -> Iterator[str]:
@@ -295,7 +307,9 @@ def alike(part: Part, seen: Seen) -> Iterator[str]:
         if (wrong := own[:both] != known[:both]).any():
             at = row + int(np.argmax(wrong))
             yield part.fault("batch", at, "others had another mini-batch")
-        if len(own) > both:
+        if len(known) and len(known) != len(own):
+            yield part.fault("batch", row, f"others had {len(known)} mini-batches in this round")
+        if not len(known):
             seen.batches[turn.round] = own.copy()
     most = part.each([seen.sizes.get(turn.workload, np.inf) for turn in part.turns])
     yield from part.faults("batch", numbers >= most, "the data set has fewer mini-batches")

@@ -108,11 +108,8 @@ class SmallStudy:
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
-        """What is not changed is not read again."""
-        with (
-            patch.object(machine_folder, "read_json", partial(self.once, read_json)),
-            patch.object(machine_folder, "read_table", partial(self.once, read_table)),
-        ):
+        """Records that are not changed are not read again."""
+        with patch.object(machine_folder, "read_json", partial(self.once, read_json)):
             yield
 
     def once(self, read: Callable[..., Any], path: Path, *how: Any) -> Any:

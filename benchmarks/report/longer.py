@@ -3,6 +3,7 @@
 repetition. It is made contest by contest, and each contest has row groups of its own."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,7 @@ def longer(
         field = BATCHES.field(name)
         column = pa.array(values.astype(field.type.to_pandas_dtype()))
         found = found.set_column(BATCHES.get_field_index(name), field, column)
+    contest.started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat()
     places = rows.groupby(["contender", "round"]).indices
     for turn in contest.turns:
         own_places = places[turn.contender, turn.round]

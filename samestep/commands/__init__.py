@@ -3,3 +3,12 @@
 `run` returns the exit status: 0 if all is well, 1 if the answer is no (a rule is broken, studies
 disagree). It raises `Problem` for anything that the person who typed the command has to mend.
 """
+
+from samestep.terminal import Problem
+
+
+def study(word: str) -> str:
+    """The name or folder of a study, as typed. Raises Problem if it is empty."""
+    if not word.strip():
+        raise Problem(f"{word!r} names no study: give a study's name or folder")
+    return word

@@ -4,18 +4,19 @@ import argparse
 from pathlib import Path
 
 import analysis.repeats.__main__
+from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "studies", nargs="+", metavar="STUDY",
+        "studies", nargs="+", type=study, metavar="STUDY",
         help="the name of a study in reports/, its folder, or one machine's folder. Two stand side "
         "by side: what changed around them, and which ratios moved. Three or more are a series",
     )  # fmt: skip
     parser.add_argument(
-        "--earlier", nargs="+", default=[], metavar="STUDY",
+        "--earlier", nargs="+", type=study, default=[], metavar="STUDY",
         help="of two studies: repeats of the first, which predict the second one's ratios better",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="a Markdown file to write as well")

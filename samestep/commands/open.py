@@ -4,6 +4,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
+from samestep.commands import study
 from samestep.studies import REPORTS, names
 from samestep.terminal import Problem, unknown
 
@@ -12,7 +13,7 @@ PAGE = "report.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "study", nargs="?", metavar="STUDY",
+        "study", nargs="?", type=study, metavar="STUDY",
         help="the name of a study in reports/, or its folder (default: the newest report)",
     )  # fmt: skip
 

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import analysis.__main__
 from samestep.archives import SUFFIX, unpack
+from samestep.commands import study
 from samestep.studies import MACHINES, machines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "studies", nargs="+", metavar="FOLDER",
+        "studies", nargs="+", type=study, metavar="FOLDER",
         help="the name of a study in reports/, its folder, its machines' folders, or an archive "
         "that `samestep share` wrote",
     )  # fmt: skip
     parser.add_argument(
-        "--earlier", nargs="+", default=[], metavar="STUDY",
+        "--earlier", nargs="+", type=study, default=[], metavar="STUDY",
         help="other studies of the same machines: the report says how far ratios have moved",
     )  # fmt: skip
     parser.add_argument(

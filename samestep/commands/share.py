@@ -6,13 +6,14 @@ from pathlib import Path
 
 from analysis.format import count
 from samestep.archives import SUFFIX, pack
+from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
 from workflows.records.storage import RecordError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("study", help="the name of a study in reports/, or its folder")
+    parser.add_argument("study", type=study, help="the name of a study in reports/, or its folder")
     parser.add_argument(
         "--out", type=Path, help="the file to write (default: the study's name, .zip)"
     )

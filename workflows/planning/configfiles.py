@@ -2,6 +2,7 @@
 
 import json
 import re
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,36 +23,51 @@ from workflows.planning.entries import (
     Section,
 )
 from workflows.records.earlier import GONE, RENAMED, renamed_keys
-from workflows.records.limits import bounded
+from workflows.records.limits import VALUES, bounded
 
 LARGEST = 10**6  # bytes of a configuration file
 DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
+LONGEST_NUMBER = 100  # characters; YAML has numbers to the base 60, which take long to read
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+MERGE = "tag:yaml.org,2002:merge"
 LONG_WORD, LONGEST_LINE = re.compile(r"(\S{80})\S{80,}(\S{40})"), 1000
 
 
 class ConfigurationError(Exception):
-    """What is wrong with a configuration, by key; `str()` fits on one screen."""
+    """What is wrong with a configuration, by key; `str()` fits on one screen. Characters that would
+    steer a terminal are written as `repr()` writes them, because names may be anything."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n  ".join(map(escaped, lines)))
+
+
+def escaped(text: str) -> str:
+    """The text on one line, without control characters and without halves of characters."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def parse(values: Mapping[str, Any]) -> Configuration:
     """Check a configuration, whose keys may have their former names. Raises
     ConfigurationError, naming each key that is wrong."""
     heading = "The configuration cannot be used:"
-    require_bounded(values, f"{heading}\n  ")
+    if too_much := beyond_bounds(values):
+        raise ConfigurationError(heading, too_much)
     try:
         return Configuration.model_validate(renamed_keys(values)[0])
     except ValidationError as error:
         lines = [describe(item, values) for item in error.errors()]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
-        raise ConfigurationError("\n  ".join([heading, *lines[:12], *more])) from None
+        raise ConfigurationError(heading, *lines[:12], *more) from None
 
 
-def require_bounded(values: Mapping[str, Any], before: str) -> None:
+def beyond_bounds(values: Mapping[str, Any]) -> str:
+    """The first key whose value is too large for any configuration, and why; "" if none is."""
     for key, value in values.items():
         try:
             bounded(value)
         except ValueError as error:
-            raise ConfigurationError(f"{before}{key!s:.80}: {error}") from None
+            return f"{key!s:.80}: {error}"
+    return ""
 
 
 def describe(item: Any, values: Mapping[str, Any]) -> str:
@@ -94,18 +110,103 @@ def read(paths: Iterable[Path]) -> Configuration:
 def contents(path: Path) -> dict[str, Any]:
     """The keys and values of a YAML file. Raises ConfigurationError for any other file."""
     try:
-        if path.is_file() and path.stat().st_size > LARGEST:
-            raise ConfigurationError(f"{path}: more than {LARGEST:,} bytes")
-        values = yaml.safe_load(path.read_bytes())
+        if not stat.S_ISREG(path.stat().st_mode):  # others may have no end
+            raise ConfigurationError(f"{path}: not a file: name a YAML file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        why = " ".join(str(error).split())[:400]
+    if len(content) > LARGEST:
+        raise ConfigurationError(f"{path}: more than {LARGEST:,} bytes")
+    try:
+        values = load(content)
+    except yaml.YAMLError as error:
+        why = " ".join(str(error).replace(' in "<byte string>",', " in").split())[:400]
         raise ConfigurationError(f"{path}: not readable as YAML: {why}") from None
     if not isinstance(values, dict):
         raise ConfigurationError(f"{path}: keys and values are wanted")
-    require_bounded(values, f"{path}: ")
+    if too_much := beyond_bounds(values):
+        raise ConfigurationError(f"{path}: {too_much}")
     return values
+
+
+class Loader(yaml.SafeLoader):
+    """Raises YAMLError for a value that does not fit its tag, and for too many or long values."""
+
+    composed = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        node = super().compose_node(parent, index)
+        self.composed += 1
+        if self.composed > VALUES:
+            raise unusable(f"more than {VALUES:,} values", node)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, RecursionError):
+            raise
+        except Exception:  # SafeLoader expects that a value fits its tag
+            raise unusable(f"not a value of the kind {node.tag.rpartition(':')[2]}", node) from None
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        value = super().construct_scalar(node)
+        if node.tag in NUMBERS and len(value) > LONGEST_NUMBER:
+            raise unusable(
+                f"a number of {len(value):,} characters, {LONGEST_NUMBER} are read", node
+            )
+        return value
+
+
+def load(content: bytes) -> Any:
+    """The values of a document. Aliases and merges are counted before they are expanded.
+
+    Raises:
+        YAMLError: it cannot be read, has more than `VALUES` values, or has a key twice.
+    """
+    try:
+        loader = Loader(content)
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        expanded_size(root, {})
+        return loader.construct_document(root)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise yaml.YAMLError(str(error)) from None
+
+
+def expanded_size(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
+    """How many values a node has, including all that its aliases and merges repeat. `known` has the
+    sizes of the nodes before it, and 0 for each node that contains it."""
+    if known.get(node) == 0:
+        raise unusable("a value that contains itself", node)
+    if node not in known:
+        known[node] = 0
+        parts = node.value if isinstance(node, yaml.SequenceNode) else []
+        if isinstance(node, yaml.MappingNode):
+            require_different_keys(node)
+            parts = [part for pair in node.value for part in pair]
+        known[node] = 1 + sum(expanded_size(part, known) for part in parts)
+        if known[node] > VALUES:
+            raise unusable(f"more than {VALUES:,} values", node)
+    return known[node]
+
+
+def require_different_keys(node: yaml.MappingNode) -> None:
+    """Because SafeLoader takes the last of two. A key may stand beside merges that have it."""
+    lines: dict[tuple[str, str], int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+            continue
+        if first := lines.get((key.tag, key.value)):
+            what = f"a second key {key.value!r:.80} (remove it, or the first, in line {first})"
+            raise unusable(what, key)
+        lines[key.tag, key.value] = key.start_mark.line + 1
+
+
+def unusable(what: str, at: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=what, problem_mark=at.start_mark)
 
 
 def former_names(values: Mapping[str, Any], source: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The study's configuration: what may be written in `config/*.yaml`."""
 
+from collections import Counter
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -93,9 +94,9 @@ class Configuration(Section):
     machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy
     profile: bool = False  # after the first contest, steps under each framework's own profiler
     certificate: Annotated[CertificateEntry, Scope.CERTIFICATES] = CertificateEntry()
-    margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, gt=0, lt=1)
-    confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, lt=1)
-    target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, gt=0, lt=1)
+    margin: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.05, ge=1e-6, lt=1)
+    confidence: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.95, gt=0.5, le=0.9999)
+    target_precision: Annotated[float, Scope.CONCLUSIONS] = Field(default=0.03, ge=1e-4, lt=1)
     interpreters: Annotated[Interpreters, Scope.RESOLVED] = {}
     isolate: Annotated[bool, Scope.RESOLVED] = Field(
         default=False,
@@ -185,27 +186,34 @@ class Configuration(Section):
                 self.workload(name)
             except WorkloadError as error:
                 raise ValueError(f"loaders: {error}") from None
-        self.require_compared_variants()
+        self.require_comparable()
         return self
 
-    def require_compared_variants(self) -> None:
-        """Raise ValueError if a pitfall, a part of a step or a reduced precision is in the study
-        without the variant it is compared with, under the same conditions."""
+    def require_comparable(self) -> None:
+        """Raise ValueError if a contender is listed twice, or if a pitfall, a part of a step or a
+        reduced precision is in the study without the variant it is compared with, under the same
+        conditions."""
         asked = (len(entry.variants) * len(entry.devices or self.devices)
                  * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
         few(range(sum(asked)), CONTENDERS, "contenders")
-        conditions = {
+        listed = Counter(
             (entry.framework, variant, device, threads)
             for entry in self.contenders
             for variant in entry.variants
             for device in entry.devices or self.devices
             for threads in entry.threads or self.threads
-        }
-        variants = {name: framework(name).variants for name, *_ in conditions}
-        for name, variant, device, threads in sorted(conditions, key=str):
+        )
+        for (name, variant, device, threads), times in listed.items():
+            if times > 1:
+                raise ValueError(
+                    f"contenders: {name}'s {variant} on {device} with threads {threads} is listed "
+                    "twice: keep it in one entry only"
+                )
+        variants = {name: framework(name).variants for name, *_ in listed}
+        for name, variant, device, threads in sorted(listed, key=str):
             found = variants[name][variant]
             other = found.compared_with
-            if not found.ranked and (name, other, device, threads) not in conditions:
+            if not found.ranked and (name, other, device, threads) not in listed:
                 raise ValueError(
                     f"contenders: {name}'s {variant} is compared with its {other!r} on "
                     f"{device} with threads {threads}, which is not in the study: add it to the "

@@ -59,6 +59,9 @@ def buildable(entries: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(
                 f"{name!r:.80}: letters, digits, - and _ only, a letter or digit first"
             )
+        base = (entry or {}).get("from", name)
+        if not isinstance(base, str):
+            raise ValueError(f"{name}: from: a name in the catalogue is wanted, got {base!r:.80}")
         try:
             require_size(load(name, entry))
         except WorkloadError as error:

@@ -61,7 +61,8 @@ Seconds = Annotated[float, Field(ge=0, le=1000 * DAY_S, allow_inf_nan=False)]
 # A difference of two counters; that of a busy machine may be below zero by a tick.
 Difference = Annotated[float, Field(ge=-DAY_S, le=1000 * DAY_S, allow_inf_nan=False)]
 Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
-Share = Annotated[float, Field(gt=0, lt=1)]
+Share = Annotated[float, Field(ge=1e-6, lt=1)]
+Confidence = Annotated[float, Field(gt=0.5, le=0.9999)]  # of intervals; nearer to 1 overflows
 
 
 def moment(text: str) -> str:

@@ -21,7 +21,6 @@ from workflows.records.storage import (
     RecordError,
     read_json,
     read_parts,
-    read_table,
     what,
     write_json,
     write_parts,
@@ -32,6 +31,9 @@ RECORDS = "records.json.zst"
 EARLIER = "records.json"
 FILES = (RECORDS, "batches.parquet", "turns.parquet")
 MICROSECONDS = 1_000_000
+MOST_TURNS = 2**19  # of a machine; the largest committed study has 5,700
+LONGEST_TURN = 2**18  # rows; a configuration allows 10,000 mini-batches
+TURN = ("workload", "replicate", "contender", "round")  # what the rows of a turn have in common
 
 
 def records_file(folder: Path) -> Path:
@@ -71,18 +73,37 @@ def open_machine(folder: Path) -> tuple[MachineRecords, Parts]:
     """Records of either form, and the mini-batches to be read part by part.
 
     Raises:
-        RecordError: a file is missing or damaged, or turns belong to no contest.
+        RecordError: a file is missing or damaged, turns belong to no contest, there are more than
+            the contests can have, or, from the parts, a turn is too long.
     """
     path = records_file(folder)
     records = read_json(path, MachineRecords)
     if path.name == EARLIER:
         parts = read_parts(folder / "batches.parquet", BATCHES)
-        tables = parts.tables
+        tables = not_too_long(parts)
     else:
         give_turns(records.contests, folder / "turns.parquet")
         parts = read_parts(folder / "batches.parquet", STORED)
-        tables = unpacked(parts.tables, records.study.name, records.machine)
+        tables = unpacked(not_too_long(parts), records.study.name, records.machine)
     return records, replace(parts, schema=BATCHES, tables=map(upgraded_batches, tables))
+
+
+def not_too_long(parts: Parts) -> Iterator[pa.Table]:
+    """The tables of the parts. Raises RecordError before a turn is too long to be kept whole."""
+    before: list[list[Any]] = []
+    rows = 0
+    for table in parts.tables:
+        values = [table[name].unique().to_pylist() for name in TURN]
+        rows = table.num_rows + (rows if values == before else 0)
+        if any(len(several) > 1 for several in values):
+            rows = 0  # its last turn begins within
+        before = values
+        if rows > LONGEST_TURN:
+            raise RecordError(
+                f"{parts.path}: column round: a turn of {rows:,} mini-batches or more, at most "
+                f"{LONGEST_TURN:,} are read"
+            )
+        yield table
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:
@@ -109,8 +130,13 @@ def in_microseconds(seconds: float | None) -> int | None:
 
 
 def give_turns(contests: list[ContestRecord], path: Path) -> None:
-    """Add the turns of a table to their contests."""
-    table = read_table(path, TURNS)
+    """Add the turns of a table to their contests. Each contender has one in the warm-up, and one
+    wherever the order of a round names it."""
+    parts = read_parts(path, TURNS)
+    possible = sum(len(one.contenders) + sum(map(len, one.order)) for one in contests)
+    if parts.rows > (most := min(possible, MOST_TURNS)):
+        raise RecordError(f"{path}: {parts.rows:,} turns, the contests can have {most:,}")
+    table = parts.whole()
     known = {(contest.workload, contest.replicate): contest for contest in contests}
     values: dict[str, list[Any]] = {}
     for column, field in fields():

@@ -11,6 +11,7 @@ from pydantic import Field
 from workflows.records.limits import (
     REPLICATES,
     Anything,
+    Confidence,
     Count,
     FrameworkName,
     MachineName,
@@ -86,7 +87,7 @@ class StudyRecord(Record):
     fastest: bool = False  # ratios refer to the fastest contender, not to the reference
     replicates: Annotated[int, Field(ge=0, le=REPLICATES)]
     margin: Share
-    confidence: Share
+    confidence: Confidence
     command: str
     configuration: Anything
     target_precision: Share = 0.03  # half-width asked of every ratio's interval, relative

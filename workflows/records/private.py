@@ -35,12 +35,21 @@ SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|WEBHOOK",
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|WEBHOOK"
+    r"|(?:^|_)(?:PAT|DSN)(?:_|$)|_PWD$",
     re.IGNORECASE,
 )
+CREDENTIALS = re.compile(r"(?<=://)[^\s/]+(?=@)")  # `user:password` in a URL
+# What may stand for all other characters than letters and digits, when a message escapes a text,
+# encodes it for a URL, or joins its lines.
+BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
 
 BEGIN = r"(?<![\w.~/-])"
-ANY_HOME = re.compile(rf"{BEGIN}(?:/home/[^/\s\"':;,]+|/Users/[^/\s\"':;,]+|/root(?![\w-]))")
+# Homes may be mounted anywhere, and follow an option like -L.
+ANY_HOME = re.compile(
+    rf"{BEGIN}(?<!http:)(?<!https:)(-[A-Za-z]+)?"
+    r"(?:(?:/+[\w.-]+){0,4}?/+(?:home|Users)/+[^/\s\"':;,]+|/+root(?![\w-]))"
+)
 ANY_PYTHON = re.compile(
     rf"(?:{BEGIN}|(?<=file:))[~/.][^\s\"':;,=]*/(?=bin/python[\d.]*|(?:site|dist)-packages/)"
 )
@@ -55,11 +64,12 @@ def anonymous(value: Any) -> Any:
     def text(said: str, free: bool) -> str:
         said = said if said.isascii() else said.encode(errors="replace").decode()
         for secret in secrets:
-            said = said.replace(secret, SECRET)
+            said = secret.sub(SECRET, said)
         if "/" in said:
+            said = CREDENTIALS.sub(SECRET, said)
             for pattern, instead in folders:
                 said = pattern.sub(instead, said)
-            said = ANY_HOME.sub(HOME, ANY_PYTHON.sub(f"{ELSEWHERE}/", said))
+            said = ANY_HOME.sub(rf"\1{HOME}", ANY_PYTHON.sub(f"{ELSEWHERE}/", said))
         for pattern, instead in words if free else []:
             said = pattern.sub(instead, said)
         return said
@@ -121,7 +131,7 @@ def own_names() -> list[tuple[re.Pattern[str], str]]:
     hosts += [host.partition(".")[0] for host in hosts]
     known = dict.fromkeys(telling(hosts), HOST) | dict.fromkeys(telling(users), USER)
     return [
-        (re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), known[name])
+        (re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE), known[name])
         for name in sorted(known, key=len, reverse=True)
     ]
 
@@ -130,10 +140,20 @@ def telling(names: Iterable[str]) -> Iterable[str]:
     return [n for n in names if len(n) >= SHORTEST and n.lower() not in COMMON]
 
 
-def own_secrets() -> list[str]:
+def own_secrets() -> list[re.Pattern[str]]:
+    """The secrets of this user's variables, the longest first, however a message spells them."""
     found = {value for name, value in os.environ.items() if HOLDS_SECRET.search(name)}
+    for value in os.environ.values():
+        for name_and_password in CREDENTIALS.findall(value):
+            found |= {name_and_password, name_and_password.partition(":")[2]}
     telling = (v for v in found if len(v) >= LEAST_SECRET and v.lower() not in COMMON)
-    return sorted(telling, key=len, reverse=True)
+    return [spelled(secret) for secret in sorted(telling, key=len, reverse=True)]
+
+
+def spelled(secret: str) -> re.Pattern[str]:
+    words = re.findall("[A-Za-z0-9]+", secret)
+    many = sum(map(len, words)) >= LEAST_SECRET
+    return re.compile("|".join([re.escape(secret)] + [BETWEEN.join(words)] * many))
 
 
 def home_folder() -> str:

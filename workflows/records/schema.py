@@ -52,11 +52,27 @@ Setting = str | int | float | bool
 Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
 
 
+def hasty(schema: Any) -> Any:
+    """A schema of pydantic-core that stops at the first fault of a list or a dictionary."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(hasty, schema))
+    if not isinstance(schema, dict):
+        return schema
+    stops = {"fail_fast": True} if schema.get("type") in ("list", "dict") else {}
+    return {key: hasty(value) for key, value in schema.items()} | stops
+
+
 class Record(BaseModel):
     """`local` ones stay on their machine and keep paths and names as they are."""
 
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants", str_max_length=TEXT)
     local: ClassVar[bool] = False
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Checks stop at the first fault of a list or an object. Otherwise, the descriptions of all
+        faults would take more memory than the values."""
+        return hasty(handler(source))
 
 
 class Contender(Record):

@@ -20,7 +20,7 @@ from pydantic_core import from_json, to_json
 
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, upgraded
-from workflows.records.limits import ALL_ROWS, FILE, ROWS, TABLE
+from workflows.records.limits import ALL_ROWS, ROWS, TABLE
 from workflows.records.private import anonymous
 from workflows.records.schema import SCHEMA, Record
 
@@ -40,12 +40,19 @@ UNPRINTABLE = re.compile(
 # In bytes of JSON, whatever may stand for one of them.
 SUSPECT = re.compile(rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2[\x80\x81]|\xef\xbf[\xbe\xbf]")
 SHOWN = 200  # characters of what is wrong
+# Of a JSON file when it is unpacked: fifty times what the largest committed one has. Values take
+# far more memory than their bytes.
+BYTES, VALUES, KEYS = 150_000_000, 9_000_000, 100_000  # `KEYS`: of one object
 # What Arrow raises for damaged files.
 DAMAGED = (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError, KeyError)
 
 
 class RecordError(Exception):
-    """A record that cannot be read: which file, and what is wrong with it."""
+    """A record that cannot be read: which file, and what is wrong with it, on one line without
+    unprintable characters. The file may have them in its name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(UNPRINTABLE.sub("", " ".join(text.splitlines())))
 
 
 def write_json(path: Path, record: Record, **options: Any) -> None:
@@ -71,11 +78,11 @@ def read_json(path: Path, kind: type[R]) -> R:
         RecordError: it cannot be read; the message names the file and the field that is wrong.
     """
     try:
-        require_size(path, FILE)
-        content = path.read_bytes()
+        require_size(path, BYTES)
+        content: bytes | bytearray = path.read_bytes()
         if path.suffix == COMPRESSED:
             content = decompressed(path, content)
-        values = from_json(content)
+        values = parsed(path, content)
         values = printable(values) if SUSPECT.search(content) else values
         version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
         if version not in READABLE:
@@ -104,15 +111,32 @@ def require_size(path: Path, most: int) -> None:
         raise RecordError(f"{path}: {found.st_size:,} bytes, at most {most:,} are read")
 
 
-def decompressed(path: Path, content: bytes) -> bytes:
+def decompressed(path: Path, content: bytes | bytearray) -> bytearray:
     """What is in a zstd stream. Raises RecordError if that is too much, before it is there."""
     found = bytearray()
     with pa.input_stream(pa.BufferReader(content), compression="zstd") as stream:
         while part := stream.read(PART):
             found += part
-            if len(found) > FILE:
-                raise RecordError(f"{path}: unpacks to more than {FILE:,} bytes")
-    return bytes(found)
+            if len(found) > BYTES:
+                raise RecordError(f"{path}: unpacks to more than {BYTES:,} bytes")
+    return found
+
+
+def parsed(path: Path, content: bytes | bytearray) -> Any:
+    """The values of JSON. Raises RecordError if there are too many, before they are made."""
+    values = sum(content.count(mark) for mark in (b",", b"[", b"{"))  # or fewer: texts have some
+    if values > VALUES:
+        raise RecordError(f"{path}: {values:,} values, at most {VALUES:,} are read")
+    found = from_json(content)
+    waiting = [found]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict) and len(one) > KEYS:
+            raise RecordError(f"{path}: an object of {len(one):,} keys, at most {KEYS:,} are read")
+        if isinstance(one, dict | list):
+            items = one.values() if isinstance(one, dict) else one
+            waiting += [item for item in items if isinstance(item, dict | list)]
+    return found
 
 
 def what(error: ValidationError) -> str:

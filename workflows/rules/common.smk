@@ -24,6 +24,8 @@ from workflows.planning.replicates import contests_key, counting
 from workflows.progress import explained
 
 try:
+    for path in workflow.overwrite_configfiles:  # Snakemake takes the last of two equal keys
+        configfiles.contents(Path(path))
     STUDY = configfiles.parse(configfiles.in_order(config))
     NODES = nodes.introduced(STUDY)
     MACHINES = [*NODES] or [fingerprint()]

@@ -52,6 +52,7 @@ def test_different_studies(one: Path, refused: Refused) -> None:
     other = write(one.parent / "other", Recipe(**there))
     values = json.loads((other / "records.json").read_text())
     values["workloads"][0]["description"]["batch"] *= 2
+    values["datasets"][0]["batches"] //= 2
     (other / "records.json").write_text(json.dumps(values))
     assert "workload mnist-cnn is not the same on " in refused(one, other)
 
@@ -112,7 +113,7 @@ def test_samples_of_weights_that_do_not_belong_together(one: Path, refused: Refu
     turns = {"losses": [[1.0]], "start": {"w": [0.5, 0.5]}, "weights": {"w": [0.4]}}
     values["certificates"][0]["turns"] = turns
     edit(one, certificates=values["certificates"])
-    assert "turns.start and turns.weights are not of the same numbers" in refused(one)
+    assert "turns.start and turns.weights of pytorch/default/cpu/1 are not" in refused(one)
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:

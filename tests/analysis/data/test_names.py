@@ -12,6 +12,7 @@ from analysis.data import turns
 from tests.analysis.data.conftest import Refused
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.analysis.turns import stored, with_turns
 from workflows.records import limits, storage
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
@@ -127,8 +128,8 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     """Half a gigabyte of spaces takes 50 kB."""
     folder = tmp_path / "compact"
     write_machine(folder, *read_machine(one))
-    bomb = pa.Codec("zstd").compress(b"[" + b" " * (limits.FILE + 1), asbytes=True)
-    assert len(bomb) < limits.FILE / 1000
+    bomb = pa.Codec("zstd").compress(b"[" + b" " * (storage.BYTES + 1), asbytes=True)
+    assert len(bomb) < storage.BYTES / 1000
     (folder / "records.json.zst").write_bytes(bomb)
     assert "records.json.zst: unpacks to more than" in refused(folder)
     (folder / "records.json.zst").write_bytes(bomb[:100])
@@ -138,9 +139,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
 def test_a_file_that_is_too_large(
     one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "FILE", 1000)
+    monkeypatch.setattr(storage, "BYTES", 1000)
     assert "records.json: " in refused(one)
-    monkeypatch.setattr(storage, "FILE", (one / "records.json").stat().st_size)
+    monkeypatch.setattr(storage, "BYTES", (one / "records.json").stat().st_size)
     with (one / "batches.parquet").open("ab") as file:
         file.truncate(limits.TABLE + 1)  # without taking space
     assert "batches.parquet: 17,179,869,185 bytes, at most" in refused(one)
@@ -175,7 +176,8 @@ def test_what_is_no_file(one: Path, refused: Refused) -> None:
 def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: Refused) -> None:
     """By its checksum: the table could be read, with other numbers."""
     folder = tmp_path / "compact"
-    write_machine(folder, *read_machine(one))
+    records, table = read_machine(one)
+    write_machine(folder, records, stored(with_turns(records, table)))
     path = folder / "batches.parquet"
     chunk = pq.ParquetFile(path).metadata.row_group(0).column(BATCHES.names.index("loss") - 7)
     content = bytearray(path.read_bytes())

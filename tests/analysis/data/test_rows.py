@@ -1,5 +1,6 @@
 """Rows that cannot be are refused by name, and never averaged."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from analysis.data.loading import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.analysis.turns import stored as as_table
+from tests.analysis.turns import with_turns
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
-from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import TurnRecord
+from workflows.records.machine_records import MachineRecords, MissingRow
+from workflows.records.schema import ContenderRecord
 from workflows.records.storage import RecordError, write_batches
 
 SMALL = Recipe(
@@ -28,27 +31,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[MachineRecords, pd.
     """A study with a record of each turn, as today's have."""
     folder = write(tmp_path_factory.mktemp("rows") / "one", SMALL)
     records, table = read_machine(folder)
-    rows = table.to_pandas()
-    took = rows["data_ns"] + rows["transfer_ns"] + rows["step_ns"]
-    rows["end"] = rows["start_ns"] + took
-    for contest in records.contests:
-        own = rows[
-            (rows["workload"] == contest.workload) & (rows["replicate"] == contest.replicate)
-        ]
-        for (number, name), turn in own.groupby(["round", "contender"]):
-            contest.turns.append(
-                TurnRecord(
-                    round=number, position=turn["position"].iloc[0], contender=name, cores=1,
-                    start_ns=turn["start_ns"].iloc[0] - 1000, switches=0,
-                    duration_s=(turn["end"].iloc[-1] - turn["start_ns"].iloc[0] + 9000) / 1e9,
-                )
-            )  # fmt: skip
-    return records, rows.drop(columns="end")
+    return records, with_turns(records, table)
 
 
 def stored(folder: Path, records: MachineRecords, rows: pd.DataFrame) -> Path:
-    table = pa.Table.from_pandas(rows[BATCHES.names], BATCHES, preserve_index=False)
-    write_machine(folder, records, table)
+    write_machine(folder, records, as_table(rows))
     return folder
 
 
@@ -66,6 +53,22 @@ def put(column: str, value: object, step: int = 9) -> Callable[[pd.DataFrame], p
         return rows
 
     return change
+
+
+def put_loss(records: MachineRecords, distance: float) -> None:
+    run = records.certificates[0].rows[0].long
+    assert run
+    run.loss[3] = distance
+
+
+def forget_turns(records: MachineRecords) -> None:
+    """Of today's records, which say what compilers' caches held."""
+    measured(records).caches["xla"] = "off"
+    records.contests[0].turns.clear()
+
+
+def measured(records: MachineRecords) -> ContenderRecord:
+    return next(one for one in records.contests[0].contenders if one.name == WHO)
 
 
 def test_what_can_be_is_read(whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path) -> None:
@@ -110,11 +113,15 @@ CHANGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     "a mini-batch that is none": (
         lambda rows: rows.assign(batch=rows["batch"] + 10**6), "the data set has fewer",
     ),
+    "a last mini-batch missing": (
+        lambda rows: rows[~of(rows, int(rows["step"].max()))], "mini-batches in this round",
+    ),
+    "processor time of no machine": (put("cpu_ns", 10**15), "column cpu_ns: "),
     "a contender of nobody": (
         lambda rows: rows.assign(contender=rows["contender"].replace(WHO, "jax/eager/cpu/1")),
-        "which no contest record names",
+        "which no contest record says was measured",
     ),
-    "a replicate of nobody": (put("replicate", 7), "which no contest record names"),
+    "a replicate of nobody": (put("replicate", 7), "which no contest record says was measured"),
     "a step that is faster than it was": (
         lambda rows: put("step_ns", 1)(rows.assign(start_ns=rows["start_ns"] - 10**12)),
         "column start_ns: ",
@@ -162,12 +169,14 @@ def test_steps_that_overlap(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda turns: turns.pop(), "no turn is recorded there"),
+        (lambda turns: turns.pop(), "no turn of .* in round 3, which its order has"),
         (lambda turns: turns.append(turns[0]), "two turns of"),
         (lambda turns: setattr(turns[3], "duration_s", 1e-6), "not within its recorded turn"),
-        (lambda turns: setattr(turns[3], "start_ns", 10**18), "not within its recorded turn"),
+        (lambda turns: setattr(turns[3], "start_ns", 10**18), "but its turns were at another time"),
         (lambda turns: setattr(turns[3], "position", 99), "no turn is recorded there"),
-        (lambda turns: setattr(turns[3], "round", 99), "column position: "),
+        (lambda turns: setattr(turns[-1], "round", 99), "no turn of .* in round 3"),
+        (lambda turns: setattr(turns[3], "duration_s", 900.0), "began before that of .* had ended"),
+        (lambda turns: setattr(turns[3], "cpu_s", 86_400.0), "cpu_us: 86400 s in a turn of"),
     ],
 )
 def test_turns_that_contradict(
@@ -177,6 +186,25 @@ def test_turns_that_contradict(
     records = whole[0].model_copy(deep=True)
     change(records.contests[0].turns)
     with pytest.raises(RecordError, match=said):
+        load([stored(tmp_path, records, whole[1])])
+
+
+def test_mini_batches_of_a_contender_that_was_not_measured(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    measured(records).status = "missing"
+    with pytest.raises(RecordError, match="which no contest record says was measured"):
+        load([stored(tmp_path, records, whole[1])])
+
+
+def test_a_measured_contender_without_mini_batches(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    nobody = measured(records).model_copy(update={"variant": "other"})
+    records.contests[0].contenders.append(nobody)
+    with pytest.raises(RecordError, match=r"no mini-batches of .*, which a contest record says"):
         load([stored(tmp_path, records, whole[1])])
 
 
@@ -190,6 +218,32 @@ def test_turns_that_contradict(
         (lambda one: setattr(one.contests[0], "machine", "b"), "contests: machine b, but"),
         (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
         (lambda one: one.certificates[0].rows[0].long.loss.pop(), "none of the 99 steps"),
+        (lambda one: forget_turns(one), "no turn of .* in round 1, which its order has"),
+        (lambda one: put_loss(one, 0.5), "'agrees', but it is 5.0e-01 off"),
+        (lambda one: put_loss(one, math.nan), "'agrees', but it is nan off"),
+        (lambda one: setattr(one.certificates[0].rows[0], "long", None), "no step was compared"),
+        (lambda one: setattr(one.certificates[0], "tolerance", 1e11), "no certificate allows"),
+        (lambda one: setattr(one.certificates[0], "steps", 10**6), "steps is 1000000"),
+        (lambda one: setattr(one.certificates[0], "reference", "x/y/cpu/1"), "has no certificate"),
+        (lambda one: one.certificates[0].rows.clear(), "rows: there is none"),
+        (lambda one: one.certificates.append(one.certificates[0]), "certificates: .* there twice"),
+        (lambda one: one.datasets.append(one.datasets[0]), "datasets: .* is there twice"),
+        (lambda one: setattr(one.datasets[0], "batches", 9), "has 9 mini-batches of"),
+        (lambda one: setattr(one.workloads[0], "parameters", 0), "parameters: 0, its layers have"),
+        (
+            lambda one: setattr(one.study, "titles", {"pytorch": "X", "tensorflow": "X"}),
+            "study.titles: X is there twice",
+        ),
+        (
+            lambda one: one.missing.append(MissingRow(**measured(one).parts(), reason="none")),
+            "was measured, and is listed as missing",
+        ),
+        (
+            lambda one: setattr(one.contests[0], "started", "2199-01-01T00:00:00+00:00"),
+            "started: 2199",
+        ),
+        (lambda one: setattr(one.contests[0], "duration_s", 5e6), "a day more than its turns"),
+        (lambda one: setattr(one.study, "confidence", 0.99999), "study.confidence: "),
     ],
 )
 def test_records_that_contradict(

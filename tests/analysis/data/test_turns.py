@@ -11,6 +11,7 @@ import pytest
 from analysis.data import loading
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.analysis.turns import stored, with_turns
 from workflows.records import storage
 from workflows.records.machine_folder import read_machine, write_machine
 
@@ -23,7 +24,9 @@ LONG = Recipe(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of 64,000 mini-batches in few turns, as `collect` writes it."""
     earlier = write(tmp_path_factory.mktemp("long") / "earlier", LONG)
-    write_machine(earlier.with_name("machine"), *read_machine(earlier))
+    records, table = read_machine(earlier)
+    rows = with_turns(records, table)
+    write_machine(earlier.with_name("machine"), records, stored(rows))
     return earlier.with_name("machine")
 
 

@@ -39,6 +39,10 @@ BAD = {
         {"contenders": [{"framework": "pytorch", "variants": ["tuned", "tuned"]}]},
         "contenders[0].variants", "twice",
     ),
+    "a contender twice": (
+        {"contenders": [{"framework": "pytorch", "threads": [1]}, {"framework": "pytorch"}]},
+        "contenders", "pytorch's default on cpu with threads 1 is listed twice",
+    ),
     "no contenders": ({"contenders": []}, "contenders", "at least 1"),
     "contender without framework": (
         {"contenders": [{"variants": ["default"]}]}, "contenders[0].framework", "missing",
@@ -52,6 +56,7 @@ BAD = {
         "not among the contenders (known: fastest, pytorch, tensorflow, jax)",
     ),
     "unknown workload": ({"workloads": {"resnet": {}}}, "workloads", "not in the catalogue"),
+    "workload from a list": ({"workloads": {"w": {"from": []}}}, "w: from", "a name"),
     "workload with a slash": ({"workloads": {"a/b": {"from": "mlp"}}}, "workloads", "letters"),
     "workloads with names too long for a folder": (
         {"workloads": {"a" * 120: {"from": "mlp"}, "b" * 120: {"from": "mlp"}}},
@@ -84,13 +89,15 @@ BAD = {
     "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
     "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
-    "margin of nothing": ({"margin": 0}, "margin", "greater than 0"),
+    "margin of nothing": ({"margin": 0}, "margin", "equal to 0.000001"),
     "precision in percent": ({"precision": 3}, "precision", "less than 1"),
     "no time": ({"minutes": 0}, "minutes", "greater than 0"),
     "neither minutes nor replicates": (
         {"minutes": None, "replicates": None}, "replicates or minutes", "one of these keys",
     ),
-    "confidence of one": ({"confidence": 1}, "confidence", "less than 1"),
+    "confidence of one": ({"confidence": 1}, "confidence", "equal to 0.9999"),
+    "confidence of nearly one": ({"confidence": 1 - 1e-16}, "confidence", "equal to 0.9999"),
+    "precision of nothing": ({"precision": 1e-300}, "precision", "equal to 0.0001"),
     "interpreter for nobody": ({"interpreters": {"mlx": "/bin/python"}}, "", "interpreters: 'mlx'"),
 }  # fmt: skip
 

@@ -1,6 +1,8 @@
 """Configurations of any bytes and any values: refused by key, in a few lines, and at once."""
 
+import os
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,11 @@ from workflows.planning.configfiles import ConfigurationError, parse, read
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in pairwise("abcdefgh")
+)
+
+
+MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
+    f"{new}: &{new} {{<<: [{', '.join(['*' + old] * 9)}]}}" for old, new in pairwise("abcdefg")
 )
 
 
@@ -29,8 +36,25 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
         (b"seed: " + b"9" * 50, "seed: a number of more than 18 digits"),
         (b"minutes: .nan", "minutes: a number that is not finite"),
         (b"minutes: .inf", "minutes: a number that is not finite"),
-        (b"study: &a [*a]", "study: more than 20 levels deep"),
-        (LAUGHS.encode(), ": more than 100,000 values"),
+        (b"study: " + b"[" * 21 + b"]" * 21, "study: more than 20 levels deep"),
+        (b"study: &a [*a]", "a value that contains itself in line 1"),
+        (b"study: &a {<<: [*a, *a]}", "a value that contains itself in line 1"),
+        (LAUGHS.encode(), ": more than 100,000 values in line 6"),
+        (MERGES.encode(), ": more than 100,000 values in line 6"),
+        (b"devices: [" + b"1," * 100_000 + b"]", ": more than 100,000 values in line 1"),
+        (b"seed: 1" + b":1" * 5000, "a number of 10,001 characters, 100 are read in line 1"),
+        (b"seed: !!int {=: 1" + b":1" * 5000 + b"}", "a number of 10,001 characters"),
+        (b"study: !!timestamp a", "not a value of the kind timestamp in line 1"),
+        (b"\nstudy: !!bool a", "not a value of the kind bool in line 2"),
+        (b"study: !!int ''", "not a value of the kind int"),
+        (b"study: !!float ''", "not a value of the kind float"),
+        (b"study: !!bool {=: a}", "not a value of the kind bool"),
+        (b'study: "\\UFFFFFFFF"', "not readable as YAML"),
+        (
+            b"seed: 1\n'seed': 2",
+            "a second key 'seed' (remove it, or the first, in line 1) in line 2",
+        ),
+        (b"contest: {turn: 4, turn: 8}", "a second key 'turn'"),
         (b"title: " + b"x" * 30_000, "title: a text of 30,000 characters"),
         (b"#" * 1_000_001, "more than 1,000,000 bytes"),
         (b"1: 2", "[1]: Keys should be strings"),
@@ -47,9 +71,27 @@ def test_any_bytes(tmp_path, content, said):
     assert said in str(error.value) and len(str(error.value)) < 2000
 
 
-def test_a_folder(tmp_path):
-    with pytest.raises(ConfigurationError, match="Is a directory"):
-        read([tmp_path])
+def test_folders_devices_and_pipes_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, Path(os.devnull), tmp_path / "pipe"):
+        with pytest.raises(ConfigurationError, match=f"{path}: not a file: name a YAML file"):
+            read([path])
+
+
+def test_a_key_may_stand_beside_a_merge_that_has_it(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("contest: {<<: {rounds: 3, turn: 6}, rounds: 7}")
+    contest = read([ROOT / "config" / "study.yaml", path]).contest
+    assert (contest.rounds, contest.turn) == (7, 6)
+
+
+@pytest.mark.parametrize("place", ["{}: 1", "{}: .nan", "contest: {{{}: 1}}", "{}: [\u202e\u2028"])
+def test_characters_that_steer_a_terminal_are_not_printed(tmp_path, place):
+    path = tmp_path / "mine.yaml"
+    path.write_text(place.format('"minute\\e[31m\\n\\r\u202e"'), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"minute.*\\u202e") as error:
+        read([ROOT / "config" / "study.yaml", path])
+    assert all(line.isprintable() for line in str(error.value).split("\n"))
 
 
 HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),

@@ -13,7 +13,14 @@ from tests.conftest import ROOT
 from workflows.planning.configfiles import former_names
 from workflows.records.columns import BATCHES
 from workflows.records.earlier import renamed_keys
-from workflows.records.machine_folder import FILES, machine_files, read_machine, write_machine
+from workflows.records.machine_folder import (
+    FILES,
+    LONGEST_TURN,
+    machine_files,
+    open_machine,
+    read_machine,
+    write_machine,
+)
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import SCHEMA, ContestRecord, Measured, TurnRecord
 from workflows.records.storage import (
@@ -70,6 +77,38 @@ def test_turns_of_a_contest_without_a_record_are_refused(folder, tmp_path):
     pq.write_table(table.set_column(1, "replicate", strange), path)
     with pytest.raises(RecordError, match=r"turns of contest \('mnist-cnn', 9\)"):
         read_machine(tmp_path / "compact")
+
+
+def repeated(path, rows):
+    """The table of a file with its first row so often."""
+    table = pq.read_table(path).slice(0, 1)
+    pq.write_table(table.take(pa.array([0] * rows)), path, row_group_size=10_000)
+
+
+def test_more_turns_than_the_contests_can_have_are_refused(folder, tmp_path):
+    write_machine(tmp_path / "compact", *read_machine(folder))
+    path = tmp_path / "compact" / "turns.parquet"
+    table = pq.read_table(path)
+    contests = read_json(folder / "records.json", MachineRecords).contests
+    possible = sum(len(one.contenders) * (len(one.order) + 1) for one in contests)
+    repeated(path, possible + 1)
+    with pytest.raises(RecordError, match=rf"turns\.parquet: {possible + 1} turns, the contests"):
+        read_machine(tmp_path / "compact")
+    pq.write_table(table, path)
+    assert read_machine(tmp_path / "compact")
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_a_turn_without_end_is_refused_before_it_is_kept(folder, tmp_path, compact):
+    if compact:
+        write_machine(tmp_path / "compact", *read_machine(folder))
+        folder = tmp_path / "compact"
+    repeated(folder / "batches.parquet", LONGEST_TURN + 1)
+    tables = open_machine(folder)[1].tables
+    with pytest.raises(RecordError, match=r"column round: a turn of [\d,]+ mini-batches or more"):
+        assert sum(table.num_rows for table in tables) <= LONGEST_TURN
+    repeated(folder / "batches.parquet", LONGEST_TURN)
+    assert sum(table.num_rows for table in open_machine(folder)[1].tables) == LONGEST_TURN
 
 
 def as_schema_3(values):

@@ -1,12 +1,14 @@
 """Secrets, names and folders are planted everywhere, and nothing that is written has them."""
 
+import json
 import os
 import platform
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 import pytest
@@ -37,6 +39,7 @@ MESSAGE = (
     f"/Users/john/log, /opt/{USER}/x, "
     f"{sys.prefix}/lib/python3/site-packages/torch/nn.py, /opt/secretive/bin/python3.11 -c"
 )
+LINES = "-BEGIN-\nline 'one'\n\"two\" / three\n"
 NEVER = (*SECRETS.values(), USER, HOST, "node17", HOME, "john", "secretive", sys.prefix)
 
 
@@ -95,10 +98,40 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (f"not {USER}s", f"not {USER}s"),
         ("libcudart.so.12: no file in /usr/lib", "libcudart.so.12: no file in /usr/lib"),
         ("half \udcff", "half ?"),
+        ("http://jane:hunter2pass@proxy:80/x", "http://(secret)@proxy:80/x"),
+        ("postgres://u:p@w@host", "postgres://(secret)@host"),
+        ("git+https://x.org/a@v1", "git+https://x.org/a@v1"),
+        ("see https://x.org/home/page", "see https://x.org/home/page"),
+        ("in file:///home/other/x", "in file:~/x"),
+        ("in /mnt/home/other/x, /var/home/other", "in ~/x, ~"),
+        ("-L/home/other/lib -I/export/home/other", "-L~/lib -I~"),
+        ("/home//other/x", "~/x"),
+        (f"{USER.title()} and {USER.upper()}", "(user) and (user)"),
+        ("abacus/home/cpu/1", "abacus/home/cpu/1"),
     ],
 )
 def test_a_reason(planted: None, text: str, left: str) -> None:
     assert anonymous({"reason": text}) == {"reason": left}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [("GH_PAT", "ghp_0123abcd", "ghp_0123abcd"), ("SENTRY_DSN", "https-4711-x", "https-4711-x"),
+     ("DATABASE_URL", "postgres://u:pass-4711@host/x", "pass-4711"),
+     ("SSH_KEY", LINES, LINES)],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "spelling",
+    [str, repr, lambda text: repr([repr(text), "'"]), json.dumps, quote, quote_plus,
+     lambda text: " ".join(text.split()), lambda text: "".join(text.splitlines())],
+)  # fmt: skip
+def test_a_secret_however_it_is_spelled(
+    name: str, value: str, secret: str, spelling: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(name, value)
+    left = anonymous({"reason": f"no {spelling(secret)}!"})["reason"]
+    assert "(secret)" in left and not re.search("BEGIN|one|two|three|4711|0123", left)
 
 
 def test_what_names_a_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:

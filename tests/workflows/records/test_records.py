@@ -3,6 +3,7 @@ import math
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 
 from workflows.records import storage
 from workflows.records.columns import BATCHES
@@ -109,6 +110,31 @@ def test_damaged_json_is_named_with_its_field(tmp_path, content, message):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[" + b"{}," * 5_000_000 + b"{}]", r"10,000,002 values, at most 9,000,000 are read"),
+        (b" " * 150_000_001, r"unpacks to more than 150,000,000 bytes"),
+        (b"{%s}" % b",".join(b'"%d":0' % i for i in range(100_001)), "an object of 100,001 keys"),
+    ],
+    ids=["values", "bytes", "keys"],
+)
+def test_a_small_file_that_becomes_too_much_is_refused(tmp_path, content, message):
+    path = tmp_path / "code.json.zst"
+    path.write_bytes(pa.Codec("zstd").compress(content, asbytes=True))
+    with pytest.raises(RecordError, match=rf"code\.json\.zst: {message}"):
+        read_json(path, Code)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "a\u202eb", "a\rb\u2028c"])
+def test_a_folder_of_any_name_is_one_printable_line(tmp_path, name):
+    (tmp_path / name).mkdir()
+    for read in (read_batches, lambda path: read_json(path, Code)):
+        with pytest.raises(RecordError) as caught:
+            read(tmp_path / name / "code.json")
+        assert str(caught.value).isprintable()
+
+
 def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(RecordError, match=r"none\.json: No such file"):
         read_json(tmp_path / "none.json", Code)
@@ -124,3 +150,11 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
         write_json(path, contender)
     assert path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["code.json"]
+
+
+def test_checks_stop_at_the_first_fault_of_a_list_and_of_an_object() -> None:
+    """The descriptions of a million faults would take gigabytes."""
+    row = {"losses": [None] * 1000, "gradients": {str(number): None for number in range(1000)}}
+    with pytest.raises(ValidationError) as caught:
+        CertificateRow.model_validate(row)
+    assert caught.value.error_count() < 10
