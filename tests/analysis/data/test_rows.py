@@ -224,7 +224,6 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: setattr(one.certificates[0].rows[0], "long", None), "no step was compared"),
         (lambda one: setattr(one.certificates[0], "tolerance", 1e11), "no certificate allows"),
         (lambda one: setattr(one.certificates[0], "steps", 10**6), "steps is 1000000"),
-        (lambda one: setattr(one.certificates[0], "reference", "x/y/cpu/1"), "has no certificate"),
         (lambda one: one.certificates[0].rows.clear(), "rows: there is none"),
         (lambda one: one.certificates.append(one.certificates[0]), "certificates: .* there twice"),
         (lambda one: one.datasets.append(one.datasets[0]), "datasets: .* is there twice"),

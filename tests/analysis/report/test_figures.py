@@ -323,7 +323,7 @@ def test_finding_of_start(findings: Findings) -> None:
 def test_finding_of_pitfalls() -> None:
     def row(name: str, ratio: float, loss: float) -> PitfallLine:
         verdict = "slower" if ratio > 1.1 else "equivalent"
-        estimate = Estimate(7, ratio, ratio, ratio, verdict=verdict)  # type: ignore[arg-type]
+        estimate = Estimate(7, ratio, ratio, ratio, p_adjusted=0.01, verdict=verdict)  # type: ignore[arg-type]
         return PitfallLine(
             one(), name, "default", estimate, 100, loss, loss, loss, loss, None, None, "", ""
         )
