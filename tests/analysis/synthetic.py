@@ -349,8 +349,8 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         default = contender.model_copy(update={"variant": "default"})
         row = make_certificate_row(recipe, workload, default)
         own = [loss * (1 + off) for loss in row.losses]
-        trapped: r.Agreement = "refused" if off else "agrees"
-        reason = f"loss differs by {off:.1e} at step 1" if off else ""
+        trapped: r.Agreement = "refused" if off else row.status
+        reason = f"loss differs by {off:.1e} at step 1" if off else row.reason
         return r.CertificateRow(
             **contender.model_dump(), status=trapped, reason=reason, losses=own, long=row.long
         )
