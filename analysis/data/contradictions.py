@@ -4,12 +4,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
+from analysis.data.rows import CORES, SLACK_NS, TICK_NS
 from analysis.format import line
 from frameworks.workloads import Workload, WorkloadError, from_dict
 from frameworks.workloads.workload import LOOSEST
+from workflows.records.limits import DAY_S
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import (
     CertificateRecord,
@@ -21,8 +23,6 @@ from workflows.records.schema import (
 
 # The most that a certificate allows if rounding in float64 explains it.
 ROUNDED = 1e-7
-SLACK_S, DAY_S = 1e-3, 86_400
-CORES, TICK_S = 1024, 0.1  # of processor time: more cores than any machine here, and its grain
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
@@ -42,9 +42,8 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
         measured = {one.name for one in contest.contenders if one.status == "ok"}
         # In records of before there are neither turns nor what compilers' caches held.
         turnless = not contest.turns and not any(one.caches for one in contest.contenders)
-        for fault in contested(contest, measured, records):
-            yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
-        for fault in () if turnless else in_rounds(contest, measured):
+        in_turn = () if turnless else in_rounds(contest, measured)
+        for fault in chain(contested(contest, measured, records), in_turn):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
     yield from in_turns(records.contests)
 
@@ -167,7 +166,7 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
             yield f"no turn of {absent[0]} in round {number}, which its order has"
     for turn in contest.turns:
-        if (turn.cpu_s or 0) > CORES * turn.duration_s + TICK_S:
+        if (turn.cpu_s or 0) > CORES * turn.duration_s + TICK_NS / 1e9:
             yield f"cpu_us: {turn.cpu_s:.0f} s in a turn of {turn.duration_s:.3g} s"
     if contest.turns:
         yield from in_its_time(contest)
@@ -189,7 +188,7 @@ def in_turns(contests: Sequence[ContestRecord]) -> Iterator[str]:
         found[contest.group or contest.workload, contest.replicate] += contest.turns
     for (group, replicate), turns in found.items():
         for one, after in pairwise(sorted(turns, key=lambda turn: turn.start_ns)):
-            if one.start_ns / 1e9 + one.duration_s > after.start_ns / 1e9 + SLACK_S:
+            if one.start_ns / 1e9 + one.duration_s > (after.start_ns + SLACK_NS) / 1e9:
                 yield (
                     f"contests: {group}, replicate {replicate}: the turn of {after.contender} in "
                     f"round {after.round} began before that of {one.contender} had ended"

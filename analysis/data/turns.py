@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workflows.records.limits import ROWS
+from workflows.records.limits import LONGEST_TURN
 from workflows.records.storage import RecordError
 
 # What the rows of a turn have in common.
@@ -33,8 +33,10 @@ def whole_turns(path: Path, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
             if found := [table for table in (*rest, part[:last]) if table.num_rows]:
                 yield in_one_piece(found)
             rest = [part[last:]]
-        if (rows := sum(table.num_rows for table in rest)) > ROWS:
-            raise RecordError(f"{path}: a turn of {rows:,} rows or more, at most {ROWS:,} are read")
+        if (rows := sum(table.num_rows for table in rest)) > LONGEST_TURN:
+            raise RecordError(
+                f"{path}: a turn of {rows:,} rows or more, at most {LONGEST_TURN:,} are read"
+            )
     if rest:
         yield in_one_piece(rest)
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 FILE = 2**28  # bytes of a file, and of what it unpacks to
-ROWS = 2**24  # of a table, or of a turn in a table that is read part by part
+ROWS = 2**24  # of a table that is read whole
+LONGEST_TURN = 2**18  # rows; a configuration allows 10,000 mini-batches
 TABLE, ALL_ROWS = 2**34, 2**28  # bytes and rows of such a table
 TEXT = 20_000  # characters
 DEPTH, VALUES = 20, 100_000  # of values in no fixed form

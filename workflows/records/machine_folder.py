@@ -32,8 +32,6 @@ EARLIER = "records.json"
 FILES = (RECORDS, "batches.parquet", "turns.parquet")
 MICROSECONDS = 1_000_000
 MOST_TURNS = 2**19  # of a machine; the largest committed study has 5,700
-LONGEST_TURN = 2**18  # rows; a configuration allows 10,000 mini-batches
-TURN = ("workload", "replicate", "contender", "round")  # what the rows of a turn have in common
 
 
 def records_file(folder: Path) -> Path:
@@ -73,37 +71,19 @@ def open_machine(folder: Path) -> tuple[MachineRecords, Parts]:
     """Records of either form, and the mini-batches to be read part by part.
 
     Raises:
-        RecordError: a file is missing or damaged, turns belong to no contest, there are more than
-            the contests can have, or, from the parts, a turn is too long.
+        RecordError: a file is missing or damaged, turns belong to no contest, or there are more
+            than the contests can have.
     """
     path = records_file(folder)
     records = read_json(path, MachineRecords)
     if path.name == EARLIER:
         parts = read_parts(folder / "batches.parquet", BATCHES)
-        tables = not_too_long(parts)
+        tables = parts.tables
     else:
         give_turns(records.contests, folder / "turns.parquet")
         parts = read_parts(folder / "batches.parquet", STORED)
-        tables = unpacked(not_too_long(parts), records.study.name, records.machine)
+        tables = unpacked(parts.tables, records.study.name, records.machine)
     return records, replace(parts, schema=BATCHES, tables=map(upgraded_batches, tables))
-
-
-def not_too_long(parts: Parts) -> Iterator[pa.Table]:
-    """The tables of the parts. Raises RecordError before a turn is too long to be kept whole."""
-    before: list[list[Any]] = []
-    rows = 0
-    for table in parts.tables:
-        values = [table[name].unique().to_pylist() for name in TURN]
-        rows = table.num_rows + (rows if values == before else 0)
-        if any(len(several) > 1 for several in values):
-            rows = 0  # its last turn begins within
-        before = values
-        if rows > LONGEST_TURN:
-            raise RecordError(
-                f"{parts.path}: column round: a turn of {rows:,} mini-batches or more, at most "
-                f"{LONGEST_TURN:,} are read"
-            )
-        yield table
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:

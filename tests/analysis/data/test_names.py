@@ -153,7 +153,7 @@ def test_too_many_rows(one: Path, refused: Refused, monkeypatch: pytest.MonkeyPa
         with pytest.raises(RecordError, match=r"batches\.parquet: .* rows, at most 10 .* at once"):
             read_machine(one)
     monkeypatch.setattr(storage, "READ", 2)
-    monkeypatch.setattr(turns, "ROWS", 3)
+    monkeypatch.setattr(turns, "LONGEST_TURN", 3)
     assert "batches.parquet: a turn of 4 rows or more, at most 3 are read" in refused(one)
     monkeypatch.setattr(storage, "ALL_ROWS", 10)
     assert "batches.parquet: " in (said := refused(one)) and "rows, at most 10" in said

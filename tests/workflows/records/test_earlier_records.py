@@ -7,15 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.data.turns import whole_turns
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 from workflows.planning.configfiles import former_names
 from workflows.records.columns import BATCHES
 from workflows.records.earlier import renamed_keys
+from workflows.records.limits import LONGEST_TURN
 from workflows.records.machine_folder import (
     FILES,
-    LONGEST_TURN,
     machine_files,
     open_machine,
     read_machine,
@@ -103,12 +104,14 @@ def test_a_turn_without_end_is_refused_before_it_is_kept(folder, tmp_path, compa
     if compact:
         write_machine(tmp_path / "compact", *read_machine(folder))
         folder = tmp_path / "compact"
-    repeated(folder / "batches.parquet", LONGEST_TURN + 1)
-    tables = open_machine(folder)[1].tables
-    with pytest.raises(RecordError, match=r"column round: a turn of [\d,]+ mini-batches or more"):
-        assert sum(table.num_rows for table in tables) <= LONGEST_TURN
-    repeated(folder / "batches.parquet", LONGEST_TURN)
-    assert sum(table.num_rows for table in open_machine(folder)[1].tables) == LONGEST_TURN
+    path = folder / "batches.parquet"
+    repeated(path, LONGEST_TURN + 1)
+    turns = whole_turns(path, open_machine(folder)[1].tables)
+    with pytest.raises(RecordError, match=r"batches\.parquet: a turn of [\d,]+ rows or more"):
+        assert sum(table.num_rows for table in turns) <= LONGEST_TURN
+    repeated(path, LONGEST_TURN)
+    turns = whole_turns(path, open_machine(folder)[1].tables)
+    assert sum(table.num_rows for table in turns) == LONGEST_TURN
 
 
 def as_schema_3(values):
