@@ -209,6 +209,14 @@ class Configuration(Section):
                     f"contenders: {name}'s {variant} on {device} with threads {threads} is listed "
                     "twice: keep it in one entry only"
                 )
+        titled: dict[str, str] = {}  # a report tells frameworks apart by their titles alone
+        for name in (entry.framework for entry in self.contenders):
+            title = framework(name).title
+            if (other := titled.setdefault(title, name)) != name:
+                raise ValueError(
+                    f"contenders: {other} and {name} both have the title {title!r}: give one of "
+                    "them another title"
+                )
         variants = {name: framework(name).variants for name, *_ in listed}
         for name, variant, device, threads in sorted(listed, key=str):
             found = variants[name][variant]

@@ -50,7 +50,9 @@ def abacus_as(folder, name):
     source = (PACKAGES / "abacus" / "abacus.py").read_text()
     info = folder / f"{name}-0.1.dist-info"
     info.mkdir(parents=True)
-    (folder / f"{name}.py").write_text(source.replace('"abacus', f'"{name}'))
+    (folder / f"{name}.py").write_text(
+        source.replace('"abacus', f'"{name}').replace('"Abacus"', f'"{name.title()}"')
+    )
     (info / "INSTALLER").write_text("pip\n")
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text(f"[samestep.frameworks]\n{name} = {name}:FRAMEWORK\n")

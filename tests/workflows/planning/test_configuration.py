@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 import yaml
 
+from frameworks.jax import FRAMEWORK as JAX
 from tests.conftest import ROOT
 from workflows.planning.configfiles import ConfigurationError, merge, parse, read
 
@@ -117,6 +120,13 @@ def test_bad_configurations_are_refused_by_key(case):
     assert advice in message
     assert len(message.splitlines()) <= 15
     assert all(len(line) < 400 for line in message.splitlines())
+
+
+def test_two_frameworks_with_one_title_are_refused(monkeypatch):
+    """A copy of an adapter keeps its title, and no report could tell the two apart."""
+    monkeypatch.setattr("frameworks.jax.FRAMEWORK", replace(JAX, title="PyTorch"))
+    with pytest.raises(ConfigurationError, match="pytorch and jax both have the title 'PyTorch'"):
+        parse({**default(), "contenders": [{"framework": "pytorch"}, {"framework": "jax"}]})
 
 
 def test_a_long_name_is_cut_in_the_refusal():
