@@ -31,7 +31,7 @@ from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.progress import Progress, explained
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
+from workflows.records.schema import UNCOMPARED, ContestRecord, Status, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.loading import digest
 from workflows.worker.probes import UNSUPPORTED
@@ -249,6 +249,14 @@ class Contest(WorkerPool):
                     record.operations = answer["operations"]
                 except (WorkerDied, Unavailable) as failure:
                     record.unprofiled = str(failure)
+
+    def gone(self, index: int, workload: str, status: Status, reason: str) -> None:
+        super().gone(index, workload, status, reason)
+        for name, records in self.records.items():
+            measured = {turn.contender for turn in self.dealt[name]}
+            for record in records:
+                if record.status == "missing" and record.name in measured:
+                    record.status = "failed"  # because it could meet the conditions before
 
     def stage(self, number: int) -> str:
         return f"round {number} of {self.deal.rounds}" if number else "warm-up"

@@ -50,7 +50,7 @@ OUTCOMES = {
     "raises-from-waiting": (FAILED, "OSError: synchronise"),
     "raises-from-building": (FAILED, "OSError: trainer"),
     "raises-names": (FAILED, "OSError: cannot open "),
-    "raises-unavailable": (MISSING, "without a message"),
+    "raises-unavailable": (FAILED, "without a message"),
     # prints, and reads
     "prints-answers": (OK, ""),
     "prints-into-the-pipe": (FAILED, "something else than the worker answers"),
