@@ -22,27 +22,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("reports/literature"), help="where to")
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
-    from analysis.literature.averages import COLUMNS, then, values
-    from analysis.literature.figure import impossible
+    from analysis.data.loading import read as read_records
+    from analysis.literature import averages
+    from analysis.literature.impossible import impossible
     from analysis.literature.ledger.claims import judge
     from analysis.literature.page import page
+    from analysis.literature.spread import apart, speed_ups, spread_figure
     from analysis.literature.studies import read
+    from analysis.literature.then import COLUMNS, then, values
     from analysis.literature.threads import divided, gains, threads
     from analysis.literature.today import beside, defined, definitions, table, then_and_now
 
     try:
         studies = [read(folder) for folder in options.studies]
-        figures = {"then.csv": impossible()}
+        figures = [("then.csv", impossible())]
         tables: dict[str, list[Sequence[object]]] = {"then.csv": [COLUMNS, *map(values, then())]}
         if rows := beside(studies):
-            figures["then-and-now.csv"] = then_and_now(rows)
+            figures.append(("then-and-now.csv", then_and_now(rows)))
             tables["then-and-now.csv"] = table(rows)
-        if others := defined(studies):
-            figures["definitions.csv"] = definitions(others)
+        others = defined(studies)
+        effects = {(row.network, row.tool): row.ratio for row in others}
+        if wide := apart(studies, effects):
+            figures.append(("spread.csv", spread_figure(wide)))
+            tables["spread.csv"] = table(wide)
+        figures.append(("then.csv", speed_ups(studies)))
+        if others:
+            figures.append(("definitions.csv", definitions(others)))
             tables["definitions.csv"] = table(others)
         if more := gains(studies):
-            figures["threads.csv"] = threads(more)
+            figures.append(("threads.csv", threads(more)))
             tables["threads.csv"] = table(more)
+        for folder in sorted(options.studies[0].glob("machines/*"))[:1] if studies else []:
+            machine = read_records(folder)
+            averaged = averages.averages(machine, studies[0])
+            ordered = averages.orders(machine, studies[0])
+            figures.append(("averages.csv", averages.figure(averaged, ordered)))
+            tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
         if shared := divided(studies):
             tables["parallel.csv"] = table(shared)
         files = {"claims.md": page(judge(studies), studies, figures)}
@@ -50,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(numbers)
             files[name] = text.getvalue()
-        for figure in figures.values():
+        for _, figure in figures:
             files |= figure.files
         options.out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

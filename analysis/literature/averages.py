@@ -1,85 +1,194 @@
-"""The numbers of 2016 that stand beside today's in the figures: a row of `then.csv` each."""
+"""Today's steps, averaged as the tools of 2016 averaged theirs: what the statistic alone does.
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
+It is about the rule only. The steps are those of a study whose contenders do the same work in the
+same minutes, and nothing is measured for it.
+"""
 
-from analysis.literature import peaks, table7
-from analysis.literature.table7 import Cell, Over
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
-# PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
-# measured one after the other, as in 2016.
-ITSELF = 1.24
+from analysis.data.results import USUAL, BenchmarkId, Machine
+from analysis.format import listing, title
+from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.studies import Study
+from analysis.report.figures.style import PALETTE, Figure, canvas
+from analysis.report.prose import share, two
+from frameworks.workloads import from_dict
+
+DECIDED = ("faster", "slower")
+
+
+class Process(NamedTuple):
+    """The steps of one process in milliseconds, without those that each turn discards: all of them,
+    of which the first `warmup` warm it up, and those after these turn by turn. `ms` has transfer
+    and step."""
+
+    batch: int
+    ms: list[float]
+    data_ms: list[float]
+    warmup: int
+    turns: list[list[float]]
+
+
+def printed_speeds(own: Process) -> float:
+    """From the mean of speeds in samples a second, each of a turn, printed with two decimals."""
+    speeds = [round(own.batch * len(ms) / sum(ms) * 1e3, 2) for ms in own.turns]
+    return own.batch * 1e3 / fmean(speeds)
+
+
+OURS = "the median of steady steps"
+# `data/timing.csv` says where the tools of 2016 follow the others.
+STATISTICS: dict[str, Callable[[Process], float]] = {
+    "mean, with the first step": lambda own: fmean(own.ms),
+    "the last step alone": lambda own: own.ms[-1],
+    "sum without the first, over all": lambda own: sum(own.ms[1:]) / len(own.ms),
+    "mean of printed speeds": printed_speeds,
+    "mean without the first epoch": lambda own: fmean(own.ms[own.warmup :]),
+    "mean with reading data": lambda own: fmean(own.ms) + fmean(own.data_ms),
+    OURS: lambda own: median(own.ms[own.warmup :]),
+}
 
 
 @dataclass(frozen=True)
-class Then:
-    """`low` and `high`: the interval that the table's rounding leaves open. `band_low` and
-    `band_high`, of ratios between tools: `ITSELF` beyond it. A band with 1 in it does not tell who
-    was faster. `note`: what is uncertain about the cells behind the value."""
+class Average:
+    """A row of averages.csv: what a statistic makes of a contender's processes, each with as many
+    `steps`. `value_ms` is their median. `over_ours` is that over the study's own figure, `least`
+    and `most` are of single processes, of which every tool had one in 2016."""
 
-    quantity: str
-    network: str
-    tool: str
-    against: str
-    device: str
-    threads: int | None
-    value: float
-    low: float
-    high: float
-    band_low: float | None
-    band_high: float | None
-    note: str
+    workload: str
+    contender: str
+    statistic: str
+    processes: int
+    steps: int
+    value_ms: float
+    over_ours: float
+    least: float
+    most: float
 
 
-COLUMNS = [field.name for field in fields(Then)]
+@dataclass(frozen=True)
+class Order:
+    """A row of orders.csv: single processes of two frameworks, one averaged by `one`, the other by
+    `other`. `changed`: how often the order is not the study's, which knows who is faster."""
+
+    one: str
+    other: str
+    compared: int
+    changed: int
 
 
-def ratio(quantity: str, over: Over, against: str) -> Then:
-    note = "; ".join(filter(None, [over.note, *map(above, dict.fromkeys([over.one, over.base]))]))
-    ends = (over.low, over.high, over.low / ITSELF, over.high * ITSELF)
-    return Then(quantity, *named(over.one, against), over.value, *ends, note)
+def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
+    """Those of the usual variants, by contender, in the order of the replicates."""
+    batch = {one.name: from_dict(one.description).batch for one in machine.records.workloads}
+    rows = machine.batches[machine.batches["variant"].isin(USUAL)]
+    rows = rows[(rows["round"] == 0) | ~rows["warmup"]]
+    found: dict[BenchmarkId, list[Process]] = {}
+    key: Any
+    for key, own in rows.groupby([*BenchmarkId._fields, "replicate"]):
+        one = BenchmarkId(*key[:-1])
+        own = own.sort_values(["round", "step"])
+        steady = own[own["round"] > 0]
+        found.setdefault(one, []).append(
+            Process(
+                batch[one.workload],
+                own["ms"].tolist(),
+                own["data_ms"].tolist(),
+                len(own) - len(steady),
+                [turn.tolist() for _, turn in steady.groupby("round")["ms"]],
+            )
+        )
+    return found
 
 
-def named(cell: Cell, against: str) -> tuple[str, str, str, str, int | None]:
-    return cell.network, cell.tool, against, cell.device, cell.threads
-
-
-def above(cell: Cell) -> str:
-    """What stands beside every number with a cell that exceeds its processor's peak."""
-    return f"{cell.tool} exceeds the peak" if peaks.share(cell).exceeds else ""
-
-
-def then() -> list[Then]:
-    return [*ratios(), *shares()]
-
-
-def ratios() -> Iterator[Then]:
-    for over in table7.tool_over("TensorFlow", "Torch"):
-        yield ratio("tool over tool", over, "Torch")
-    for over in table7.over_the_fastest():
-        yield ratio("over the fastest", over, over.base.tool)
-    for over in table7.spreads():
-        yield ratio("slowest over fastest of five", over, over.base.tool)
-    for over in table7.spreads(("TensorFlow", "Torch")):
-        yield ratio("slower over faster of TensorFlow and Torch", over, over.base.tool)
-    for over in table7.threads_over(2, 1):
-        yield ratio("two threads over one", over, "1 thread")
-    for over in table7.processor_over("gtx-1080"):
-        yield ratio("best processor cell over GPU", over, "gtx-1080")
-
-
-def shares() -> Iterator[Then]:
-    for share in peaks.shares():
-        cell = share.cell
-        high = share.value * cell.time / (cell.time - table7.HALF)
-        note = "; ".join(filter(None, [cell.note, above(cell)]))
-        ends = (share.low, high, None, None)
-        yield Then("share of peak", *named(cell, ""), share.value, *ends, note)
-
-
-def values(row: Then) -> list[str]:
-    """The row as text: numbers with four significant digits, one more than the table has."""
+def averages(machine: Machine, study: Study) -> list[Average]:
+    """Of each contender that the study compares."""
+    figures = {one[:5]: one.median for one in study.times}
     return [
-        f"{one:.4g}" if isinstance(one, float) else "" if one is None else str(one)
-        for one in astuple(row)
-    ]
+        Average(one.workload, one.contender, name, len(own), len(own[0].ms), median(values), *(
+            of(values) / figures[one] for of in (median, min, max)
+        ))
+        for one, own in processes(machine).items()
+        if one in figures
+        for name, statistic in STATISTICS.items()
+        for values in [[statistic(process) for process in own]]
+    ]  # fmt: skip
+
+
+def orders(machine: Machine, study: Study) -> list[Order]:
+    """Each statistic against each, over the pairs of frameworks of which one is faster. Processes
+    of one replicate stand against each other."""
+    found = processes(machine)
+    pairs = [
+        (found[one], found[other], row.verdict == "faster")
+        for row in study.ratios
+        if row.pair.axis == "framework" and row.usable and row.verdict in DECIDED
+        for one, other in [[
+            BenchmarkId(row.workload, side, row.variant, row.device, row.threads)
+            for side in (row.pair.one, row.pair.over)
+        ]]
+        if one in found and other in found
+    ]  # fmt: skip
+    return [
+        Order(name, beside, len(faster), sum(faster))
+        for (name, one), (beside, other) in product(STATISTICS.items(), repeat=2)
+        if (faster := [
+            (one(own) < other(against)) is not first
+            for left, right, first in pairs
+            for own, against in zip(left, right, strict=True)
+        ])
+    ]  # fmt: skip
+
+
+def figure(rows: Sequence[Average], found: Sequence[Order]) -> Figure:
+    names = list(STATISTICS)
+    frameworks = [one for one in PALETTE if any(one == framework(row) for row in rows)]
+    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for place, own in enumerate(frameworks):
+            theirs = [row for row in rows if framework(row) == own]
+            heights = [names.index(row.statistic) + 0.2 * (place - 1) for row in theirs]
+            least, middle, most = (
+                [getattr(row, name) for row in theirs] for name in ("least", "over_ours", "most")
+            )
+            axes.hlines(heights, least, most, color=PALETTE[own], linewidth=0.8, alpha=0.5)
+            axes.plot(middle, heights, "o", color=PALETTE[own], markersize=4, alpha=0.7)
+        ratios_on(axes, names, "over the study's own figure")
+        legend(drawn, [(title(own), PALETTE[own], PALETTE[own]) for own in frameworks])
+        steps = sorted({row.steps for row in rows})
+        return Figure(
+            drawn,
+            "averages",
+            "Today's steps, averaged as in 2016",
+            "The same steps of each contender, averaged by the rules of the table below and by the "
+            "study's own. Dot: the median of its processes; line: from the least to the most of "
+            f"them, of which 2016 had one. A process has {listing(steps)} steps that count. "
+            "[How often the order changes](orders.csv). Logarithmic axis.",
+            "Dot plot of what each rule gives over the study's own figure.",
+            finding(rows, found),
+            inlined=False,
+        )
+
+
+def framework(row: Average) -> str:
+    return row.contender.partition("/")[0]
+
+
+def finding(rows: Sequence[Average], found: Sequence[Order]) -> str:
+    least, most = min(row.over_ours for row in rows), max(row.over_ours for row in rows)
+    said = f"Averaged as in 2016, the same steps are {two(least)} to {two(most)} times the figure"
+    alike = [row for row in found if row.one == row.other != OURS]
+    unlike = [row for row in found if row.one != row.other and OURS not in (row.one, row.other)]
+    if not alike:
+        return f"{said}."
+    return (
+        f"{said}. Single processes of two frameworks are in another order than in the study in "
+        f"{share(of_all(alike))} of cases if both are averaged alike, and in "
+        f"{share(of_all(unlike))} if each by another rule."
+    )
+
+
+def of_all(rows: Sequence[Order]) -> float:
+    return sum(row.changed for row in rows) / sum(row.compared for row in rows)

@@ -1,7 +1,7 @@
 """The ledger as a page: verdict by verdict, with what decides each claim."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
@@ -22,6 +22,15 @@ WORKERS = (
     "The time of two workers of one thread each over that of one worker of two threads. The "
     "workers share each mini-batch and average their gradients. [All numbers](parallel.csv)."
 )
+TIMING = (
+    "What the files of the authors' repository "
+    "([hclhkbu/dlbench](https://github.com/hclhkbu/dlbench) at `78d8a41`) do with the times of "
+    "steps. All are of grade B: they are in that repository, and no number shows that they ran."
+)
+GRADES = (
+    "Grade A: the files say so, and the published numbers show it. B: the files say so. C: the "
+    "numbers alone show it; the files leave open what was timed."
+)
 DECIDES = {
     "needs a study that has not been run": "study",
     "needs hardware that is not here": "hardware",
@@ -29,9 +38,9 @@ DECIDES = {
 
 
 def page(
-    judgements: Sequence[Judgement], studies: Sequence[Study], figures: Mapping[str, Figure]
+    judgements: Sequence[Judgement], studies: Sequence[Study], figures: Iterable[tuple[str, Figure]]
 ) -> str:
-    """`figures` by the name of the file that has all their numbers."""
+    """`figures`: with the name of the file that has all their numbers."""
     verdicts: tuple[Verdict, ...] = get_args(Verdict)
     own = {name: [one for one in judgements if one.verdict == name] for name in verdicts}
     parts = ["# Claims of the literature, judged", f"**{headline(judgements)}**"]
@@ -44,9 +53,15 @@ def page(
     ]
     if any(row.pair.axis == "variant" for one in judgements for row in one.deciding):
         parts += [PITFALLS]
-    for file, figure in figures.items():
+    for file, figure in figures:
         caption = f"**{figure.finding}** {figure.caption} [All numbers]({file})."
         parts += [drawing(figure), caption]
+    parts += ["## How each tool's steps were averaged", TIMING]
+    columns = ["tool", "networks", "rule", "file", "what it does"]
+    parts += [markdown_table(columns, map(rule, rows("timing.csv")))]
+    parts += ["## What was trained under other names", GRADES]
+    columns = ["tool", "network", "grade", "file", "what it says"]
+    parts += [markdown_table(columns, map(definition, rows("definitions.csv")))]
     if shared := divided(studies):
         parts += ["## Two workers instead of two threads", WORKERS]
         parts += [markdown_table(["network", "framework", "ratio", "proof"], map(shown, shared))]
@@ -55,6 +70,18 @@ def page(
         columns = ["", "claim", "judged as", DECIDES.get(name, "what decides"), "published"]
         parts += [markdown_table(columns, map(cells, own[name]))]
     return "\n\n".join([*parts, *sources()]) + "\n"
+
+
+def rule(row: dict[str, str]) -> list[str]:
+    return [row["tool"], row["networks"], row["statistic"], where(row), row["says"]]
+
+
+def definition(row: dict[str, str]) -> list[str]:
+    return [row["tool"], row["network"], row["grade"], where(row), row["says"]]
+
+
+def where(row: dict[str, str]) -> str:
+    return f"`{row['file']}`, {row['lines'].replace(' ', ', ')}"
 
 
 def shown(row: Divided) -> list[str]:

@@ -123,10 +123,11 @@ def tool_over(one: str, base: str) -> list[Over]:
     ]
 
 
-def spreads(tools: Iterable[str] = ()) -> list[Over]:
+def spreads(tools: Iterable[str] = (), cells: Iterable[Cell] | None = None) -> list[Over]:
     """The slowest tool of each column over the fastest; with `tools`, of these alone."""
     chosen = set(tools)
-    kept = [cell for cell in readable() if not chosen or cell.tool in chosen]
+    own = readable() if cells is None else cells
+    kept = [cell for cell in own if not chosen or cell.tool in chosen]
     return [
         Over(max(column, key=lambda one: one.time), min(column, key=lambda one: one.time))
         for column in columns(kept)

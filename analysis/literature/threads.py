@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from matplotlib.lines import Line2D
-
 from analysis.format import count, title
+from analysis.literature.dots import HEIGHT, legend, rows_on
 from analysis.literature.ledger.double_ratios import SECOND
 from analysis.literature.studies import WORKERS, Study
 from analysis.literature.table7 import networks, threads_over
-from analysis.literature.today import HEIGHT, certified
-from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, bare, canvas
+from analysis.literature.today import certified
+from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
 from analysis.report.prose import two
 from frameworks.device import HOST
 
@@ -102,19 +101,9 @@ def threads(rows: Sequence[Gain]) -> Figure:
             height = place + EACH * (len(frameworks) - 1.5)
             axes.plot(then[name], [height] * len(then[name]), "o", color=INK, markersize=3.5,
                       markerfacecolor=PAPER, alpha=0.6)  # fmt: skip
-        axes.set_xlabel("times as fast with two threads as with one")
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        bare(axes, "x")
+        rows_on(axes, names, "times as fast with two threads as with one")
         marks = [(title(name), PALETTE[name], PALETTE[name]) for name in frameworks]
-        drawn.legend(
-            handles=[
-                Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside,
-                       markersize=5, label=label)
-                for label, edge, inside in [*marks, ("tools of 2016", INK, PAPER)]
-            ],
-            loc="outside upper left", ncols=2, labelcolor=INK,
-        )  # fmt: skip
+        legend(drawn, [*marks, ("tools of 2016", INK, PAPER)], columns=2)
         return Figure(
             drawn,
             "threads",

@@ -5,21 +5,17 @@ from dataclasses import astuple, dataclass, fields
 from statistics import median
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-
 from analysis.format import count, listing
 from analysis.literature import peaks
-from analysis.literature.averages import ITSELF
+from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import CPUS, networks, tool_over
-from analysis.report.figures.panels import logarithmic
-from analysis.report.figures.style import INK, PAPER, Figure, bare, canvas
+from analysis.literature.then import ITSELF
+from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
-HEIGHT = 0.42  # inches for each row
 TOOLS = Pair("framework", "tensorflow", "pytorch")
 
 
@@ -47,12 +43,14 @@ class Beside:
 class Defined:
     """A row of definitions.csv: what a tool trained under a network's name, over that network.
 
-    `operations` of the definition, `ratio` of its time today with its 95 % interval, and the
-    `published` time of the tool over Torch's, with the least and the most of its cells.
+    `grade`: how well it is known (data/definitions.csv). `operations` of the definition, `ratio` of
+    its time today with its 95 % interval, and the `published` time of the tool over Torch's, with
+    the least and the most of its cells.
     """
 
     network: str
     tool: str
+    grade: str
     operations: float
     ratio: float
     low: float
@@ -93,7 +91,7 @@ def defined(studies: Sequence[Study]) -> list[Defined]:
         operations = work[own["layers"]].flops(int(own["samples"])) / work[network].flops(batch)
         for row in certified(studies, pair):
             found.append(
-                Defined(network, tool, operations, row.value or 0.0, row.low or 0.0,
+                Defined(network, tool, own["grade"], operations, row.value or 0.0, row.low or 0.0,
                         row.high or 0.0, median(published), min(published), max(published))
             )  # fmt: skip
     return found
@@ -129,7 +127,7 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
         marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
-        finish(axes, labels, "TensorFlow's time over (Py)Torch's")
+        ratios_on(axes, labels, "TensorFlow's time over (Py)Torch's")
         legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
         return Figure(
             drawn,
@@ -178,7 +176,7 @@ def definitions(rows: Sequence[Defined]) -> Figure:
             axes.plot([row.least, row.most], [place + 0.22] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.published], [place + 0.22], "o", color=THEN, markerfacecolor=PAPER,
                       markersize=4.5)  # fmt: skip
-        finish(axes, names, "over the network that it is named after")
+        ratios_on(axes, names, "over the network that it is named after")
         legend(drawn, [("operations", WORK, WORK), ("time today", NOW, NOW),
                        ("time in 2016, over Torch's", THEN, PAPER)])  # fmt: skip
         return Figure(
@@ -200,22 +198,3 @@ def finding_defined(rows: Sequence[Defined]) -> str:
         f"{two(row.ratio)} times as long as {row.network} itself for {row.tool}'s" for row in rows
     ]
     return f"In one framework of today the definitions take {listing(parts)}."
-
-
-def finish(axes: Axes, names: Sequence[str], label: str) -> None:
-    axes.axvline(1, color=INK, linewidth=1.2)
-    axes.set_xscale("log")
-    logarithmic(axes, "x")
-    axes.set_xlabel(label)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    bare(axes, "x")
-
-
-def legend(drawn: object, kinds: Sequence[tuple[str, str, str]]) -> None:
-    marks = [
-        Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside, markersize=5,
-               label=label)
-        for label, edge, inside in kinds
-    ]  # fmt: skip
-    drawn.legend(handles=marks, loc="outside upper left", ncols=3, labelcolor=INK)  # type: ignore[attr-defined]

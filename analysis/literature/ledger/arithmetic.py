@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, listing, three, title
+from analysis.format import alike, count, listing, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import ALIASES, EAGER, UNLIKE, WORKERS, Study, Time
+from analysis.literature.studies import ALIASES, EAGER, UNLIKE, WORKERS, Pair, Ratio, Study, Time
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
@@ -94,7 +94,8 @@ LIMIT = 0.05
 def fixed_cost(studies: Sequence[Study], small: str) -> Calculation | None:
     """Whether what a step costs whatever its size is below 5 % of the step of every network.
 
-    A step of the smallest workload costs at least as much, so it is an upper bound. `small` is the
+    A step of the smallest workload costs at least as much, so it is an upper bound, which cannot
+    show that the claim does not hold. `small` is the
     study of small workloads. Only the tutorials' variants with a certificate count. None if a
     network, or a small workload under the same conditions, is not there.
     """
@@ -107,7 +108,7 @@ def fixed_cost(studies: Sequence[Study], small: str) -> Calculation | None:
         return None
     worst, bound, own = max(found, key=lambda one: one[0])
     return Calculation(
-        worst < LIMIT,
+        True if worst < LIMIT else None,
         f"the smallest step of {title(own.framework)} with {count(own.threads, 'thread')} takes "
         f"{milliseconds(bound.median)}, which is at most {share(worst)} of its step on "
         f"{workload(own.workload)}; no share is larger",
@@ -185,6 +186,33 @@ def distance(certificate: str) -> float:
     """The largest that a certificate found; infinite if it does not say that both agree."""
     agrees = certificate.startswith(AGREES)
     return float(certificate.removeprefix(AGREES)) if agrees else math.inf
+
+
+WIDTHS = Pair("workload", "mlp-width-2048", "mlp-width-16")
+
+
+def constant_time(studies: Sequence[Study], _: str) -> Calculation | None:
+    """That a step with its gradients takes longer in a wider network, which is enough against the
+    claim. None if it does not in any framework, or if no study has both widths: then the other
+    parts of the claim decide."""
+    grows = [row for study in studies for row in of_widths(study) if (row.low or 0.0) > 1]
+    said = listing(
+        "{} ({} to {}) in {}".format(*alike(row.value, row.low, row.high), title(row.framework))
+        for row in grows
+    )
+    if not grows:
+        return None
+    return Calculation(
+        False,
+        f"a perceptron's step with its gradients takes {said} times as long at a width of 2,048 as "
+        "at one of 16",
+    )
+
+
+def of_widths(study: Study) -> list[Ratio]:
+    """One for each framework: with the fewest threads."""
+    rows = [row for row in study.of(WIDTHS) if row.usable and row.variant == "default"]
+    return list({row.framework: row for row in sorted(rows, key=lambda row: -row.threads)}.values())
 
 
 GRAPH = "tf.function"
@@ -268,6 +296,7 @@ def unread(studies: Sequence[Study], name: str) -> Calculation | None:
 MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost,
     "aliases": aliases,
+    "constant time": constant_time,
     "gradients of shards": gradients_of_shards,
     "graphs": graphs,
     "losses that nobody reads": unread,

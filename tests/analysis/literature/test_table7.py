@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from analysis.literature.averages import then
 from analysis.literature.table7 import (
     LOST,
     cells,
@@ -17,6 +16,7 @@ from analysis.literature.table7 import (
     threads_over,
     tool_over,
 )
+from analysis.literature.then import then
 
 
 def test_every_cell_of_the_table_has_a_number_or_a_reason() -> None:

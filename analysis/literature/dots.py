@@ -1,0 +1,37 @@
+"""What the dot plots of the literature share: a row for each name, and what the dots stand for."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+
+from analysis.report.figures.panels import logarithmic
+from analysis.report.figures.style import INK, bare
+
+HEIGHT = 0.42  # inches for each row
+
+
+def ratios_on(axes: Axes, names: Sequence[str], label: str) -> None:
+    """A logarithmic axis of ratios, with a line at 1."""
+    axes.axvline(1, color=INK, linewidth=1.2)
+    axes.set_xscale("log")
+    logarithmic(axes, "x")
+    rows_on(axes, names, label)
+
+
+def rows_on(axes: Axes, names: Sequence[str], label: str) -> None:
+    axes.set_xlabel(label)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    bare(axes, "x")
+
+
+def legend(drawn: Canvas, kinds: Sequence[tuple[str, str, str]], columns: int = 3) -> None:
+    """`kinds`: the text, and the colours of the edge and of the inside."""
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside, markersize=5,
+               label=text)
+        for text, edge, inside in kinds
+    ]  # fmt: skip
+    drawn.legend(handles=handles, loc="outside upper left", ncols=columns, labelcolor=INK)

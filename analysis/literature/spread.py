@@ -1,0 +1,173 @@
+"""How far frameworks, and processors and GPUs, were apart in 2016, and how far they are today."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from analysis.data.results import grouped
+from analysis.format import count, listing, title
+from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.table7 import CPUS, Over, networks, processor_over, readable, spreads
+from analysis.literature.today import NOW, THEN, certified
+from analysis.report.figures.style import PAPER, Figure, canvas
+from analysis.report.prose import DECLARED, spread, two
+from frameworks.device import HOST
+
+GPU_OF_2016 = "gtx-1080"
+BOTH = ("TensorFlow", "Torch")
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A row of spread.csv: the slowest framework over the fastest on a network, with its 95 %
+    interval, and what it was in 2016: the median over the table's columns of the network, of five
+    tools, of these had they all trained the same network, and of two tools."""
+
+    network: str
+    threads: int
+    slowest: str
+    fastest: str
+    declared: str
+    ratio: float
+    low: float
+    high: float
+    then: float
+    then_least: float
+    then_most: float
+    same_network: float
+    two_tools: float
+
+
+def apart(studies: Sequence[Study], effects: Mapping[tuple[str, str], float]) -> list[Apart]:
+    """`effects`: the time of what a tool trained over that of the network that it is named after,
+    by network and tool."""
+    cells = [
+        replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), 1.0))
+        for cell in readable()
+    ]
+    then, same, both = map(by_network, (spreads(), spreads(cells=cells), spreads(BOTH)))
+    found = []
+    for (network, threads), row in widest(studies).items():
+        own = then[network]
+        found.append(
+            Apart(network, threads, row.pair.one, row.pair.over,
+                  "yes" * ("declared" in row.certificate),
+                  row.value or 0.0, row.low or 0.0, row.high or 0.0,
+                  median(own), min(own), max(own), median(same[network]), median(both[network]))
+        )  # fmt: skip
+    return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
+
+
+def by_network(found: Sequence[Over]) -> dict[str, list[float]]:
+    return grouped((over.one.network, over.value) for over in found)
+
+
+def widest(studies: Sequence[Study]) -> dict[tuple[str, int], Ratio]:
+    """Of each network and number of threads, the pair of frameworks that is farthest apart, the
+    slower one first. All three are compared; of a network in several studies, the first counts."""
+    names = {name.lower(): name for name in networks()}
+    pairs = {row.pair for study in studies for row in study.ratios if row.pair.axis == "framework"}
+    pairs |= {Pair(pair.axis, pair.over, pair.one) for pair in pairs}
+    rows = [
+        row
+        for study in studies
+        for pair in pairs
+        for row in certified([study], pair)
+        if row.workload in names and row.device == HOST.name and (row.value or 0.0) >= 1
+    ]
+    found: dict[tuple[str, int], Ratio] = {}
+    for key, own in grouped(((names[row.workload], row.threads), row) for row in rows).items():
+        first = [row for row in own if row.study == own[0].study]
+        found[key] = max(first, key=lambda row: row.value or 0.0)
+    return found
+
+
+def spread_figure(rows: Sequence[Apart]) -> Figure:
+    names = list(dict.fromkeys(row.network for row in rows))
+    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for place, name in enumerate(names):
+            then = by_network(spreads())[name]
+            axes.plot(then, [place + 0.22] * len(then), "o", color=THEN, markerfacecolor=PAPER,
+                      markersize=3.5, alpha=0.6)  # fmt: skip
+            own = [row for row in rows if row.network == name]
+            axes.plot([own[0].same_network], [place + 0.02], "D", color=THEN, markersize=4.5)
+            for step, row in enumerate(own):
+                height = place - 0.2 + 0.1 * step
+                axes.plot([row.low, row.high], [height] * 2, color=NOW, linewidth=1.6)
+                axes.plot([row.ratio], [height], "o", color=NOW, markersize=5,
+                          markerfacecolor=PAPER if row.declared else NOW)  # fmt: skip
+        marked = {row.network for row in rows if row.declared}
+        labels = [name + f" {DECLARED}" * (name in marked) for name in names]
+        ratios_on(axes, labels, "the slowest framework's time over the fastest's")
+        kinds = [("three of today", NOW, NOW), ("five tools of 2016", THEN, PAPER),
+                 ("had each trained the same network", THEN, THEN)]  # fmt: skip
+        legend(drawn, kinds, columns=2)
+        return Figure(
+            drawn,
+            "spread",
+            "How far frameworks are apart, 2016 and today",
+            "The slowest over the fastest on each network: today PyTorch, TensorFlow and JAX as in "
+            "their tutorials on a processor, with 95 % intervals, for each number of threads; in "
+            "2016 five tools, for each processor, number of threads and GPU of Table 7. Filled "
+            "diamond: the median of these, after the times of tools that trained another network "
+            "were divided by what that network takes today over the one that it is named after. "
+            f"{DECLARED} and hollow: today's two differ in a declared way. Logarithmic axis.",
+            "Dot plot of the slowest over the fastest framework by network.",
+            finding(rows),
+            inlined=False,
+        )
+
+
+def finding(rows: Sequence[Apart]) -> str:
+    now, then = ([getattr(row, name) for row in rows] for name in ("ratio", "then"))
+    most = max(rows, key=lambda row: row.ratio)
+    each = grouped((row.network, row.high < row.then) for row in rows)
+    closer = [network for network, own in each.items() if all(own)]
+    return (
+        f"Three frameworks are {spread(min(now), max(now))} times apart on a network, most of all "
+        f"on {most.network}, where {title(most.slowest)} is slowest; in 2016 five tools were "
+        f"{spread(min(then), max(then))} times apart in the median of a network's cells. "
+        f"Today they are closer on {listing(closer) or 'none'}."
+    )
+
+
+def speed_ups(studies: Sequence[Study]) -> Figure:
+    then = processor_over(GPU_OF_2016)
+    now = certified(studies, Pair("device", HOST.name, "gpu"))
+    names = networks()
+    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+        axes = drawn.add_subplot()
+        for over in then:
+            pale = 0.35 if over.note else 1
+            axes.plot([over.value], [names.index(over.one.network)], "o", color=THEN,
+                      markerfacecolor=PAPER, markersize=4.5, alpha=pale)  # fmt: skip
+        for row in now:
+            place = [name.lower() for name in names].index(row.workload) - 0.25
+            axes.plot([row.low or 1, row.high or 1], [place] * 2, color=NOW, linewidth=1.6)
+            axes.plot([row.value or 1], [place], "o", color=NOW, markersize=5)
+        ratios_on(axes, names, "the processor's time over the GPU's")
+        kinds = [("2016", THEN, PAPER), *([("today", NOW, NOW)] if now else [])]
+        legend(drawn, kinds)
+        return Figure(
+            drawn,
+            "speed-ups",
+            "What a GPU brought in 2016",
+            f"Each tool's fastest time on {count(len(CPUS), 'processor')} over its time on a GTX "
+            "1080, in Table 7 of Shi et al. (2016). Pale: a recovered or doubtful reading. "
+            "Logarithmic axis.",
+            "Dot plot of the processor's time over the GPU's by network.",
+            said(then, bool(now)),
+            inlined=False,
+        )
+
+
+def said(then: Sequence[Over], now: bool) -> str:
+    values = [over.value for over in then if not over.note]
+    text = (
+        f"In 2016 a GPU was {two(min(values))} to {max(values):.0f} times as fast as the best "
+        f"processor of the same tool, {two(median(values))} times in the median of "
+        f"{count(len(values), 'pair')}."
+    )
+    return text if now else f"{text} No GPU of today is here to stand beside it."

@@ -1,0 +1,59 @@
+"""The slowest over the fastest, in 2016 and today, and what GPUs brought."""
+
+from dataclasses import replace
+from statistics import median
+
+import pytest
+
+from analysis.literature.spread import apart, finding, speed_ups, spread_figure
+from analysis.literature.studies import Pair, Study
+from analysis.literature.table7 import spreads
+from tests.analysis.literature.test_judging import row
+
+JAX = Pair("framework", "jax", "pytorch")
+BETWEEN = Pair("framework", "tensorflow", "jax")
+
+
+def studies(*found: object) -> list[Study]:
+    return [Study("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
+
+
+def test_the_widest_pair_of_three_frameworks_counts() -> None:
+    rows = [
+        row(0.8, workload="fcn-s"),
+        row(2.0, workload="fcn-s", pair=JAX, framework="jax"),
+        row(0.4, workload="fcn-s", pair=BETWEEN, framework="tensorflow"),
+    ]
+    (own,) = apart(studies(*rows), {})
+    assert (own.network, own.slowest, own.fastest) == ("FCN-S", "jax", "tensorflow")
+    assert own.ratio == pytest.approx(2.5, rel=0.02) and own.low < own.ratio < own.high
+    then = [over.value for over in spreads() if over.one.network == "FCN-S"]
+    assert (own.then, own.then_least, own.then_most) == (median(then), min(then), max(then))
+    assert own.two_tools < own.then
+    refused = [replace(one, certificate="") for one in rows]
+    assert apart(studies(*refused), {}) == []
+
+
+def test_tools_that_trained_another_network_are_set_right() -> None:
+    one = row(2.0, workload="lstm", pair=JAX, framework="jax")
+    (published,) = apart(studies(one), {})
+    (fair,) = apart(studies(one), {("LSTM", "CNTK"): 1 / 32})
+    assert fair.same_network < published.same_network / 5
+    assert fair.then == published.then == published.same_network
+
+
+def test_a_network_is_closer_only_with_every_number_of_threads() -> None:
+    near = row(1.5, workload="fcn-s", pair=JAX, framework="jax")
+    far = replace(row(9.0, workload="fcn-s", pair=JAX, framework="jax"), threads=2)
+    assert finding(apart(studies(near), {})).endswith("closer on FCN-S.")
+    both = apart(studies(near, far), {})
+    assert len(both) == 2 and finding(both).endswith("closer on none.")
+    assert "FCN-S" in spread_figure(both).svg
+
+
+def test_gpus_of_2016_stand_alone_until_one_is_here() -> None:
+    alone = speed_ups([])
+    assert "373 times as fast" in alone.finding and "No GPU of today" in alone.finding
+    gpu = row(8.0, workload="fcn-s", pair=Pair("device", "gpu", "cpu"), device="gpu").inverse
+    found = speed_ups(studies(gpu))
+    assert "No GPU of today" not in found.finding and found.svg.count("today") == 1
