@@ -132,6 +132,7 @@ def certificate_key(study: Configuration, workload: str, name: str) -> str:
             "turns": [study.contest.warmup, study.contest.rounds, study.contest.turn],
             "optimisers": study.other_optimisers(workload),
             "seed": study.seed,
+            "tf32": study.tf32,  # float32 is proven as it is timed
             "code": files_hash(*CERTIFYING),
         }
     )

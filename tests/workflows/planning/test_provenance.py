@@ -66,6 +66,9 @@ OTHER = {
     "machines": {"epyc": {"partition": "cpu"}},
 }  # fmt: skip
 
+# What a certificate repeats of the turns, in the precision in which they are timed.
+TIMED_AND_PROVEN = ("seed", "tf32", "workloads", "contest.warmup", "contest.rounds", "contest.turn")
+
 
 def with_key(values, path, value):
     section, _, key = path.rpartition(".")
@@ -111,6 +114,8 @@ def test_a_key_changes_the_results_of_its_scope_and_no_others(path, small, abacu
         assert after != before
     else:
         assert after["contests"] != before["contests"]
+    if path in TIMED_AND_PROVEN:
+        assert after["certificates"] != before["certificates"]
 
 
 def test_a_new_key_is_in_the_key_of_contests_unless_it_is_marked(small, abacus):
