@@ -34,6 +34,14 @@ def test_one_contender_has_its_workloads_compared(found: Make, tmp_path: Path) -
     assert "Workloads beside each other" in (tmp_path / "report/report.md").read_text()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_workload_beside_its_like_is_equivalent(found: Make, seed: int) -> None:
+    """Two names of the same work, in the same contests: an A/A test of this axis."""
+    same = {("mlp", "pytorch", "default"): 50.0, ("mnist-cnn", "pytorch", "default"): 50.0}
+    (row,) = between(found(replace(ALONE, ms=same, seed=seed)))
+    assert row.estimate.verdict == "equivalent"
+
+
 def test_contenders_are_compared_rather_than_workloads(found: Make) -> None:
     two = replace(ALONE, frameworks=("pytorch", "jax"), ms={})
     assert between(found(two)) == []
