@@ -60,7 +60,9 @@ def make_contest(
     everybody = [*recipe.contenders, *controls]
     running = [c for c in everybody if (workload, replicate, c.name) not in recipe.absent]
     count = recipe.warmup + recipe.rounds * recipe.turn
-    weather = np.exp(np.cumsum(random.normal(0, 0.01, recipe.rounds + 1)))
+    # The workloads of one contest share it.
+    outside = np.random.default_rng((recipe.seed, replicate)) if recipe.together else random
+    weather = np.exp(np.cumsum(outside.normal(0, 0.01, recipe.rounds + 1)))
     orders = [[running[i] for i in random.permutation(len(running))] for _ in weather]
     frames = []
     for contender in running:
