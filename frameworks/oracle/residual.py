@@ -19,18 +19,12 @@ def axes(x: Array) -> tuple[int, ...]:
 
 
 def batch_norm(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
-    return normalise(x, gamma, beta, 1 / np.sqrt(x.var(axes(x)) + layer.epsilon))
-
-
-def normalise(
-    x: Array, gamma: Array, beta: Array, scale: Array, bend: Array | float = 1.0
-) -> tuple[Array, Back]:
-    """`scale` is a function of the variance of `x`, with a derivative of `-bend scale^3 / 2`."""
     over = axes(x)
+    scale = 1 / np.sqrt(x.var(over) + layer.epsilon)
     normal = (x - x.mean(over)) * scale
 
     def back(s: Array) -> tuple[Array, ...]:
-        along = s - s.mean(over) - bend * normal * (s * normal).mean(over)
+        along = s - s.mean(over) - normal * (s * normal).mean(over)
         return gamma * scale * along, (s * normal).sum(over), s.sum(over)
 
     return gamma * normal + beta, back

@@ -9,8 +9,6 @@ from frameworks.workloads.sequences import LSTM, Embedding
 
 Array = np.ndarray
 Back = Callable[[Array], tuple[Array, ...]]
-State = tuple[Array, Array]  # h and c, each (batch, units)
-Function = Callable[[Array], tuple[Array, Array]]  # its values and its slopes
 
 
 def embedding(layer: Embedding, words: Array, table: Array) -> tuple[Array, Back]:
@@ -25,45 +23,15 @@ def embedding(layer: Embedding, words: Array, table: Array) -> tuple[Array, Back
 
 
 def lstm(layer: LSTM, x: Array, kernel: Array, recurrent: Array, bias: Array) -> tuple[Array, Back]:
-    outputs, back, _ = unrolled(x, kernel, recurrent, bias)
-    return outputs, back
-
-
-def sigmoid(a: Array) -> tuple[Array, Array]:
-    y = 1 / (1 + np.exp(-a))
-    return y, y * (1 - y)
-
-
-def tanh(a: Array) -> tuple[Array, Array]:
-    y = np.tanh(a)
-    return y, 1 - y**2
-
-
-def unrolled(
-    x: Array,
-    kernel: Array,
-    recurrent: Array,
-    bias: Array,
-    *,
-    start: State | None = None,
-    gate: Function = sigmoid,
-    squash: Function = tanh,
-    cut: bool = False,
-) -> tuple[Array, Back, State]:
-    """The outputs of every step, the function for the gradients, and the last state.
-
-    A mistake may change the rest: the first state, zeros unless given; the function of the gates;
-    that of c on its way out; and whether no gradient goes from a step to the one before it.
-    """
     zeros = np.zeros((len(x), len(recurrent)), x.dtype)
-    h, c = start or (zeros, zeros)
+    h, c = zeros, zeros
     outputs: list[Array] = []
     steps: list[Any] = []
     for one in x.transpose(1, 0, 2):
         a_i, a_f, a_g, a_o = np.split(one @ kernel + h @ recurrent + bias, 4, axis=1)
-        (i, di), (f, df), (g, dg), (o, do) = gate(a_i), gate(a_f), tanh(a_g), gate(a_o)
+        (i, di), (f, df), (g, dg), (o, do) = sigmoid(a_i), sigmoid(a_f), tanh(a_g), sigmoid(a_o)
         new = f * c + i * g
-        y, dy = squash(new)
+        y, dy = tanh(new)
         # What the slopes along the new c, and along the output, are multiplied by.
         factors = (g * di, c * df, i * dg), y * do
         steps.append((one, h, factors, f, o * dy))
@@ -81,7 +49,18 @@ def unrolled(
             slopes.append(a @ kernel.T)
             for total, part in zip(along, (one.T @ a, before.T @ a, a.sum(axis=0)), strict=True):
                 total += part
-            from_h, from_c = (zeros, zeros) if cut else (a @ recurrent.T, from_c * f)
+            from_h, from_c = a @ recurrent.T, from_c * f
         return np.stack(slopes[::-1], axis=1), *along
 
-    return np.stack(outputs, axis=1), back, (h, c)
+    return np.stack(outputs, axis=1), back
+
+
+def sigmoid(a: Array) -> tuple[Array, Array]:
+    """Its values and its slopes."""
+    y = 1 / (1 + np.exp(-a))
+    return y, y * (1 - y)
+
+
+def tanh(a: Array) -> tuple[Array, Array]:
+    y = np.tanh(a)
+    return y, 1 - y**2

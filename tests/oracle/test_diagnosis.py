@@ -65,7 +65,7 @@ def test_declared_state_is_what_is_declared(diagnosed):
         return CATALOGUE["batch-norm-running-variance-biased"].trainer(workload, weights)
 
     def faster(workload, weights):
-        return CATALOGUE["batch-norm-momentum-0.9"].trainer(workload, weights)
+        return CATALOGUE["batch-norm-momentum-of-what-stays"].trainer(workload, weights)
 
     assert diagnosed(biased, "residual", state) == ALL_WELL
     assert diagnosed(OracleTrainer, "residual", state) == ALL_WELL

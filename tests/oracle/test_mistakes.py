@@ -92,6 +92,7 @@ def test_numbers_that_overflow_say_nothing(rate, well):
 
 def test_each_has_words_of_its_own():
     assert len({mistake.says for mistake in CATALOGUE.values()}) == len(CATALOGUE) >= 40
+    assert f" with {len(CATALOGUE)} known mistakes" in (ROOT / "docs" / "method.md").read_text()
     for mistake in CATALOGUE.values():
         assert mistake.says[-1] != "." and mistake.mend.endswith("."), mistake.name
 

@@ -120,8 +120,9 @@ def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFra
 @pytest.fixture(scope="session")
 def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
     """One certificate of the abacus, for all tests that read it: its rows by variant."""
-    variants = ("default", "kept", "wrong", "rounded", "unnamed", "strays", "mislabelled")
-    return certified_once(tmp_path_factory, "certificate", *variants)
+    wrong = ("wrong", "decays", "uphill", "uncounted")
+    declared = ("rounded", "unnamed", "strays", "mislabelled")
+    return certified_once(tmp_path_factory, "certificate", "default", "kept", *wrong, *declared)
 
 
 def findings_once(factory, name: str, measure: Callable[..., object]) -> Findings:

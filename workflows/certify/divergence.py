@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.oracle.mistakes.network import FORMATS
 from frameworks.workloads import Weights
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun
 
 AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradients visible
 ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
+FORMATS = {"float32": 23, "TF32 or float16": 10, "bfloat16": 7}  # bits after the point
 
 
 def distance(value: Any, right: Any) -> float:
@@ -99,8 +99,16 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
             f"({relation(seen[n].loss, right[n].loss)})"
         )
     n = moved[0]
+    found = {}
+    for name in differing(seen[n].weights, right[n].weights):
+        change, right_change = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, right))
+        found[name] = relation(change, right_change, right[n - 1].weights[name])
+    changes = by_tensor(found, len(right[n].weights))
     if not losses:
-        yield f"every loss agrees, and weights() does not, first {when(n)}"
+        yield (
+            f"every loss agrees, and weights() does not, first {when(n)}, where of the change "
+            f"{changes}"
+        )
     if n > STEPS:
         yield f"all agrees until restart(), and departs {when(n)}: look at what restart() leaves"
     if losses[:1] == [n] and distance(seen[n].loss, right[n].loss) > ALIKE:
@@ -108,11 +116,6 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
             f"step {n} starts from the right weights and has another loss "
             f"({relation(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on"
         )
-    found = {}
-    for name in differing(seen[n].weights, right[n].weights):
-        change, right_change = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, right))
-        found[name] = relation(change, right_change, right[n - 1].weights[name])
-    changes = by_tensor(found, len(right[n].weights))
     yield (
         f"the first {known} is right and the update is not, first {when(n)}, where of the change "
         f"{changes}; look at the optimiser, its numbers and its state"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,10 @@ from frameworks.oracle.network import (
     average_pool,
     convolve,
     flatten,
-    max_pool,
 )
 from frameworks.oracle.trainer import Backward, OracleTrainer
 from frameworks.workloads import Weights
-from frameworks.workloads.layers import Activation, Chain, Conv2D, Layer, Pads, Pool, both_sides
+from frameworks.workloads.layers import Activation, Chain, Conv2D, Layer, Pads, both_sides
 
 BIAS = "Look whether every dense and conv2d layer is built with a bias, and adds it."
 PADDING = "Pad as Conv2D.pads says, the odd row at the bottom and right; if need be in a layer."
@@ -28,8 +26,6 @@ POOLING = "Look at the pooling layers: kind, size, stride and padding."
 LAYOUT = "Look at how weights are loaded and read back: canonical is {}."
 DENSE = LAYOUT.format("(in, out)")
 CONVOLUTION = LAYOUT.format("(height, width, in, out), correlated and not flipped")
-
-FORMATS = {"float32": 23, "TF32 or float16": 10, "bfloat16": 7}  # bits after the point
 
 
 def operations(name: str, says: str, mend: str, changed: Mapping[str, Operation]) -> None:
@@ -63,37 +59,9 @@ def where_same(change: Callable[[Conv2D, Pads], Pads]) -> dict[str, Operation]:
     return padded(lambda layer, pads: change(layer, pads) if layer.padding == "same" else pads)
 
 
-def where_given(change: Callable[[Pads], Pads]) -> dict[str, Operation]:
-    """Change padding that the workload has in numbers."""
-    return padded(lambda layer, pads: pads if isinstance(layer.padding, str) else change(pads))
-
-
 def turned(pads: Pads) -> Pads:
     (top, bottom), (left, right) = pads
     return (bottom, top), (right, left)
-
-
-def shifted(by: int) -> Callable[[Pads], Pads]:
-    """More padding at the top and left by this number, and less at the other side, if it has so
-    much."""
-
-    def pair(before: int, after: int) -> tuple[int, int]:
-        return (before, after) if min(before + by, after - by) < 0 else (before + by, after - by)
-
-    return lambda pads: (pair(*pads[0]), pair(*pads[1]))
-
-
-def zero_padded(layer: Pool, x: Array) -> tuple[Array, Back]:
-    p = layer.padding
-    beside = ((0, 0), *both_sides(p), (0, 0))
-    y, back = max_pool(replace(layer, padding=0), np.pad(x, beside))
-    return y, lambda s: (back(s)[0][:, p : p + x.shape[1], p : p + x.shape[2]],)
-
-
-def over_pixels(layer: Pool, x: Array) -> tuple[Array, Back]:
-    y, back = average_pool(layer, x)
-    share, _ = average_pool(layer, np.ones_like(x))
-    return y / share, lambda s: back(s / share)
 
 
 def channels_first(layer: Layer, x: Array) -> tuple[Array, Back]:
@@ -121,52 +89,16 @@ operations(
     where_same(lambda layer, pads: both_sides(layer.kernel // 2)),
 )
 operations(
-    "padding-missing",
-    "does not pad its convolutions where the workload has numbers",
-    PADS,
-    where_given(lambda pads: both_sides(0)),
-)
-operations(
     "padding-at-the-wrong-side",
     "puts the padding of the top at the bottom and that of the left at the right, or vice versa",
     PADS,
-    where_given(turned),
-)
-operations(
-    "padding-transposed",
-    "pads left and right as top and bottom should be, and vice versa",
-    PADS,
-    where_given(lambda pads: (pads[1], pads[0])),
-)
-operations(
-    "padding-shifted-down",
-    "has its images one pixel too far down and right in their padding",
-    PADS,
-    where_given(shifted(1)),
-)
-operations(
-    "padding-shifted-up",
-    "has its images one pixel too far up and left in their padding",
-    PADS,
-    where_given(shifted(-1)),
+    padded(lambda layer, pads: pads if isinstance(layer.padding, str) else turned(pads)),
 )
 operations(
     "flatten-channels-first",
     "flattens images channel by channel",
     "Flatten in the order (height, width, channels), or permute the dense kernel behind it.",
     {"flatten": channels_first},
-)
-operations(
-    "max-pool-pads-zeros",
-    "pads with zeros before it takes a maximum",
-    "Pad max pooling with minus infinity: a zero is larger than a negative pixel.",
-    {"max_pool": zero_padded},
-)
-operations(
-    "average-without-padding",
-    "divides the sum of a window by its pixels, without the padding",
-    "Let padding count in average pooling: divide by the window's size (count_include_pad).",
-    {"average_pool": over_pixels},
 )
 operations(
     "average-for-max", "takes the average in max pooling", POOLING, {"max_pool": average_pool}
@@ -181,10 +113,6 @@ def relayered(name: str, says: str, mend: str, change: Callable[[Layer], Layer |
         return tuple(layer for layer in found if layer)
 
     mistake(name, says, mend)(lambda workload: replace(workload, layers=chain(workload.layers)))
-
-
-def each(kind: type[Layer], **values: Any) -> Callable[[Layer], Layer]:
-    return lambda layer: replace(layer, **values) if isinstance(layer, kind) else layer
 
 
 relayered(
@@ -202,19 +130,6 @@ relayered(
         if isinstance(layer, Conv2D) and isinstance(layer.padding, int)
         else layer
     ),
-)
-relayered("pooling-padding-missing", "does not pad its pooling", POOLING, each(Pool, padding=0))
-relayered(
-    "stride-ignored",
-    "moves its convolutions by one pixel, whatever their stride",
-    "Hand the stride of conv2d to the framework's convolution.",
-    each(Conv2D, stride=1),
-)
-relayered(
-    "pooling-stride-as-size",
-    "moves its pooling windows by their own size",
-    POOLING,
-    each(Pool, stride=None),
 )
 
 
@@ -299,11 +214,10 @@ def products(kind: str, bits: int) -> Operation:
 
 
 # Only the rounding of operands can be repeated exactly. Sums of float32 depend on their order, so
-# the size of their errors names them (`workflows.certify.divergence.precision`).
-for title, bits in FORMATS.items():
-    operations(
-        f"products-of-{title.split()[0].lower()}",
-        f"computes its matrix products and convolutions from operands of {title}",
-        "Switch reduced precision off: allow_tf32, enable_tensor_float_32_execution, autocast.",
-        {kind: products(kind, bits) for kind in ("dense", "conv2d")},
-    )
+# the size of their errors names them (`workflows.certify.divergence.reduced_precision`).
+operations(
+    "products-of-tf32",
+    "computes its matrix products and convolutions from operands of TF32 or float16",
+    "Switch reduced precision off: allow_tf32, enable_tensor_float_32_execution, autocast.",
+    {kind: products(kind, bits=10) for kind in ("dense", "conv2d")},
+)

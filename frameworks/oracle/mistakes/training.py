@@ -118,12 +118,6 @@ class Accumulated(OracleTrainer):
         super().apply(self.sum)
 
 
-@mistake("ascent", "goes up the gradient", "Look at the sign of the loss and of the update.")
-class Ascent(OracleTrainer):
-    def apply(self, gradients: Weights) -> None:
-        super().apply({n: -g for n, g in gradients.items()})
-
-
 @mistake(
     "state-kept",
     "keeps its optimiser's state at a restart",

@@ -41,6 +41,9 @@ FRAMEWORK = Framework(
         "unnamed": deviates("the same, and the mistake is not named", "as it is", 1e-3),
         "strays": deviates("and a schedule beside it", "as it is", 1e-3, "beta1-in-float32"),
         "mislabelled": deviates("the same, misnamed", "as Keras has it", 1e-3, "adam-of-keras"),
+        "decays": Variant("a weak weight decay, undeclared"),
+        "uphill": Variant("goes up the gradient"),
+        "uncounted": Variant("Adam's step count stays at 1"),
         "understated": deviates("epsilon, declared far too small", "epsilon is 1e-4", 1e-9),
         "unwatched": Variant("trains less in float32 while nobody reads its weights"),
         "trap-epsilon": Variant("another epsilon", pitfall="a larger epsilon"),
@@ -201,6 +204,10 @@ class AbacusTrainer(contract.Trainer):
 
     def update(self, name, gradient):
         o = self.optimiser
+        if self.variant == "decays":
+            gradient = gradient + 1e-4 * self.parameters[name]
+        if self.variant == "uphill":
+            gradient = -gradient
         if self.idle and name == "dense1.kernel":
             return
         if o.kind == "sgd":
@@ -214,6 +221,7 @@ class AbacusTrainer(contract.Trainer):
         m[:] = beta1 * m + (1 - beta1) * gradient
         v[:] = o.beta2 * v + (1 - o.beta2) * gradient**2
         steps = 10**6 if self.reduced == "bfloat16-uncorrected" else self.steps
+        steps = 1 if self.variant == "uncounted" else steps
         m_hat, v_hat = m / (1 - beta1**steps), v / (1 - o.beta2**steps)
         self.parameters[name] -= rate * m_hat / (np.sqrt(v_hat) + epsilon)
 

@@ -240,6 +240,20 @@ def test_an_undeclared_difference_is_refused_and_located(certified):
     assert "trains exactly like one that" in row.cause and "epsilon" in row.cause
 
 
+@pytest.mark.parametrize(
+    ("variant", "place"),
+    [
+        ("decays", "is the right one plus 0.0001 times the weights (weight decay?)"),
+        ("uphill", "of the first gradient, every tensor is -1 times the right one"),
+        ("uncounted", "the first gradient is right and the update is not, first at step 2"),
+    ],
+)
+def test_what_the_catalogue_does_not_name_is_refused_with_its_place(variant, place, certified):
+    row = certified[variant]
+    assert row.status == "refused" and "differs by" in row.reason
+    assert row.cause.startswith("in a miniature of it, ") and place in row.cause
+
+
 def test_a_declared_difference_is_measured(certified):
     row = certified["rounded"]
     assert row.status == "declared"
