@@ -54,6 +54,7 @@ class Recipe:
 
     machine: str = "amd-epyc-9b14-2c-1a2b3c"
     study: str = "default"
+    device: str = "cpu"
     workloads: tuple[str, ...] = ("mlp", "mnist-cnn")
     frameworks: tuple[str, ...] = ("pytorch", "tensorflow")
     variants: tuple[str, ...] = ("default", "tuned")
@@ -96,10 +97,10 @@ class Recipe:
     @property
     def contenders(self) -> list[r.Contender]:
         return [
-            r.Contender(framework=f, variant=v, device="cpu", threads=t)
+            r.Contender(framework=f, variant=v, device=self.device, threads=t)
             for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
         ] + [
-            r.Contender(framework=f, variant=v, device="cpu", threads=t)
+            r.Contender(framework=f, variant=v, device=self.device, threads=t)
             for (f, v), t in itertools.product([*self.opted, *self.traps], self.threads)
         ]
 
@@ -109,7 +110,7 @@ class Recipe:
         made = [
             (
                 r.ContenderRecord(
-                    framework=self.reference, device="cpu", threads=min(self.threads),
+                    framework=self.reference, device=self.device, threads=min(self.threads),
                     variant=f"{self.controlled}+" + (f"{100 * spin:g}%" if spin else "twin"),
                     runs=self.controlled, slowed_by=spin, status="ok",
                 ),

@@ -114,6 +114,8 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
     median of the others on this workload with as many threads."""
     batches = findings.machine.matched(findings.batches)
     steady = batches[~batches["warmup"] & (batches["device"] == HOST.name)]
+    if steady.empty:
+        return
     steady = steady.assign(cpu_ns=steady["cpu_ns"] * steady["weight"])
     sums = steady.groupby(["workload", "contender", "threads"])[["cpu_ns", "weight"]].sum()
     each = sums["cpu_ns"] / sums["weight"]

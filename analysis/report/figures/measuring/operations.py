@@ -97,6 +97,8 @@ def entries(found: Sequence[Profile]) -> list[Patch]:
 
 
 def finding(found: Sequence[Profile]) -> str:
+    if not found:
+        return ""
     most = max(found, key=lambda profile: profile.largest[1])
     category, share = most.largest
     return (
