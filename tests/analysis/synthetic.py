@@ -321,15 +321,17 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
     narrow = narrowed(whole)
     contenders = [c for c in recipe.contenders if c.framework == framework]
     rows = [make_certificate_row(recipe, workload, c) for c in contenders]
-    for variant, threads in itertools.product(recipe.variants, recipe.threads):
-        gpu = r.Contender(framework=framework, variant=variant, device="gpu", threads=threads)
-        rows.append(r.CertificateRow(**gpu.model_dump(), status="missing", reason=NO_GPU))
+    rows += [
+        r.CertificateRow(**one.model_dump(exclude={"reason"}), status="missing", reason=NO_GPU)
+        for one in make_missing(recipe)
+        if one.framework == framework
+    ]
     return r.CertificateRecord(
         study=recipe.study,
         machine=recipe.machine,
         workload=workload,
         framework=framework,
-        reference="pytorch/default/cpu/1",
+        reference=f"pytorch/default/{recipe.device}/1",
         tolerance=1e-12,
         rounding=1e-5,
         steps=100,
@@ -346,7 +348,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     random = np.random.default_rng([len(contender.name), contender.threads, len(workload)])
     losses = 2.3 * np.exp(-0.02 * np.arange(100)) * (1 + 0.1 * np.sin(np.arange(100)))
     rounding = np.abs(random.normal(0, 1e-15, 100))
-    if contender.name == "pytorch/default/cpu/1":
+    if contender.name == f"pytorch/default/{recipe.device}/1":
         rounding = np.zeros(100)
     label, _, off = recipe.trap(contender)
     if label:
