@@ -82,7 +82,7 @@ class Recipe:
     opted: Sequence[tuple[str, str]] = ()  # framework and variant, beside all those above
     timed: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what they declare
     # (framework, variant): label, time over that of `default`, relative difference of the loss
-    traps: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
+    pitfalls: Mapping[tuple[str, str], tuple[str, float, float]] = field(default_factory=dict)
     # (framework, variant): the change it makes, and the variant that it changes
     changes: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     # (framework, variant), one of `opted`: which part of the step of `default` it is
@@ -101,7 +101,7 @@ class Recipe:
             for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
         ] + [
             r.Contender(framework=f, variant=v, device=self.device, threads=t)
-            for (f, v), t in itertools.product([*self.opted, *self.traps], self.threads)
+            for (f, v), t in itertools.product([*self.opted, *self.pitfalls], self.threads)
         ]
 
     @property
@@ -129,13 +129,13 @@ class Recipe:
         control, _ = self.control_entrants.get(contender.name, (None, 1.0))
         return contender.model_copy(update={"variant": control.runs}) if control else contender
 
-    def trap(self, contender: r.Contender) -> tuple[str, float, float]:
-        return self.traps.get((contender.framework, contender.variant), ("", 1.0, 0.0))
+    def pitfall(self, contender: r.Contender) -> tuple[str, float, float]:
+        return self.pitfalls.get((contender.framework, contender.variant), ("", 1.0, 0.0))
 
     def step_ms(self, workload: str, contender: r.Contender) -> float:
         _, slower = self.control_entrants.get(contender.name, (None, 1.0))
         contender = self.original(contender)
-        label, times, _ = self.trap(contender)
+        label, times, _ = self.pitfall(contender)
         key = (workload, contender.framework, "default" if label else contender.variant)
         ms = {**MS, **self.ms}.get(key, 30.0) * times * slower
         return ms / (self.second_thread[workload] if contender.threads > 1 else 1.0)

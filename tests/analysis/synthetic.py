@@ -113,7 +113,7 @@ def make_contest(
                     # of the mini-batch alone, but for rounding
                     "loss": loss(index + replicate * (not recipe.rehearsed), within)
                     * (1 + random.normal(0, 1e-7, count))
-                    * (1 + recipe.trap(contender)[2]),
+                    * (1 + recipe.pitfall(contender)[2]),
                 }
             )
         )
@@ -296,7 +296,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
         missing=make_missing(recipe),
         pitfalls=[
             PitfallRow(framework=f, variant=v, pitfall=label, beside="default")
-            for (f, v), (label, _, _) in recipe.traps.items()
+            for (f, v), (label, _, _) in recipe.pitfalls.items()
         ],
         changes=[
             ChangeRow(framework=f, variant=v, change=change, beside=beside)
@@ -350,7 +350,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     rounding = np.abs(random.normal(0, 1e-15, 100))
     if contender.name == f"pytorch/default/{recipe.device}/1":
         rounding = np.zeros(100)
-    label, _, off = recipe.trap(contender)
+    label, _, off = recipe.pitfall(contender)
     if label:
         default = contender.model_copy(update={"variant": "default"})
         row = make_certificate_row(recipe, workload, default)

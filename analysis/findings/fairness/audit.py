@@ -45,7 +45,7 @@ def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, .
     """Every item of the checklist, and every other setting that an adapter reported."""
     for item in CHECKLIST:
         yield item.title, item.question, item.settings
-    for setting in dict.fromkeys(line.setting for line in said if not line.trap):
+    for setting in dict.fromkeys(line.setting for line in said if not line.item):
         yield setting, "", (setting,)
 
 

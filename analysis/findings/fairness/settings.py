@@ -29,7 +29,7 @@ Own = TypeVar("Own", bound=OfMachine)
 
 @dataclass(frozen=True)
 class SettingLine:
-    """A row of settings.csv. `trap` is the checklist's item that the setting belongs to. `status`
+    """A row of settings.csv. `item` is the checklist's item that the setting belongs to. `status`
     is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
     given; `mismatched`; or `n/a`, if there is nothing to compare. If most are equal, only the
     others are mismatched. Values that an adapter only states end with `STATED`."""
@@ -37,7 +37,7 @@ class SettingLine:
     id: BenchmarkId
     setting: str
     value: str
-    trap: str
+    item: str
     status: str
     reason: str
 

@@ -36,13 +36,13 @@ class PitfallLine:
     """
 
     COLUMNS: ClassVar = (
-        "machine workload framework trap variant beside device threads replicates ratio ratio_low "
-        "ratio_high p p_adjusted verdict steps loss_1 loss_10 loss_100 loss_last "
+        "machine workload framework pitfall variant beside device threads replicates ratio "
+        "ratio_low ratio_high p p_adjusted verdict steps loss_1 loss_10 loss_100 loss_last "
         "end_loss beside_end_loss unread dataset reason"
     )
 
     id: BenchmarkId
-    trap: str
+    pitfall: str
     beside: str
     estimate: Estimate
     steps: int
@@ -89,7 +89,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
     lines = [
         PitfallLine(
             row.id,
-            trap=pitfalls[row.id].pitfall,
+            pitfall=pitfalls[row.id].pitfall,
             beside=row.base.variant,
             estimate=estimate,
             **loss_differences(certificates, row.id, row.base),
@@ -107,7 +107,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
         key=lambda line: (
             line.id.framework != reference, line.id.framework,
             machine.workloads.index(line.id.workload), line.id.device, line.id.threads,
-            -(line.estimate.ratio or 0), line.trap,
+            -(line.estimate.ratio or 0), line.pitfall,
         ),
     )  # fmt: skip
 

@@ -20,7 +20,8 @@ from workflows.records.storage import RecordError
 
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=1, rounds=2,
-    controls=((0.0, 1.0),), controlled="default", traps={("pytorch", "trap-x"): ("label", 1.5, 0)},
+    controls=((0.0, 1.0),), controlled="default",
+    pitfalls={("pytorch", "trap-x"): ("label", 1.5, 0)},
 )  # fmt: skip
 PLACES = {
     "study.name": ("study", "name"),

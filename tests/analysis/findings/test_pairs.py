@@ -88,10 +88,9 @@ def test_a_refused_certificate_refuses_its_pairs(found: Found) -> None:
     assert table and len(table.rows) == 3
 
 
-def test_controls_and_traps_are_in_no_pair(found: Found) -> None:
-    findings = found(
-        replace(SMALL, controls=[(0.0, 1.0)], traps={("pytorch", "trap-slow"): ("slow", 2.0, 0.0)})
-    )
+def test_controls_and_pitfalls_are_in_no_pair(found: Found) -> None:
+    slow = {("pytorch", "trap-slow"): ("slow", 2.0, 0.0)}
+    findings = found(replace(SMALL, controls=[(0.0, 1.0)], pitfalls=slow))
     assert {one.variant for row in findings.pairs for one in (row.id, row.base)} == {
         "default", "tuned",
     }  # fmt: skip

@@ -79,7 +79,7 @@ def recipes(draw: Any, machine: str, common: dict[str, Any]) -> Recipe:
         chosen |= {"controls": draw(st.sampled_from(CONTROLS)), "controlled": variants[-1]}
         chosen["alone"] = bool(chosen["controls"]) and draw(st.integers(0, 5)) == 0
     if SLOW[0] in frameworks and "default" in variants and draw(st.integers(0, 5)) == 0:
-        chosen["traps"] = {SLOW: ("a slow default", 1.5, 0.1)}
+        chosen["pitfalls"] = {SLOW: ("a slow default", 1.5, 0.1)}
     return Recipe(
         **chosen,
         ms={

@@ -51,7 +51,7 @@ def made(folder: Path, machine: str, variant: str, trap: str, pitfall: str, reas
         machine=machine, workloads=("mnist-cnn",), threads=(1,), replicates=3, rounds=4,
         controls=((0.0, 1.0), (0.1, 1.1)),
         opted=(("pytorch", variant),),
-        traps={("pytorch", trap): (pitfall, 1.5, 0.1)},
+        pitfalls={("pytorch", trap): (pitfall, 1.5, 0.1)},
         absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): reason},
     )  # fmt: skip
     return write(folder, recipe)

@@ -28,7 +28,7 @@ def test_what_does_not_apply_is_a_missing_row_and_the_others_play_on(trapped):
     assert rows.groupby("variant").size().nunique() == 1
 
 
-def test_its_certificate_is_missing_and_that_of_a_trap_says_how_far_it_leads(trapped):
+def test_its_certificate_is_missing_and_that_of_a_pitfall_says_how_far_it_leads(trapped):
     found = {row.variant: row for row in trapped.certificate().rows}
     assert (found["trap-pooling"].status, found["trap-pooling"].reason) == ("missing", WHY)
     assert found["default"].status == "agrees"
@@ -54,7 +54,7 @@ def test_one_that_does_not_wait_is_found_and_is_timed_all_the_same(study):
     assert times["trap-lazy"] < 0.5 * times["default"]
 
 
-def test_the_reference_is_never_one_with_a_trap(trapped):
+def test_the_reference_is_never_one_with_a_pitfall(trapped):
     assert trapped.plan.reference.name == "abacus/default/cpu/1"
 
 
@@ -80,7 +80,7 @@ def test_records_say_what_each_falls_into(trapped):
         ),
     ],
 )
-def test_a_trap_alone_is_refused_before_any_time_is_spent(abacus, small, contenders, where):
+def test_a_pitfall_alone_is_refused_before_any_time_is_spent(abacus, small, contenders, where):
     with pytest.raises(ConfigurationError) as refused:
         parse({**small, "contenders": contenders})
     assert "trap-epsilon is compared with its 'default'" in str(refused.value)
@@ -105,6 +105,6 @@ def test_a_trap_alone_is_refused_before_any_time_is_spent(abacus, small, contend
         {"bfloat16-odd": Variant("", reduced="bfloat16")},
     ],
 )
-def test_names_tell_traps_parts_and_formats_and_each_has_what_it_is_compared_with(variants):
+def test_names_tell_pitfalls_parts_and_formats_and_each_has_what_it_is_compared_with(variants):
     with pytest.raises(ValueError, match="odd"):
         Framework("f", "F", (), "", "", variants)

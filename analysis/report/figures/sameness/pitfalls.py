@@ -40,7 +40,7 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
         time.set_ylim(len(lines) - 0.4, -0.9)
         for place, row in enumerate(lines):
             if isinstance(row, PitfallLine):
-                label(time, loss, place - ABOVE, fitting(row.trap, LETTERS), "normal")
+                label(time, loss, place - ABOVE, fitting(row.pitfall, LETTERS), "normal")
                 draw_time(time, row, place, theme.colour(row.id.framework))
                 draw_loss(loss, row, place, theme.colour(row.id.framework))
             else:
@@ -74,15 +74,16 @@ def extremes(rows: Sequence[PitfallLine]) -> str:
     furthest = max(rows, key=lambda row: row.worst_loss)
     parts = []
     if slowest and (ratio := slowest.estimate.ratio or 0.0) > 1:
-        parts.append(f"“{slowest.trap}” {than(ratio)} {title(slowest.id.framework)} without it")
+        parts.append(f"“{slowest.pitfall}” {than(ratio)} {title(slowest.id.framework)} without it")
     if furthest.worst_loss > SAME:
         worst = furthest.worst_loss
         size = f"{two(100 * worst)} %" if worst >= 1e-3 else share(worst)
-        parts.append(f"“{furthest.trap}” changes the loss most, by {size} within 100 steps")
+        parts.append(f"“{furthest.pitfall}” changes the loss most, by {size} within 100 steps")
     if early := [row for row in rows if row.early]:
         least = min(early, key=lambda row: row.estimate.ratio or 1.0)
         shown = f"{two(100 * (least.estimate.ratio or 1.0))} %"
-        parts.append(f"“{least.trap}” reports {shown} of {title(least.id.framework)}'s true time")
+        whose = title(least.id.framework)
+        parts.append(f"“{least.pitfall}” reports {shown} of {whose}'s true time")
     if not parts:
         return "No pitfall costs time or changes the loss."
     return f"{listing(parts)}."

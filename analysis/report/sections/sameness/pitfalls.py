@@ -53,7 +53,7 @@ def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
 
 def one(row: PitfallLine) -> str:
     """`eager, without tf.function, in TensorFlow on the MNIST CNN`"""
-    return f"{row.trap}, in {title(row.id.framework)} on the {workload(row.id.workload)},"
+    return f"{row.pitfall}, in {title(row.id.framework)} on the {workload(row.id.workload)},"
 
 
 def losses(row: PitfallLine) -> str:
@@ -83,7 +83,7 @@ def pitfall_table(findings: Findings) -> Table:
         ],
         [
             [
-                title(row.id.framework), place(row.id), row.trap, *ratio, row.estimate.verdict,
+                title(row.id.framework), place(row.id), row.pitfall, *ratio, row.estimate.verdict,
                 losses(row),
             ]
             for row, ratio in zip(rows, cells, strict=True)
@@ -99,7 +99,7 @@ def pitfall_table(findings: Findings) -> Table:
 
 def who(found: Sequence[PitfallLine]) -> str:
     """The pitfalls and where they were tried."""
-    labels = "; ".join(dict.fromkeys(row.trap for row in found))
+    labels = "; ".join(dict.fromkeys(row.pitfall for row in found))
     where = "; ".join(dict.fromkeys(f"{title(r.id.framework)}, {place(r.id)}" for r in found))
     return f"{labels} ({where})"
 

@@ -29,7 +29,7 @@ from tests.analysis.synthetic import write as write_records
 from workflows.records.schema import NOOP
 
 WHY = "does not apply to mlp: no ReLU before a max-pooling"
-TRAPS = {
+PITFALLS = {
     ("pytorch", "trap-weights"): ("PyTorch's own initial weights", 1.0, 0.12),
     ("pytorch", "trap-pooled-first"): ("ReLU after the pooling", 0.8, 0.0),
     ("tensorflow", "trap-weights"): ("Keras' own initial weights", 1.0, 0.25),
@@ -38,7 +38,7 @@ TRAPS = {
 RECIPE = Recipe(
     variants=("default",),
     threads=(1,),
-    traps=TRAPS,
+    pitfalls=PITFALLS,
     process_sd=0.005,
     absent={("mlp", r, "pytorch/trap-pooled-first/cpu/1"): WHY for r in range(1, 8)},
 )
@@ -60,10 +60,11 @@ def line(findings: Findings, framework: str, variant: str, workload: str) -> Pit
 
 
 def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -> None:
-    assert len(trapped.pitfalls) == len(TRAPS) * 2
+    assert len(trapped.pitfalls) == len(PITFALLS) * 2
     for row in trapped.pitfalls:
-        label, times, off = TRAPS[row.id.framework, row.id.variant]
-        assert (row.trap, row.beside, row.id.device, row.id.threads) == (label, "default", "cpu", 1)
+        label, times, off = PITFALLS[row.id.framework, row.id.variant]
+        assert (row.pitfall, row.beside) == (label, "default")
+        assert (row.id.device, row.id.threads) == ("cpu", 1)
         if row.reason:
             continue
         assert row.estimate.ratio == pytest.approx(times, rel=0.03) and row.estimate.replicates == 7
@@ -80,11 +81,11 @@ def test_each_is_held_against_the_same_framework_without_it(trapped: Findings) -
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """PyTorch does not wait for its work, and reports a fiftieth of its time."""
-    traps = {
+    pitfalls = {
         ("pytorch", "trap-unsynchronised"): ("no synchronise", 0.02, 0.0),
         ("tensorflow", "trap-unsynchronised"): ("no synchronise", 1.0, 0.0),
     }
-    recipe = Recipe(variants=("default",), threads=(1,), traps=traps, process_sd=0.005)
+    recipe = Recipe(variants=("default",), threads=(1,), pitfalls=pitfalls, process_sd=0.005)
     folder = write_records(tmp_path_factory.mktemp("hasty") / "machine", recipe)
     findings = Findings(load([folder])[0])
     for certificate in findings.machine.records.certificates:
@@ -146,7 +147,7 @@ def test_the_costliest_of_a_framework_comes_first(trapped: Findings) -> None:
         assert ratios == sorted(ratios, reverse=True)
 
 
-def test_traps_are_compared_with_no_other_framework(trapped: Findings, found: Make) -> None:
+def test_pitfalls_are_compared_with_no_other_framework(trapped: Findings, found: Make) -> None:
     without = found(Recipe(rounds=2, variants=("default",), threads=(1,)))
     rows = trapped.comparisons
     assert [(r.id.workload, r.id.variant, r.id.device) for r in rows] == [
@@ -162,7 +163,7 @@ def test_traps_are_compared_with_no_other_framework(trapped: Findings, found: Ma
     assert min(one.p_adjusted for one in family if one.p_adjusted) == pytest.approx(7 * hardest)
 
 
-def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
+def test_a_refused_certificate_of_a_pitfall_is_data(trapped: Findings) -> None:
     statuses = {row.id.variant: row.status for row in trapped.certificate if row.id.device == "cpu"}
     assert statuses["trap-weights"] == "refused"
     assert not trapped.loss_check.faults
@@ -174,7 +175,7 @@ def test_a_refused_certificate_of_a_trap_is_data(trapped: Findings) -> None:
     assert table and not [row for row in table.rows if "trap" in " ".join(row)]
 
 
-def test_settings_of_a_trap_are_nobodys_mismatch(trapped: Findings) -> None:
+def test_settings_of_a_pitfall_are_nobodys_mismatch(trapped: Findings) -> None:
     mine = [row for row in trapped.settings if row.id.variant == "trap-weights"]
     assert mine and {row.status for row in mine} <= {"equal", "n/a", ""}
 
@@ -209,7 +210,7 @@ def test_what_chance_explains_among_many_is_not_counted(trapped: Findings) -> No
 
 
 def test_one_replicate_has_no_interval(found: Make) -> None:
-    findings = found(Recipe(replicates=1, rounds=2, threads=(1,), traps=TRAPS))
+    findings = found(Recipe(replicates=1, rounds=2, threads=(1,), pitfalls=PITFALLS))
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     ratio, low, _ = row.estimate.ends
     assert ratio and low is None and row.estimate.verdict == "cannot tell"
@@ -218,7 +219,7 @@ def test_one_replicate_has_no_interval(found: Make) -> None:
 
 
 def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> None:
-    findings = found(Recipe(replicates=2, rounds=2, threads=(1,), traps=TRAPS))
+    findings = found(Recipe(replicates=2, rounds=2, threads=(1,), pitfalls=PITFALLS))
     findings.machine.records.certificates.clear()
     row = line(findings, "tensorflow", "trap-eager", "mlp")
     assert row.steps == 0 and row.losses == [] and row.estimate.ratio
@@ -226,7 +227,7 @@ def test_a_certificate_that_is_not_there_leaves_the_loss_open(found: Make) -> No
     assert "effect of 8 on the loss was not measured" in pitfall_summary(findings.pitfalls)
 
 
-def test_the_report_has_the_part_only_where_there_are_traps(
+def test_the_report_has_the_part_only_where_there_are_pitfalls(
     trapped: Findings, found: Make, tmp_path: Path
 ) -> None:
     ordinary = found(Recipe(replicates=2, rounds=2, workloads=("mlp",), threads=(1,)))
