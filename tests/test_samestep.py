@@ -74,12 +74,12 @@ def test_the_table_says_the_same_for_people(tmp_path, monkeypatch, capsys, abacu
     assert "\x1b" not in table and "pytorch" not in table
 
 
-def test_a_probe_opens_each_device(capsys, abacus):
-    assert listed(capsys, "abacus", "--probe")["abacus"]["probed"] == {
+def test_detection_opens_each_device(capsys, abacus):
+    assert listed(capsys, "abacus", "--detect")["abacus"]["detected"] == {
         "cpu": "",
         "gpu": "an abacus has no GPU",
     }
-    assert listed(capsys, "abacus")["abacus"]["probed"] == {}
+    assert listed(capsys, "abacus")["abacus"]["detected"] == {}
 
 
 def test_the_list_imports_no_framework(abacus):

@@ -68,7 +68,7 @@ WORKERS: dict[str, Any] = {
 }
 STUDIES = {"plain": CONFIGURATION, "loaders": LOADING, "workers": WORKERS}
 MARK = "SAMESTEP_KILLS"
-RESULTS = ("probes/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
+RESULTS = ("detections/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
 
 
 class Study:

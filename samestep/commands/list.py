@@ -17,8 +17,8 @@ from samestep.terminal import console, table, unknown
 class Seen:
     """A framework seen from outside: only its description has been imported.
 
-    `problem` says why the framework cannot be used here. `probed` says of each device why the
-    device cannot be used, "" if it can; it is empty without `--probe`.
+    `problem` says why the framework cannot be used here. `detected` says of each device why the
+    device cannot be used, "" if it can; it is empty without `--detect`.
     """
 
     name: str
@@ -29,13 +29,13 @@ class Seen:
     variants: dict[str, str] = field(default_factory=dict)
     pitfalls: dict[str, str] = field(default_factory=dict)
     problem: str = ""
-    probed: dict[str, str] = field(default_factory=dict)
+    detected: dict[str, str] = field(default_factory=dict)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="show only these (default: all)")
     parser.add_argument(
-        "--probe", action="store_true", help="start each framework on each of its devices"
+        "--detect", action="store_true", help="start each framework on each of its devices"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         if name not in known:
             raise unknown("framework", name, known)
-    found = [seen(name, arguments.probe) for name in arguments.names or known]
+    found = [seen(name, arguments.detect) for name in arguments.names or known]
     if arguments.json:
         print(json.dumps([asdict(one) for one in found], indent=1))
     else:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def seen(name: str, probe: bool) -> Seen:
+def seen(name: str, detect: bool) -> Seen:
     try:
         description = registry.framework(name)
     except UnknownFramework as error:
@@ -70,7 +70,7 @@ def seen(name: str, probe: bool) -> Seen:
         {key: variant.summary for key, variant in every if not variant.pitfall},
         {key: variant.pitfall for key, variant in every if variant.pitfall},
         missing,
-        {d: opened(name, d) for d in description.devices} if probe and versions else {},
+        {d: opened(name, d) for d in description.devices} if detect and versions else {},
     )
 
 
@@ -116,7 +116,7 @@ def here(one: Seen) -> str:
 def devices(one: Seen) -> str:
     lines = []
     for device in one.devices:
-        missing = one.probed.get(device)
+        missing = one.detected.get(device)
         word = "" if missing is None else f": {missing}" if missing else ": works"
         lines.append(f"{device}{escape(word)}")
     return "\n".join(lines)

@@ -107,8 +107,8 @@ def planned(folder: Path, workload: str, tried: Collection[Key]) -> tuple[Plan, 
     write_request(folders, study, "here", "a test")
     for entry in study.contenders:
         found = Detected(versions=versions(framework(entry.framework)))
-        probe = Detection(framework=entry.framework, devices={"cpu": found})
-        write_json(folders.probe(entry.framework), probe)
+        detection = Detection(framework=entry.framework, devices={"cpu": found})
+        write_json(folders.detection(entry.framework), detection)
     return load_plan(folders), folders
 
 

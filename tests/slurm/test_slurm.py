@@ -105,7 +105,7 @@ def test_a_study_through_slurm_killed_and_resumed_gives_a_local_studys_records(s
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     run("scancel", "--user=root")
-    kept = {path: path.stat().st_mtime_ns for path in study.results.glob("probes/*.json")}
+    kept = {path: path.stat().st_mtime_ns for path in study.results.glob("detections/*.json")}
     assert kept
     on_the_login_node(study, "--unlock").communicate(timeout=120)
     resumed = on_the_login_node(study)

@@ -94,8 +94,8 @@ def make_study(folder: Path, **changes) -> SmallStudy:
     folders = folders_in(folder)
     write_request(folders, configuration, "here", "a test")
     for entry in configuration.contenders:
-        probe = detect(configuration, entry.framework, note=lambda text: None)
-        write_json(folders.probe(entry.framework), probe)
+        detection = detect(configuration, entry.framework, note=lambda text: None)
+        write_json(folders.detection(entry.framework), detection)
     return SmallStudy(load_plan(folders), folders).prepare()
 
 

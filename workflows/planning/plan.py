@@ -1,6 +1,6 @@
 """The plan: the contenders that take turns in a contest, and why others cannot.
 
-A study's folder holds `study.json`, the request, and `probes/<framework>.json`, what was
+A study's folder holds `study.json`, the request, and `detections/<framework>.json`, what was
 detected of each framework. Together they make the `Plan` that every later stage reads.
 """
 
@@ -67,7 +67,7 @@ class Detected(Record):
 
 
 class Detection(Record):
-    """`probes/<framework>.json`: a framework as detected under its interpreter, by surface."""
+    """`detections/<framework>.json`: a framework as detected under its interpreter, by surface."""
 
     framework: str
     devices: dict[str, Detected]
@@ -217,9 +217,9 @@ def load_plan(folders: Folders) -> Plan:
     request = read_json(folders.study, StudyRequest)
     study = configuration_of(request)
     detections = {
-        entry.framework: read_json(folders.probe(entry.framework), Detection).devices
+        entry.framework: read_json(folders.detection(entry.framework), Detection).devices
         for entry in study.contenders
-        if folders.probe(entry.framework).exists()
+        if folders.detection(entry.framework).exists()
     }
     unknown = Detected(missing="not looked for yet")
     planned = list(contenders(study, request.cores))

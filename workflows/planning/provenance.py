@@ -96,7 +96,7 @@ def framework_key(study: Configuration, name: str) -> list[Any]:
     return [files_hash(place, *borrowed(place)), interpreted(study, name)]
 
 
-def probe_key(study: Configuration, name: str) -> str:
+def detection_key(study: Configuration, name: str) -> str:
     """The key of a detection. The adapter's code is not part of it, because an edit seldom changes
     whether a framework can run."""
     own = contenders_here(study, name)

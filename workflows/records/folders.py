@@ -15,8 +15,8 @@ class Folders:
     def environment(self, framework: str) -> Path:
         return self.root / "environments" / f"{framework}.json"
 
-    def probe(self, framework: str) -> Path:
-        return self.root / "probes" / f"{framework}.json"
+    def detection(self, framework: str) -> Path:
+        return self.root / "detections" / f"{framework}.json"
 
     @property
     def replicates(self) -> Path:

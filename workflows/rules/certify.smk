@@ -1,7 +1,9 @@
 rule reference:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
-        probes=lambda wildcards: probed(wildcards.machine, reference_candidates(wildcards.machine)),
+        detections=lambda wildcards: detected(
+            wildcards.machine, reference_candidates(wildcards.machine)
+        ),
     output:
         directory(f"{HERE}/certificates/{{workload}}/reference"),
     log:
@@ -30,7 +32,7 @@ rule certify:
     input:
         data=f"{HERE}/data/{{workload}}/dataset.json",
         reference=f"{HERE}/certificates/{{workload}}/reference",
-        probe=lambda wildcards: probed(wildcards.machine, [wildcards.framework]),
+        detections=lambda wildcards: detected(wildcards.machine, [wildcards.framework]),
     output:
         f"{HERE}/certificates/{{workload}}/{{framework}}.json",
     log:

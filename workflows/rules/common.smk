@@ -71,7 +71,7 @@ def command():
 # Given by `make`, whose users need not know Snakemake.
 AGAIN = os.environ.get("SAMESTEP_AGAIN") or command()
 SCREEN.report, SCREEN.again = f"{REPORT}/report.html", AGAIN
-MEASURED = ("environments/", "probes/", "data/", "certificates/", "contests/")
+MEASURED = ("environments/", "detections/", "data/", "certificates/", "contests/")
 
 
 onstart:
@@ -120,17 +120,17 @@ def environments(machine, names):
     return [f"{here(machine)}/environments/{name}.json" for name in own]
 
 
-def probed(machine, names):
-    """Probes, for stages whose keys hold what can be known of an isolated environment before it
-    is built: trying once more to build one measures nothing again by itself."""
-    probes = {name: f"{here(machine)}/probes/{name}.json" for name in names}
+def detected(machine, names):
+    """Detections, for stages whose keys hold what can be known of an isolated environment before
+    it is built: trying once more to build one measures nothing again by itself."""
+    detections = {name: f"{here(machine)}/detections/{name}.json" for name in names}
     study = ON[machine]
-    return [ancient(path) if isolated(study, name) else path for name, path in probes.items()]
+    return [ancient(path) if isolated(study, name) else path for name, path in detections.items()]
 
 
 def reference_candidates(machine):
-    """Whose probes say which contender is the reference: where environments are built first, any
-    of them may turn out not to be there."""
+    """Whose detections say which contender is the reference: where environments are built first,
+    any of them may turn out not to be there."""
     if any(isolated(ON[machine], name) for name in FRAMEWORKS):
         return FRAMEWORKS
     return [keys.reference_framework(ON[machine])]
@@ -181,9 +181,9 @@ def machine_records(wildcards):
     proofs = expand(
         [path for name in STUDY.workloads for path in certificates(name)], machine=machine
     )
-    probes = [f"{here(machine)}/probes/{name}.json" for name in FRAMEWORKS]
+    detections = [f"{here(machine)}/detections/{name}.json" for name in FRAMEWORKS]
     number = expand(NUMBER, machine=machine)
-    return [*probes, *datasets, *proofs, *contests(machine, ".json", ".parquet"), *number]
+    return [*detections, *datasets, *proofs, *contests(machine, ".json", ".parquet"), *number]
 
 
 def report_inputs(wildcards):

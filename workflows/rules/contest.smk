@@ -5,7 +5,7 @@ rule contest:
             workload=STUDY.groups[wildcards.group],
             machine=wildcards.machine,
         ),
-        probes=lambda wildcards: probed(wildcards.machine, FRAMEWORKS),
+        detections=lambda wildcards: detected(wildcards.machine, FRAMEWORKS),
     output:
         f"{HERE}/contests/{{group}}/{{replicate}}.parquet",
         f"{HERE}/contests/{{group}}/{{replicate}}.json",

@@ -2,7 +2,7 @@ rule detect:
     input:
         lambda wildcards: environments(wildcards.machine, [wildcards.framework]),
     output:
-        f"{HERE}/probes/{{framework}}.json",
+        f"{HERE}/detections/{{framework}}.json",
     log:
         f"{HERE}/logs/detect-{{framework}}.log",
     priority: 20
@@ -15,7 +15,7 @@ rule detect:
         gres=asked("gres"),
         slurm_extra=asked("slurm_extra"),
     params:
-        key=lambda wildcards: keys.probe_key(ON[wildcards.machine], wildcards.framework),
+        key=lambda wildcards: keys.detection_key(ON[wildcards.machine], wildcards.framework),
         study=lambda wildcards: here(wildcards.machine),
     shell:
         COMMANDS["detect"]

@@ -112,7 +112,7 @@ def devices_here(folders: Folders, study: Configuration) -> str:
     """What is said once of all frameworks, when the last has been looked for: on which other
     devices than the processor they cannot run."""
     todo, frameworks = Todo(folders), list(dict.fromkeys(c.framework for c in study.contenders))
-    if not all(todo.done(folders.probe(name)) for name in frameworks):
+    if not all(todo.done(folders.detection(name)) for name in frameworks):
         return ""
     said = []
     for device in study.devices:
@@ -120,7 +120,7 @@ def devices_here(folders: Folders, study: Configuration) -> str:
             continue
         able, missing = [], {}
         for name in frameworks:
-            surfaces = read_json(folders.probe(name), Detection).devices
+            surfaces = read_json(folders.detection(name), Detection).devices
             if all(one.missing for one in surfaces.values()):
                 continue
             on = [one for surface, one in surfaces.items() if surface.split()[0] == device]
@@ -151,7 +151,7 @@ def main() -> int:
         spent = timed(folders.spent(f"detect-{name}"))
         with Progress(1, "", log=arguments.log) as progress, spent:
             progress.draw(0, f"looking for {framework(name).title}")
-            write_json(folders.probe(name), detect(study, name, progress.note, unbuilt))
+            write_json(folders.detection(name), detect(study, name, progress.note, unbuilt))
             if text := devices_here(folders, study):
                 progress.note(text)
     except (PlanError, RecordError, ValueError, OSError) as error:

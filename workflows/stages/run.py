@@ -97,9 +97,9 @@ class Run:
 
     def detect(self, name: str) -> bool:
         """Again after each attempt to build an environment that was not there."""
-        key = [provenance.probe_key(self.study, name), attempt(self.folders, name)]
+        key = [provenance.detection_key(self.study, name), attempt(self.folders, name)]
         return self.make(
-            "detect", f"detect-{name}", [self.folders.probe(name)], key, framework=name
+            "detect", f"detect-{name}", [self.folders.detection(name)], key, framework=name
         )
 
     def prepare(self, workload: str) -> bool:

@@ -109,7 +109,7 @@ def test_a_worker_sees_its_own_environment_alone(offline, real_wheels, folders, 
     offline(real_wheels)
     study = parse({**small, "isolate": True})
     write_json(
-        folders.probe("abacus"),
+        folders.detection("abacus"),
         detect(study, "abacus", print, without_environment(study, "abacus", folders)),
     )
     (contender,) = load_plan(folders).contenders
@@ -144,8 +144,8 @@ def test_what_cannot_be_installed_is_a_reason_and_is_tried_again(wheels, folders
     reason = without_environment(study, "abacus", folders)
     assert reason.startswith("its environment could not be built: ")
     assert "abacus" in reason and "==0.1" in reason and len(reason) < 1700
-    probe = detect(study, "abacus", print, reason)
-    assert probe.devices["cpu"].missing == reason
+    detection = detect(study, "abacus", print, reason)
+    assert detection.devices["cpu"].missing == reason
     assert "abacus" in (folders.logs / "environment-abacus.log").read_text()
     assert list(environments_folder().glob("*abacus*/")) == []
 
@@ -176,7 +176,7 @@ def test_a_changed_lock_is_another_environment_and_measures_again(small, require
     def known():
         return [
             environment("abacus").folder,
-            keys.probe_key(study, "abacus"),
+            keys.detection_key(study, "abacus"),
             keys.contest_key(study, "mlp"),
             keys.certificate_key(study, "mlp", "abacus"),
         ]

@@ -30,7 +30,7 @@ def plan(small, abacus, tmp_path):
         folders = Folders(tmp_path)
         write_request(folders, configuration, "here", "a test")
         for name in dict.fromkeys(entry.framework for entry in configuration.contenders):
-            write_json(folders.probe(name), detect(configuration, name, notes.append))
+            write_json(folders.detection(name), detect(configuration, name, notes.append))
         return load_plan(folders), notes
 
     return make
@@ -63,7 +63,7 @@ def test_a_device_that_only_some_frameworks_miss_names_them(tmp_path, abacus, sm
     folders, study = Folders(tmp_path), parse({**small, "devices": ["cpu", "gpu"]})
     assert devices_here(folders, study) == ""  # not all have been looked for
     found = {"cpu": Detected(), "gpu": Detected()}
-    write_json(folders.probe("abacus"), Detection(framework="abacus", devices=found))
+    write_json(folders.detection("abacus"), Detection(framework="abacus", devices=found))
     assert devices_here(folders, study) == ""
 
 
@@ -122,7 +122,7 @@ def test_a_plan_made_elsewhere_keeps_its_cores(small, abacus, tmp_path, monkeypa
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("workflows.planning.plan.available_cores", lambda: list(range(48)))
         write_request(Folders(tmp_path), study, "server", "a test")
-    write_json(Folders(tmp_path).probe("abacus"), detect(study, "abacus", lambda text: None))
+    write_json(Folders(tmp_path).detection("abacus"), detect(study, "abacus", lambda text: None))
     found = {c.name: c.missing for c in load_plan(Folders(tmp_path)).contenders}
     assert "abacus/default/cpu/48" in found and not any(
         "cores here" in reason for reason in found.values()
@@ -133,7 +133,7 @@ def test_every_stage_checks_again_that_required_contenders_are_there(small, abac
     """No key contains `required`, so that changing it measures nothing again."""
     folders = Folders(tmp_path)
     write_json(
-        folders.probe("abacus"), detect(parse({**small, "devices": ["gpu"]}), "abacus", print)
+        folders.detection("abacus"), detect(parse({**small, "devices": ["gpu"]}), "abacus", print)
     )
     entry = {"framework": "abacus", "devices": ["gpu"], "required": True}
     write_request(folders, parse({**small, "contenders": [entry]}), "here", "a test")

@@ -83,7 +83,7 @@ def every_key(study):
         "certificates": [keys.certificate_key(study, "mlp", "abacus")],
         "others": [
             *(keys.dataset_key(study, name) for name in study.workloads),
-            keys.probe_key(study, "abacus"),
+            keys.detection_key(study, "abacus"),
         ],
     }
 

@@ -114,7 +114,7 @@ def test_a_data_set(disk: Path, study, capsys, monkeypatch) -> None:
 def test_a_contest(disk: Path, study, capsys, monkeypatch) -> None:
     made = study()
     place = Folders(disk / "small")
-    for path in (made.folders.study, made.folders.probe("abacus")):
+    for path in (made.folders.study, made.folders.detection("abacus")):
         copy = place.root / path.relative_to(made.folders.root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())

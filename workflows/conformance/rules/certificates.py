@@ -151,8 +151,8 @@ def as_if_detected(study: Configuration, folders: Folders, command: str) -> Plan
             versions=versions(framework(entry.framework)) or {entry.framework: "there"}
         )
         surfaces = map(surface, contenders_here(study, entry.framework))
-        probe = Detection(framework=entry.framework, devices=dict.fromkeys(surfaces, found))
-        write_json(folders.probe(entry.framework), probe)
+        detection = Detection(framework=entry.framework, devices=dict.fromkeys(surfaces, found))
+        write_json(folders.detection(entry.framework), detection)
     return load_plan(folders)
 
 
