@@ -106,8 +106,8 @@ def proven(certificate: CertificateRecord) -> Iterator[str]:
         yield f"tolerance: {certificate.tolerance:.0e}; no certificate allows more than {LOOSEST}"
     if not certificate.rows:
         yield "rows: there is none"
-    rehearsed = [(certificate.reference, certificate.turns)]
-    for name, found in rehearsed + [(row.name, row.turns) for row in certificate.rows]:
+    turns = [(certificate.reference, certificate.turns)]
+    for name, found in turns + [(row.name, row.turns) for row in certificate.rows]:
         if found and lengths(found.start) != lengths(found.weights):
             yield f"turns.start and turns.weights of {name} are not of the same numbers"
 

@@ -70,7 +70,7 @@ class Recipe:
     reference: str = "pytorch"
     fastest: bool = False  # ratios refer to the fastest contender
     together: bool = False  # all workloads in one contest
-    rehearsed: bool = False  # the timed turns were also trained in float64
+    float64_turns: bool = False  # the timed turns were also trained in float64
     mnist: str = "mnist"
     process_sd: float = 0.02
     batch_sd: float = 0.03

@@ -111,7 +111,7 @@ def make_contest(
                     "cpu_ns": ((step + data) * contender.threads * 0.97).astype(np.int64),
                     "switches": random.poisson(0.1, count).astype(np.int32),
                     # of the mini-batch alone, but for rounding
-                    "loss": loss(index + replicate * (not recipe.rehearsed), within)
+                    "loss": loss(index + replicate * (not recipe.float64_turns), within)
                     * (1 + random.normal(0, 1e-7, count))
                     * (1 + recipe.pitfall(contender)[2]),
                 }
@@ -140,12 +140,12 @@ def loss(index: Any, within: Any) -> Any:
     return 2.3 * np.exp(-0.02 * within) + 0.1 * np.sin(index)
 
 
-def rehearsal(recipe: Recipe) -> r.Rehearsal:
+def float64_turns(recipe: Recipe) -> r.Float64Turns:
     """The same losses in float64, and weights that each of the turns has moved by 0.001."""
     sizes = [recipe.warmup, *[recipe.turn] * recipe.rounds]
     begins = itertools.accumulate(sizes[:-1], initial=0)
     start = np.linspace(-0.1, 0.1, 64).astype(np.float32).astype(float)
-    return r.Rehearsal(
+    return r.Float64Turns(
         losses=[
             [float(loss(begin + step, step)) for step in range(size)]
             for begin, size in zip(begins, sizes, strict=True)
@@ -218,7 +218,7 @@ def make_contender(
             **(make_behaviour(contender) if replicate == 1 and not control else {}),
         },
         cores=list(range(contender.threads)),
-        weights=rehearsal(recipe).weights if recipe.rehearsed and replicate == 1 else {},
+        weights=float64_turns(recipe).weights if recipe.float64_turns and replicate == 1 else {},
         build_s=0.2 if torch else 0.9,
         import_s=import_s(recipe, contender, replicate),
     )
@@ -339,7 +339,7 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
         narrowed=narrow != whole,
         parameters=whole.parameters,
         parameters_long=narrow.parameters,
-        turns=rehearsal(recipe) if recipe.rehearsed else None,
+        turns=float64_turns(recipe) if recipe.float64_turns else None,
         rows=rows,
     )
 
@@ -386,7 +386,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         restarted=[0.0] * 10,
         unfenced=0.0,
         timed=recipe.timed.get((contender.framework, contender.variant), ""),
-        turns=rehearsal(recipe) if recipe.rehearsed and declared else None,
+        turns=float64_turns(recipe) if recipe.float64_turns and declared else None,
         losses=list(losses * (1 + drift)),
     )
 

@@ -42,7 +42,7 @@ from workflows.certify.second_look import (
 )
 from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
-from workflows.records.schema import CertificateRow, Measured, OptimiserRow, Rehearsal
+from workflows.records.schema import CertificateRow, Float64Turns, Measured, OptimiserRow
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
 
@@ -129,8 +129,8 @@ class Examination:
                 self.compare_gradients(worker, file)
                 if (self.deviations or self.state) and self.fewest_threads:
                     self.say("turns")
-                    found = self.runner.rehearse(worker, self.contender)
-                    self.result.turns = Rehearsal(**found)
+                    found = self.runner.train_turns(worker, self.contender)
+                    self.result.turns = Float64Turns(**found)
         if not self.pitfall:
             self.compare_timed(self.timed, own)
             self.look_at_float32(file)

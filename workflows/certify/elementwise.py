@@ -103,8 +103,8 @@ def ulps(result: np.ndarray, right: np.ndarray) -> float:
     return float(distance.max()) if np.isfinite(distance).all() else float("inf")
 
 
-def rehearsed(runner: Runner) -> dict[str, Any]:
-    """NumPy's turns of a contest, as a `Rehearsal` has them."""
+def right_turns(runner: Runner) -> dict[str, Any]:
+    """NumPy's turns of a contest, as `Float64Turns` has them."""
     workload = runner.workload
     ((name, shape),) = workload.tensor_shapes.items()
     first, count = runner.turns[-1]

@@ -28,7 +28,7 @@ from workflows.certify.judge import (
     wrong_run,
 )
 from workflows.certify.runs import Result, Run
-from workflows.records.schema import Measured, Rehearsal
+from workflows.records.schema import Float64Turns, Measured
 from workflows.worker.process import WorkerDied, WorkerProcess
 from workflows.worker.untimed_training import different
 
@@ -62,7 +62,7 @@ class PartExamination(Examination):
             if self.part == "gradient":
                 self.compare_gradients(worker, scratch / "result.npz")
             self.say("turns")
-            found = self.runner.rehearse(worker, self.contender)
+            found = self.runner.train_turns(worker, self.contender)
         wrong = self.compare_turns(found)
         self.judge(f"{moved} changed: {STILL}" if moved else "", wrong)
         judge_state(self.result, self.limits.tolerance, self.state.values())
@@ -98,7 +98,7 @@ class PartExamination(Examination):
         weights. Returns what is wrong first, "" if nothing is."""
         right = self.reference.initial_losses
         start, after = ({n: found[of][n] for n in self.parameters} for of in ("start", "weights"))
-        self.result.turns = Rehearsal(losses=right, start=start, weights=start)
+        self.result.turns = Float64Turns(losses=right, start=start, weights=start)
         pairs = list(zip(chain(*found["losses"]), chain(*right), strict=True))
         off = [relative(own, wanted) for own, wanted in pairs]
         self.result.full = Measured(loss=off, weights={})

@@ -22,14 +22,14 @@ from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.limits import UNFENCED
-from workflows.records.schema import Rehearsal
+from workflows.records.schema import Float64Turns
 from workflows.records.storage import atomic
 from workflows.worker import untimed_training as training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
 RESTARTED = 10  # steps repeated after a restart, and steps in float32
-REHEARSED = 1000  # steps of a turn at most
+MOST_STEPS = 1000  # steps of a turn at most
 FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64's, and after all
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
@@ -202,17 +202,17 @@ class Runner:
 
     @property
     def turns(self) -> list[tuple[int, int]]:
-        """Of each round of a contest, the first mini-batch of a turn and how many are rehearsed."""
+        """Of each round of a contest, the first mini-batch of a turn, and how many are trained."""
         contest = self.study.contest
         dealt = (contest.dealt(number) for number in range(contest.rounds + 1))
-        return [(first, min(count, REHEARSED)) for first, count in dealt]
+        return [(first, min(count, MOST_STEPS)) for first, count in dealt]
 
     @property
-    def rehearsal(self) -> float:
-        """The floating-point operations of all rehearsed turns."""
+    def turns_flops(self) -> float:
+        """The floating-point operations of all these turns."""
         return sum(count for _, count in self.turns) * float(self.workload.flops_per_step)
 
-    def rehearse(
+    def train_turns(
         self,
         worker: WorkerProcess,
         contender: PlannedContender,
@@ -221,8 +221,8 @@ class Runner:
         """Train the turns of a contest, unless others are given, without timing, at full size."""
         self.load(worker, narrow=False)
         return worker.ask(
-            "rehearse",
-            timeout_s=worker.timeout_s + self.rehearsal / SLOWEST,
+            "train_turns",
+            timeout_s=worker.timeout_s + self.turns_flops / SLOWEST,
             variant=contender.variant,
             turns=turns or self.turns,
         )
@@ -232,7 +232,7 @@ class Runner:
     ) -> list[list[float]]:
         """The losses of the same mini-batches, each at the initial weights."""
         single = [(first + step, 1) for first, count in self.turns for step in range(count)]
-        losses = iter(self.rehearse(worker, contender, single)["losses"])
+        losses = iter(self.train_turns(worker, contender, single)["losses"])
         return [[next(losses)[0] for _ in range(count)] for _, count in self.turns]
 
     def gradients(
@@ -325,8 +325,8 @@ class Reference:
         return arrays(self.file("gradients"))
 
     @property
-    def turns(self) -> Rehearsal:
-        return Rehearsal(**json.loads((self.folder / "turns.json").read_text()))
+    def turns(self) -> Float64Turns:
+        return Float64Turns(**json.loads((self.folder / "turns.json").read_text()))
 
     @property
     def failure(self) -> str:

@@ -22,7 +22,7 @@ from frameworks.workloads import narrowed
 from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
-from workflows.certify.elementwise import ElementwiseExamination, rehearsed
+from workflows.certify.elementwise import ElementwiseExamination, right_turns
 from workflows.certify.judge import DECLARED_STEPS, declared, declared_state
 from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
@@ -41,7 +41,7 @@ from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied
 
-APART = 1e10  # FLOP; a rehearsal that costs less is not worth the start of another process
+APART = 1e10  # FLOP; turns that cost less are not worth the start of another process
 
 
 def certify(
@@ -140,13 +140,13 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     reference.folder.mkdir(parents=True)
     if plan.study.workload(workload).elementwise:
         with Runner(plan, workload, folders) as runner:
-            reference.keep("turns", rehearsed(runner))
+            reference.keep("turns", right_turns(runner))
         return
     try:
         with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
             beside = None
-            if runner.rehearsal > APART:
-                beside = pool.submit(rehearse, plan, workload, folders)
+            if runner.turns_flops > APART:
+                beside = pool.submit(reference_turns, plan, workload, folders)
             for number, (name, run) in enumerate(runner.runs.items()):
                 progress.update(number, f"{names.contender(contender)} · {name} run")
                 try:
@@ -161,7 +161,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 runner.gradients(worker, contender, reference.file("gradients"))
                 state = declared_state(contender, runner.workload)
                 found = examine(worker, runner.workload, contender.variant, reference.folder, state)
-                turns = beside.result() if beside else runner.rehearse(worker, contender)
+                turns = beside.result() if beside else runner.train_turns(worker, contender)
                 reference.keep("turns", turns)
         known = {deviation.mistake for deviation in declared(contender, runner.kind)}
         if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
@@ -173,12 +173,12 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
 
 
-def rehearse(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
+def reference_turns(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
     """The reference's turns, in another process, on a core that would be idle."""
     with Runner(plan, workload, folders) as runner:
         runner.logs /= "turns"
         with runner.process(plan.reference) as worker:
-            return runner.rehearse(worker, plan.reference)
+            return runner.train_turns(worker, plan.reference)
 
 
 def initial_losses(

@@ -118,7 +118,7 @@ class ContenderRecord(Entrant):
     equally by the workloads of the contest. `import_s`, the same for all of them, is the time to
     import the framework and apply the conditions, if the process imported alone. `idle_mib` is its
     memory then. `weights` are a few numbers of each tensor after its last turn, in the first
-    replicate (`Rehearsal`), and `operations` seconds of a step under its framework's profiler
+    replicate (`Float64Turns`), and `operations` seconds of a step under its framework's profiler
     (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
     settings that nothing has read back. `caches` says what compilers' caches held before the
     import. In earlier records, a control busy-waited for the share `idle` of its time.
@@ -234,7 +234,7 @@ class Measured(Record):
         return max((max(own.values(), default=0.0) for own in self.weights.values()), default=0.0)
 
 
-class Rehearsal(Record):
+class Float64Turns(Record):
     """The turns of a contest in float64, at full size and without timing.
 
     `losses` has the loss of every step by round, from the warm-up on; of a long turn, of its first
@@ -313,7 +313,7 @@ class CertificateRow(Contender):
     ulp: Distance | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run
-    turns: Rehearsal | None = None
+    turns: Float64Turns | None = None
 
     @property
     def compared(self) -> int | None:
@@ -351,5 +351,5 @@ class CertificateRecord(Record):
     narrowed: bool
     parameters: Count
     parameters_long: Count
-    turns: Rehearsal | None = None
+    turns: Float64Turns | None = None
     rows: list[CertificateRow]

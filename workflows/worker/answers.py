@@ -109,7 +109,7 @@ class Sampled(Answer):
     weights: dict[str, list[float]]
 
 
-class Rehearsed(Sampled):
+class TrainedTurns(Sampled):
     losses: list[list[float]]
     start: dict[str, list[float]]
 
@@ -134,7 +134,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "unread": Unread,
     "trace": Trace,
     "gradients": Gradients,
-    "rehearse": Rehearsed,
+    "train_turns": TrainedTurns,
     "weights": Sampled,
     "record_run": Recorded,
     "profile": Profiled,

@@ -207,7 +207,7 @@ class Handlers:
         np.savez(out, **own)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
-    def rehearse(self, variant: str, turns: list[list[int]]) -> dict[str, Any]:
+    def train_turns(self, variant: str, turns: list[list[int]]) -> dict[str, Any]:
         """Take turns without timing, each from the initial weights: the loss of every step, and
         samples of the weights before the first step and after the last one.
 

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificate_steps import certified
-from analysis.findings.fairness.timed_turns import losses, rehearsals, weights_astray
+from analysis.findings.fairness.timed_turns import float64_turns, losses, weights_astray
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class AsTimedLine:
 
 def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]:
     """Contenders whose certificates compared the weights of float32 steps."""
-    turns = rehearsals(machine)
+    turns = float64_turns(machine)
     found = [(one, row) for one, _, row in certified(machine) if row.astray]
     if not found:
         return []

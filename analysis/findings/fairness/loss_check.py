@@ -20,8 +20,8 @@ from analysis.findings.fairness.timed_turns import (
     LATER,
     TINY,
     changed,
+    float64_turns,
     losses,
-    rehearsals,
     weights_astray,
     with_limits,
     wrong_losses,
@@ -36,13 +36,13 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 @dataclass
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
-    `faults`: which benchmarks may not be compared, and why. `rehearsed`: whether losses were
+    `faults`: which benchmarks may not be compared, and why. `in_float64`: whether losses were
     compared with float64's, `first`: of how many steps of a turn, if turns have more, `late`: what
     was allowed in the late steps of long turns, and `weights`: whether those after the last turn
     were compared, too."""
 
     tolerance: float
-    rehearsed: bool = False
+    in_float64: bool = False
     first: int | None = None
     late: float = 0.0
     weights: bool = False
@@ -54,7 +54,7 @@ class LossCheck:
         if not self.compared:
             return ""
         refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
-        if self.rehearsed:
+        if self.in_float64:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
             allowed = max(LATER * self.tolerance, self.late)
             refused = ", and so did the weights after the last turn" * self.weights + refused
@@ -72,8 +72,8 @@ class LossCheck:
 def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     """`batches` come from processes that survived to the end of their contest."""
     tf32 = machine.study.configuration.get("tf32") is True
-    turns = rehearsals(machine)
-    found = LossCheck(TF32 if tf32 else TOLERANCE, rehearsed=bool(turns))
+    turns = float64_turns(machine)
+    found = LossCheck(TF32 if tf32 else TOLERANCE, in_float64=bool(turns))
     batches = batches[[*COLUMNS, "replicate", "round", "step", "batch", "loss"]]
     batches = batches.sort_values(["replicate", "step"])
     finite = np.isfinite(batches["loss"].to_numpy(float))

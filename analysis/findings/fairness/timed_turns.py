@@ -23,7 +23,7 @@ from analysis.findings.fairness.long_turns import LONG, room_of_weights, widened
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
 from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, VANISHED
-from workflows.records.schema import Rehearsal
+from workflows.records.schema import Float64Turns
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
@@ -40,7 +40,7 @@ class Expected:
     far its float32 gradients may be from float64's. `still`: its weights stay as they are. `room`:
     in a reduced precision, how far the first loss of a turn and later ones may be off."""
 
-    turns: Rehearsal
+    turns: Float64Turns
     whose: str
     rounding: float
     still: bool = False
@@ -52,7 +52,7 @@ Last = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what the last turn has
 Limited = tuple[BenchmarkId, Expected, dict[str, Astray], dict[str, tuple[float, float]]]
 
 
-def rehearsals(machine: Machine) -> Turns:
+def float64_turns(machine: Machine) -> Turns:
     """By certified benchmark: the reference's turns, or its own if it declares a deviation."""
     found: dict[BenchmarkId, Expected] = {}
     for record in machine.records.certificates:
@@ -111,7 +111,7 @@ def room(expected: Expected | None, tolerance: float) -> tuple[float, float]:
 
 
 def at(expected: Expected | None, number: int, step: int) -> float:
-    """The loss of a step of a round's turn, NaN if it was not rehearsed."""
+    """The loss of a step of a round's turn, NaN if it is not known."""
     known = expected.turns.losses if expected else []
     return known[number][step] if number < len(known) and step < len(known[number]) else math.nan
 
@@ -208,12 +208,12 @@ def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Ite
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
         right, last = expected.turns, len(expected.turns.losses) - 1
         steps = counts.get((*one, replicate, last), 0)
-        if steps == len(right.losses[-1]):  # or only a part of the turn was rehearsed
+        if steps == len(right.losses[-1]):  # or only a part of the turn was trained in float64
             yield one, expected, tensors_astray(weights, right, steps)
 
 
 def tensors_astray(
-    weights: Mapping[str, list[float]], right: Rehearsal, steps: int
+    weights: Mapping[str, list[float]], right: Float64Turns, steps: int
 ) -> dict[str, Astray]:
     if {n: len(w) for n, w in weights.items()} != {n: len(w) for n, w in right.weights.items()}:
         return {"a tensor that is not as asked for": Astray(math.inf, 1.0)}

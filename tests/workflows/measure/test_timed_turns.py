@@ -22,7 +22,7 @@ def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):
     assert statuses == {"default": "agrees", "rounded": "declared", "unwatched": "agrees"}
     check = findings.loss_check
     assert [one.variant for one in check.faults] == ["unwatched"]
-    assert check.rehearsed and check.compared == 3 * (2 + 4 * 4)
+    assert check.in_float64 and check.compared == 3 * (2 + 4 * 4)
     assert 0 < check.worst < 1e-5
 
 

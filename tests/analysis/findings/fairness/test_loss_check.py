@@ -119,57 +119,57 @@ def test_another_mini_batch_is_refused(findings: Findings) -> None:
 
 
 @pytest.fixture(scope="module")
-def rehearsed(found: Make) -> Findings:
+def in_float64(found: Make) -> Findings:
     """With controls, and with the timed turns in float64."""
-    return found(replace(RECIPE, rehearsed=True, controls=[(0.0, 1.0)]))
+    return found(replace(RECIPE, float64_turns=True, controls=[(0.0, 1.0)]))
 
 
-def test_all_losses_and_the_last_weights_are_compared_with_float64(rehearsed: Findings) -> None:
-    found = rehearsed.loss_check
-    assert found.faults == {} and found.rehearsed
+def test_all_losses_and_the_last_weights_are_compared_with_float64(in_float64: Findings) -> None:
+    found = in_float64.loss_check
+    assert found.faults == {} and found.in_float64
     assert found.compared == 5 * 3 * (5 + 8 * 6)  # with a control; replicates, mini-batches
     assert 0 < found.worst < 1e-6
-    text = certificate_summary(rehearsed)[-1]
+    text = certificate_summary(in_float64)[-1]
     assert "the losses of all steps agreed with float64's to " in text
     assert "and so did the weights after the last turn." in text
 
 
-def test_how_many_losses_of_longer_turns_are_compared_is_said(rehearsed: Findings) -> None:
-    records = rehearsed.machine.records.model_copy(deep=True)
+def test_how_many_losses_of_longer_turns_are_compared_is_said(in_float64: Findings) -> None:
+    records = in_float64.machine.records.model_copy(deep=True)
     for certificate in records.certificates:
         for one in (certificate, *certificate.rows):
             if one.turns:
                 one.turns.losses = [own[:4] for own in one.turns.losses]
-    found = Findings(replace(rehearsed.machine, records=records))
+    found = Findings(replace(in_float64.machine, records=records))
     assert "the losses of the first 4 steps of each turn agreed" in str(found.loss_check)
 
 
 @pytest.mark.parametrize(("who", "whose"), [(TUNED, f"{BASE}'s"), (DEFAULT, "its own")])
-def test_a_later_loss_is_refused_too(rehearsed: Findings, who: str, whose: str) -> None:
-    wrong = changed(rehearsed, off(0.2), who=who, within=4)
+def test_a_later_loss_is_refused_too(in_float64: Findings, who: str, whose: str) -> None:
+    wrong = changed(in_float64, off(0.2), who=who, within=4)
     verdict, reason = verdicts(wrong)[who.split("/")[1]]
     assert verdict == "refused"
     assert reason == (
         f"{who}: the float32 loss of step 5 in round 3 of replicate 2 differs by 2.0e-1 from "
         f"{whose} in float64 (tolerance 0.03)"
     )
-    assert changed(rehearsed, off(0.02), who=who, within=4).loss_check.faults == {}
-    assert changed(rehearsed, off(0.2), who=who, within=4, tf32=True).loss_check.faults == {}
+    assert changed(in_float64, off(0.02), who=who, within=4).loss_check.faults == {}
+    assert changed(in_float64, off(0.2), who=who, within=4, tf32=True).loss_check.faults == {}
 
 
 def test_a_contender_whose_timed_losses_are_wrong_is_not_called_the_same(
-    rehearsed: Findings,
+    in_float64: Findings,
 ) -> None:
     def said(findings: Findings) -> list[str]:
         rows = comparison_table(findings).rows
         return [row[-1] for row in rows if "tuned" in row[1]]
 
-    assert said(rehearsed)[0].startswith("yes, to ")
-    assert said(changed(rehearsed, off(0.2), who=TUNED, within=4)) == ["no"]
+    assert said(in_float64)[0].startswith("yes, to ")
+    assert said(changed(in_float64, off(0.2), who=TUNED, within=4)) == ["no"]
 
 
-def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> None:
-    wrong = changed(rehearsed, off(0.2), who="pytorch/tuned+twin/cpu/1", within=2)
+def test_a_control_must_compute_what_its_contender_does(in_float64: Findings) -> None:
+    wrong = changed(in_float64, off(0.2), who="pytorch/tuned+twin/cpu/1", within=2)
     assert [seat.variant for seat in wrong.loss_check.faults] == ["tuned+twin"]
 
 
@@ -184,9 +184,9 @@ def test_a_control_must_compute_what_its_contender_does(rehearsed: Findings) -> 
     ],
 )
 def test_weights_elsewhere_after_the_last_turn_are_refused(
-    rehearsed: Findings, move: float | None, words: str
+    in_float64: Findings, move: float | None, words: str
 ) -> None:
-    wrong = copied(rehearsed)
+    wrong = copied(in_float64)
     records = wrong.machine.records
     (row,) = (c for c in records.contests[0].contenders if c.name == TUNED)
     start = records.certificates[0].turns.start["dense1.kernel"]
@@ -199,9 +199,9 @@ def test_weights_elsewhere_after_the_last_turn_are_refused(
 
 
 def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_others(
-    rehearsed: Findings,
+    in_float64: Findings,
 ) -> None:
-    findings = copied(rehearsed)
+    findings = copied(in_float64)
     for record in findings.machine.records.certificates:
         for row in record.rows:
             row.turns = None
@@ -214,9 +214,9 @@ def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
     assert (check.compared, str(check)) == (0, "")
 
 
-def test_what_was_measured_as_timed_is_a_table(rehearsed: Findings, findings: Findings) -> None:
+def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: Findings) -> None:
     assert findings.as_timed == []  # not recorded
-    measured = copied(rehearsed)
+    measured = copied(in_float64)
     for record in measured.machine.records.certificates:
         for row in record.rows:
             row.float32, row.again = [1e-7, 2e-7], [0.0, 3e-8]
@@ -235,7 +235,7 @@ MOST = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT)
 def test_in_long_turns_ten_times_as_much_is_allowed_as_most_are_off(found: Make) -> None:
     """Up to a limit. From there on nothing is compared, and the report says of how many steps. One
     contender alone, be it the reference, cannot move the limit."""
-    recipe = replace(RECIPE, rehearsed=True, turn=20, rounds=4)
+    recipe = replace(RECIPE, float64_turns=True, turn=20, rounds=4)
     findings, late = found(recipe), 15
 
     def check(own: float, others: float, many: Sequence[str] = MOST) -> LossCheck:
@@ -260,7 +260,7 @@ def test_in_long_turns_ten_times_as_much_is_allowed_as_most_are_off(found: Make)
 def test_so_it_is_with_the_weights_after_a_long_turn(
     found: Make, most: float, other: float, refused: bool
 ) -> None:
-    findings = copied(found(replace(RECIPE, rehearsed=True, turn=20, rounds=4)))
+    findings = copied(found(replace(RECIPE, float64_turns=True, turn=20, rounds=4)))
     records = findings.machine.records
     for certificate in records.certificates:
         for own in certificate.rows:
