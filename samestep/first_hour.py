@@ -36,7 +36,7 @@ How = Literal["done", "left out", "failed", "cut off", "stopped"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LATER: tuple[How, ...] = ("failed", "cut off", "left out")
 ARRAYS = (".npy", ".npz")  # data sets and weights: large, and made again where they are needed
-TRACES = "reference"  # the folder that has nothing else
+REFERENCE = "reference"  # the folder that has nothing else
 PACKING_S, LEAST_S, PATIENCE_S = 20.0, 10.0, 10.0
 TAIL = 4000  # characters of a log in which its last line is
 
@@ -207,7 +207,7 @@ def small_files(place: Path) -> Iterator[Path]:
     for path in sorted(place.rglob("*")):
         parts = path.relative_to(place).parts
         hidden = any(part.startswith(".") for part in parts)
-        if path.is_file() and not hidden and TRACES not in parts and path.suffix not in ARRAYS:
+        if path.is_file() and not hidden and REFERENCE not in parts and path.suffix not in ARRAYS:
             yield path
 
 

@@ -144,8 +144,8 @@ def test_on_an_imaginary_gpu(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(PACKAGES / "imaginary")
     assert main(["report", "results/here/first-hour/archives/gpu-imaginary.zip"]) == 0
     (machine,) = load([*Path("reports/gpu-imaginary/machines").iterdir()])
-    proofs = {row.name: row.status for one in machine.records.certificates for row in one.rows}
-    assert proofs["imaginary/default/gpu/1"] == "agrees"
+    statuses = {row.name: row.status for one in machine.records.certificates for row in one.rows}
+    assert statuses["imaginary/default/gpu/1"] == "agrees"
 
 
 def test_the_studies_can_be_read():

@@ -175,7 +175,7 @@ class Findings:
         ControlLine, lambda f: control_lines(f.measurements, f.loss_check), optional=True
     )
     settings = Table(SettingLine, lambda f: setting_lines(f.machine, f.availability))
-    environment = Table(MachineLine, lambda f: machine_lines(f.machine), file="machine")
+    system_info = Table(MachineLine, lambda f: machine_lines(f.machine), file="machine")
     missing = Table(MissingLine, lambda f: missing_lines(f.availability, f.comparisons))
 
 

@@ -20,9 +20,9 @@ class MachineLine:
 def machine_lines(machine: Machine) -> list[MachineLine]:
     found: dict[str, list[Any]] = {}
     for contest in sorted(machine.records.contests, key=lambda c: (c.started, c.replicate)):
-        facts = {"environment": contest.system_info, "samestep": contest.code.model_dump()}
+        facts = {"system_info": contest.system_info, "samestep": contest.code.model_dump()}
         for key, value in flattened(facts):
-            values = found.setdefault(key.removeprefix("environment."), [])
+            values = found.setdefault(key.removeprefix("system_info."), [])
             if value not in values:
                 values.append(value)
     sources = [(f"dataset.{record.workload}", record.source) for record in machine.records.datasets]
@@ -85,11 +85,11 @@ def spoken(value: Any) -> str:
 def summary(machine: Machine) -> str:
     """A readable line about the machine, from the last contest."""
     contests = sorted(machine.records.contests, key=lambda c: (c.started, c.workload))
-    environment = contests[-1].system_info if contests else {}
-    text = environment.get("summary")
+    system_info = contests[-1].system_info if contests else {}
+    text = system_info.get("summary")
     if isinstance(text, str) and text:
         return text
-    cpu = environment.get("cpu")
+    cpu = system_info.get("cpu")
     model = cpu.get("model") if isinstance(cpu, Mapping) else cpu
     return str(model or "machine not described")
 

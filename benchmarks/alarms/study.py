@@ -66,7 +66,7 @@ class Certifier:
         own = plan.study.workload(workload.name)
         prepare(own, folders.data / workload.name, plan.study.seed, MnistSettings())
         runner = KeptRunner(plan, workload.name, folders, self.workers)
-        reference = Reference(folders.traces(workload.name))
+        reference = Reference(folders.reference(workload.name))
         reference.folder.mkdir(parents=True)
         yield trained(runner, reference)
         finite = np.isfinite(reference.result("long").losses).all()

@@ -26,7 +26,7 @@ CATALOGUED = {
 LOOKED_AT = (1, 2, 5, 10, 20, 100, 500)  # steps whose weights are compared
 
 
-def trace(
+def trained(
     contender: Contender, workload: Workload, steps: int
 ) -> tuple[np.ndarray, dict[int, Weights]]:
     """The loss of every step, and the weights after some."""
@@ -43,12 +43,12 @@ def trace(
 
 @cache
 def reference(workload: Workload, steps: int) -> tuple[np.ndarray, dict[int, Weights]]:
-    return trace(REFERENCE, workload, steps)
+    return trained(REFERENCE, workload, steps)
 
 
 def losses_apart(contender: Contender, workload: Workload, steps: int) -> np.ndarray:
     """Relative, step by step; asserts that the weights agree where nothing is declared."""
-    losses, weights = trace(contender, workload, steps)
+    losses, weights = trained(contender, workload, steps)
     true, true_weights = reference(workload, steps)
     if not contender.deviates(workload):
         for step, tensors in true_weights.items():

@@ -133,21 +133,21 @@ def forget_graphs() -> None:
 
 def require_agreement(workload: Workload, contenders: list[Contender]) -> None:
     truth = OracleTrainer(workload, initial_weights(workload, 1))
-    found = disagreements("NumPy", trace(truth, workload, workload.idle), workload)
+    found = disagreements("NumPy", trained(truth, workload, workload.idle), workload)
     for contender in contenders:
         own = workload
         if contender.deviates(workload):
             own = replace(workload, optimiser=SGD(workload.optimiser.learning_rate))
-        traced = trace(contender.trainer(own), own, contender.aside(own))
-        found += disagreements("-".join(contender), traced, own)
+        values = trained(contender.trainer(own), own, contender.aside(own))
+        found += disagreements("-".join(contender), values, own)
     if found:  # `assert` would have pytest add to the message
         raise AssertionError("\n".join([*found, "on", entry(workload)]))
 
 
-Trace = dict[str, np.ndarray]
+Values = dict[str, np.ndarray]
 
 
-def trace(trainer: Trainer, workload: Workload, aside: Collection[str] = ()) -> Trace:
+def trained(trainer: Trainer, workload: Workload, aside: Collection[str] = ()) -> Values:
     """Losses and final weights but for those `aside`, by what they are called in a message."""
     losses = enumerate(train(trainer, workload, STEPS), 1)
     return {f"loss at step {step}": loss for step, loss in losses} | {
@@ -158,11 +158,11 @@ def trace(trainer: Trainer, workload: Workload, aside: Collection[str] = ()) -> 
 
 
 @lru_cache(maxsize=2)
-def reference(workload: Workload) -> Trace:
-    return trace(REFERENCE.trainer(workload), workload)
+def reference(workload: Workload) -> Values:
+    return trained(REFERENCE.trainer(workload), workload)
 
 
-def disagreements(who: str, found: Trace, workload: Workload) -> list[str]:
+def disagreements(who: str, found: Values, workload: Workload) -> list[str]:
     """A line for each value that is further from the reference's than rounding explains."""
     true = reference(workload)
     far = {name: relative(value, true[name]) for name, value in found.items()}
@@ -185,7 +185,7 @@ def rounding(workload: Workload) -> dict[str, float]:
             name: weight * (1 + random.uniform(-SHAKE, SHAKE, weight.shape))
             for name, weight in initial_weights(workload, 1).items()
         }
-        for name, value in trace(REFERENCE.trainer(workload, weights=shaken), workload).items():
+        for name, value in trained(REFERENCE.trainer(workload, weights=shaken), workload).items():
             moved[name] = max(moved[name], relative(value, true[name]))
     return {name: ROUNDINGS * distance for name, distance in moved.items()}
 

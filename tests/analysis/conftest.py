@@ -36,7 +36,7 @@ def study(tmp_path: Path) -> Callable[..., Path]:
     def make(number: int, boot: str = "", **changes: Any) -> Path:
         system = {**ENVIRONMENT["system"], "boot": boot or f"start-{number}"}
         recipe = replace(small, seed=number, year=2020 + number, study=f"default-{number}",
-                         environment={**ENVIRONMENT, "system": system})  # fmt: skip
+                         system_info={**ENVIRONMENT, "system": system})  # fmt: skip
         return write(tmp_path / str(number), replace(recipe, **changes))
 
     return make

@@ -92,7 +92,7 @@ class Recipe:
     controlled: str = "tuned"
     paused: float = 0.0  # time of one that spins off the clock over that of its contender, if any
     alone: bool = False
-    environment: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
+    system_info: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
 
     @property
     def contenders(self) -> list[r.Contender]:

@@ -129,7 +129,7 @@ def make_contest(
         order=[[c.name for c in order] for order in orders[1:]],
         code=r.Code(version="0.1.0", commit="1ebadd4c0ffee", dirty=False),
         configuration="c0ffee",
-        system_info={**recipe.environment, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
+        system_info={**recipe.system_info, "load_average": [round(0.1 * replicate, 2), 0.1, 0.1]},
         contenders=[make_contender(recipe, workload, replicate, c) for c in everybody]
         + [r.ContenderRecord(**c.model_dump(), status="missing") for c in make_missing(recipe)],
     )

@@ -176,7 +176,7 @@ def made_up(between: float, within: float, replicates: int = 400) -> pd.DataFram
     return rows.assign(ms=20 * np.exp(logs), way="turns")
 
 
-def test_where_scatter_comes_from_is_told_apart() -> None:
+def test_where_scatter_comes_from_is_found() -> None:
     rows = made_up(between=0.05, within=0.08)
     assert components(paired(rows)) == pytest.approx((0.05, 0.08), rel=0.1)
     found = scatter(log_ratios(rows, STATISTICS["mean"]), paired(rows), 1.0)

@@ -49,7 +49,7 @@ class SmallStudy:
 
     def certificate(self, framework: str = "abacus", workload: str = "mlp") -> CertificateRecord:
         with Progress(1, "test") as progress:
-            if not self.folders.traces(workload).exists():
+            if not self.folders.reference(workload).exists():
                 make_reference(self.plan, workload, self.folders, progress)
             record = certify(self.plan, workload, framework, self.folders, progress)
         write_json(self.folders.certificate(workload, framework), record)

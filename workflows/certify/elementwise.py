@@ -24,7 +24,7 @@ from workflows.certify.certificate import Examination
 from workflows.certify.judge import require_shapes
 from workflows.certify.runs import Result, Run, Runner
 from workflows.records.schema import Measured
-from workflows.worker.untimed_training import sample
+from workflows.worker.training import sample
 
 STEPS = 3
 # A large result that was just written is read more slowly than later, as if work had been left.

@@ -18,7 +18,7 @@ from frameworks.workloads.parsing import suggestion
 from workflows.certify.judge import Uncanonical, compare
 from workflows.certify.runs import Result
 from workflows.records.schema import Measured
-from workflows.worker import untimed_training as training
+from workflows.worker import training
 
 
 def against(

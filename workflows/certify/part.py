@@ -30,7 +30,7 @@ from workflows.certify.judge import (
 from workflows.certify.runs import Result, Run
 from workflows.records.schema import Float64Turns, Measured
 from workflows.worker.process import WorkerDied, WorkerProcess
-from workflows.worker.untimed_training import different
+from workflows.worker.training import different
 
 STILL = "a part of a step leaves the weights as they are"
 

@@ -24,7 +24,7 @@ from workflows.records.folders import Folders
 from workflows.records.limits import UNFENCED
 from workflows.records.schema import Float64Turns
 from workflows.records.storage import atomic
-from workflows.worker import untimed_training as training
+from workflows.worker import training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
@@ -189,7 +189,7 @@ class Runner:
         self.load(worker, run.narrow)
         flops = self.trained(run).flops_per_step
         return worker.ask(
-            "trace",
+            "train",
             timeout_s=worker.timeout_s + run.steps * flops / SLOWEST,
             variant=contender.variant,
             steps=run.steps,

@@ -62,7 +62,7 @@ def certify(
         most = max(map(len, groups))
         runners = [stack.enter_context(Runner(plan, workload, folders)) for _ in range(most)]
         pool = stack.enter_context(ThreadPoolExecutor())
-        reference_runs = Reference(folders.traces(workload))
+        reference_runs = Reference(folders.reference(workload))
         examination = examining(plan, workload)
         parts = any(examination(one) is PartExamination for one in own if not one.missing)
         if parts and not reference_runs.failure:
@@ -135,7 +135,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
     If it fails, or is itself wrong, the reason is kept in their place.
     """
     contender = plan.reference
-    reference = Reference(folders.traces(workload))
+    reference = Reference(folders.reference(workload))
     shutil.rmtree(reference.folder, ignore_errors=True)
     reference.folder.mkdir(parents=True)
     if plan.study.workload(workload).elementwise:

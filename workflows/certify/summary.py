@@ -9,12 +9,12 @@ from workflows.records.schema import CertificateRow, steps_compared
 
 
 def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iterator[str]:
-    """A line for each verdict and one for all pitfalls. Reasons in `known` have been said before,
+    """A line for each outcome and one for all pitfalls. Reasons in `known` have been said before,
     so what is missing for one of them is not mentioned again."""
     said: dict[str, list[CertificateRow]] = {}
     for row in rows:
         if not is_pitfall(row) and not (row.status == "missing" and row.reason in known):
-            said.setdefault(verdict(row), []).append(row)
+            said.setdefault(outcome(row), []).append(row)
     for text, group in said.items():
         if text == SAME:
             text += precision(group)
@@ -28,13 +28,13 @@ def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iter
         yield text + f", {early} time only a part of the work" * bool(early)
     for row in rows:
         if is_pitfall(row) and row.status == "failed":
-            yield f"{row.variant} {verdict(row)}"
+            yield f"{row.variant} {outcome(row)}"
 
 
 SAME = "same as the reference"
 
 
-def verdict(row: CertificateRow) -> str:
+def outcome(row: CertificateRow) -> str:
     match row.status:
         case "agrees":
             return SAME

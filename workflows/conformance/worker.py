@@ -16,7 +16,7 @@ from workflows.worker.clock import fenced, now
 from workflows.worker.handlers import Handlers
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
-from workflows.worker.untimed_training import Batch, different
+from workflows.worker.training import Batch, different
 from workflows.worker.worker import main
 
 STEPS = 5

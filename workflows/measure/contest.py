@@ -302,15 +302,15 @@ def hold(
     if group not in plan.study.groups:
         known = ", ".join(plan.study.groups)
         raise PlanError(f"the study has no group {group!r} (it has: {known})")
-    outlook = TimeLeft(plan, folders, group, replicate)
+    time_left = TimeLeft(plan, folders, group, replicate)
     contest = Contest(plan, group, replicate, folders)
-    with Progress(contest.turns, outlook.title, log=log) as progress, machine_lock(progress.note):
+    with Progress(contest.turns, time_left.title, log=log) as progress, machine_lock(progress.note):
         begin = time.monotonic()
         started = datetime.now(UTC)
 
         def report(turn: int, text: str) -> None:
             done = turn / max(contest.turns, 1)
-            progress.update(turn, text, outlook.left_s(done, time.monotonic() - begin))
+            progress.update(turn, text, time_left.left_s(done, time.monotonic() - begin))
 
         around = system_info()  # first, so that the load does not include this contest
         contest.run(report)

@@ -225,7 +225,7 @@ def percentage(share: float) -> str:
     return f"{100 * share:g}%"
 
 
-def told_apart(shares: list[float]) -> list[float]:
+def all_distinct(shares: list[float]) -> list[float]:
     without_repeats([percentage(share) for share in shares])
     return shares
 
@@ -243,9 +243,9 @@ class ControlsEntry(Section):
     of: Literal["reference", "all"] = "reference"
     variant: str = "default"
     twin: bool = True
-    handicaps: Annotated[list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(told_apart)] = [
-        0.10
-    ]
+    handicaps: Annotated[
+        list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(all_distinct)
+    ] = [0.10]
     alone: Annotated[bool, Scope.CONCLUSIONS] = False
 
     @model_validator(mode="after")

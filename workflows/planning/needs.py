@@ -61,8 +61,8 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     for name, workload in workloads.items():
         if not folders.dataset(name).exists():
             disk += prepared(workload)
-        if not folders.traces(name).exists():
-            disk += traces(study, name, workload)
+        if not folders.reference(name).exists():
+            disk += reference_results(study, name, workload)
     wanted = {entry.framework for entry in study.contenders}
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
@@ -86,7 +86,7 @@ def prepared(workload: Workload) -> float:
     return sum(mini_batches(one) + FLOAT32 * one.parameters for one in copies)
 
 
-def traces(study: Configuration, name: str, workload: Workload) -> float:
+def reference_results(study: Configuration, name: str, workload: Workload) -> float:
     """Bytes of the reference's weights in float64, and as much again while a contender's are
     compared with them."""
     narrow = narrowed(workload)

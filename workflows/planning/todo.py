@@ -61,7 +61,7 @@ class CertificatesLeft:
         self.seconds, self.work = 0.0, 0.0  # of what this run has done
         for other in plan.study.workloads:
             for one in (None, *frameworks):
-                result = folders.certificate(other, one) if one else folders.traces(other)
+                result = folders.certificate(other, one) if one else folders.reference(other)
                 if not todo.holds(result):
                     continue
                 total += 1

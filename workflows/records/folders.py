@@ -36,7 +36,7 @@ class Folders:
     def dataset(self, workload: str) -> Path:
         return self.data / workload / "dataset.json"
 
-    def traces(self, workload: str) -> Path:
+    def reference(self, workload: str) -> Path:
         """The reference's float64 weights, with which the other frameworks are compared."""
         return self.root / "certificates" / workload / "reference"
 

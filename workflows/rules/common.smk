@@ -178,12 +178,12 @@ def machine_records(wildcards):
     datasets = expand(
         f"{HERE}/data/{{workload}}/dataset.json", workload=STUDY.workloads, machine=machine
     )
-    proofs = expand(
+    certified = expand(
         [path for name in STUDY.workloads for path in certificates(name)], machine=machine
     )
     detections = [f"{here(machine)}/detections/{name}.json" for name in FRAMEWORKS]
     number = expand(NUMBER, machine=machine)
-    return [*detections, *datasets, *proofs, *contests(machine, ".json", ".parquet"), *number]
+    return [*detections, *datasets, *certified, *contests(machine, ".json", ".parquet"), *number]
 
 
 def report_inputs(wildcards):

@@ -150,7 +150,7 @@ def main() -> int:
     for path in late:
         move(path, "overtaken")
         if path.parts[-3] == "certificates" and path.stem == study.reference_framework:
-            shutil.rmtree(folders.traces(path.parent.name), ignore_errors=True)
+            shutil.rmtree(folders.reference(path.parent.name), ignore_errors=True)
     if late:
         print(
             "\nAn environment could be built that was not there before. Measure what it was "

@@ -109,7 +109,7 @@ class Run:
 
     def reference(self, workload: str) -> bool:
         return self.prepare(workload) and self.make(
-            "reference", certifying(workload, None), [self.folders.traces(workload)],
+            "reference", certifying(workload, None), [self.folders.reference(workload)],
             self.reference_key(workload), workload=workload,
         )  # fmt: skip
 

@@ -93,7 +93,7 @@ class Unread(Answer):
     same: bool | None
 
 
-class Trace(Answer):
+class TrainedRun(Answer):
     losses: list[float]
     again: list[float]
     strange: str
@@ -132,7 +132,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "behaviour": Behaviour,
     "fence": Fence,
     "unread": Unread,
-    "trace": Trace,
+    "train": TrainedRun,
     "gradients": Gradients,
     "train_turns": TrainedTurns,
     "weights": Sampled,

@@ -16,7 +16,7 @@ from frameworks.contract import SETTINGS, Adapter, Conditions, Framework, Traine
 from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
-from workflows.worker import untimed_training as training
+from workflows.worker import training
 from workflows.worker.border import as_settings, as_weights, explain
 from workflows.worker.clock import Asleep, Turns, timed, unfenced
 from workflows.worker.memory import forget_peak, peak_mib, resident_mib
@@ -159,7 +159,7 @@ class Handlers:
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         return {"same": training.unread(trainer, self.mini_batch, self.initial, steps)}
 
-    def trace(
+    def train(
         self,
         variant: str,
         steps: int,

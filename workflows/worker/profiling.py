@@ -6,7 +6,7 @@ from frameworks.contract import Trainer, Unavailable
 from frameworks.operations import Table, by_category
 from workflows.worker.border import as_seconds
 from workflows.worker.clock import timed
-from workflows.worker.untimed_training import Batch, Batches
+from workflows.worker.training import Batch, Batches
 
 WARM = 3  # steps before the profile
 FEWEST, MOST, LONGEST_S = 2, 20, 2.0  # steps under the profiler, and how long they take at most

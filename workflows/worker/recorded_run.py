@@ -17,7 +17,7 @@ from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.smaller import batches
 from workflows.worker.border import as_weights
-from workflows.worker.untimed_training import gradient, one_step
+from workflows.worker.training import gradient, one_step
 
 STEPS = 12
 AGAIN = 3  # steps that are repeated after a restart

@@ -39,7 +39,7 @@ def boots(findings: Findings) -> Iterator[Caveat]:
 def pages(findings: Findings) -> Iterator[Caveat]:
     """If a core keeps the memory pages that it frees, other cores request new ones from the
     host: docs/noise.md."""
-    facts = {line.key: line.value for line in findings.environment}
+    facts = {line.key: line.value for line in findings.system_info}
     kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
     may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)
     several = any(
@@ -58,7 +58,7 @@ def pages(findings: Findings) -> Iterator[Caveat]:
 def frequency(findings: Findings) -> Iterator[Caveat]:
     unknown = [
         line.key.rpartition(".")[2]
-        for line in findings.environment
+        for line in findings.system_info
         if line.key.endswith((".governor", ".turbo")) and line.value in ("unknown", "not readable")
     ]
     if unknown:
@@ -82,7 +82,7 @@ def code(findings: Findings) -> Iterator[Caveat]:
 
 
 def versions(findings: Findings) -> Iterator[Caveat]:
-    changed = [line.key for line in findings.environment if line.changed == "yes"]
+    changed = [line.key for line in findings.system_info if line.changed == "yes"]
     names = sorted(key for key in changed if key.startswith("versions."))
     if names:
         yield note(f"Versions changed between contests: {listing(names)}.", ONE)

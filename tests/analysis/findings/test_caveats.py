@@ -16,7 +16,7 @@ from workflows.records.schema import ContestRecord, TurnRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
 QUIET["cpu"] = {**ENVIRONMENT["cpu"], "governor": "performance", "turbo": "off"}  # type: ignore[dict-item]
-SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), environment=QUIET)
+SOUND = Recipe(workloads=("mlp",), threads=(1,), variants=("tuned",), system_info=QUIET)
 Make = Callable[[Recipe], Findings]
 
 
@@ -111,13 +111,13 @@ def failed(contest: ContestRecord) -> None:
 def test_pages_kept_by_cores(
     found: Make, threads: int, fraction: str, hypervisor: bool, kernel: str, warned: bool
 ) -> None:
-    environment = {
+    system_info = {
         **QUIET,
         "memory": {"pages_kept_by_core": fraction},
         "virtualisation": {"hypervisor": hypervisor, "machine": "", "container": "docker"},
         "system": {"kernel": kernel},
     }
-    recipe = replace(SOUND, threads=(threads,), environment=environment)
+    recipe = replace(SOUND, threads=(threads,), system_info=system_info)
     texts = said(found(recipe))
     assert any("percpu_pagelist_high_fraction" in text for text in texts) == warned
 

@@ -293,7 +293,7 @@ def test_numbers_that_are_equal_but_for_rounding(one: str, other: str, same: boo
 
 
 def test_machine_is_flattened_and_changes_are_said(findings: Findings) -> None:
-    values = {line.key: line for line in findings.environment}
+    values = {line.key: line for line in findings.system_info}
     assert values["cpu.model"].value == "AMD EPYC"
     assert values["cpu.caches_kib.L3"].value == "32768"
     assert values["load_average"].value == "0.1 to 0.7, 0.1, 0.1"

@@ -79,7 +79,7 @@ def test_studies_of_one_start_count_once(study: Make) -> None:
 
 
 def test_a_start_without_a_name_is_its_date(study: Make) -> None:
-    older = {"environment": {**ENVIRONMENT, "system": {"kernel": "Linux 6.18"}}}
+    older = {"system_info": {**ENVIRONMENT, "system": {"kernel": "Linux 6.18"}}}
     one = load([study(1, **older)])[0]
     assert boots(one) == [] and occasion(one).start == "2021-01-02"
     assert occasion(load([study(2)])[0]).start == "start-2"
@@ -119,7 +119,7 @@ def test_intervals_of_moving_studies_miss_each_other(study: Make) -> None:
 
 def test_settings_and_processors_that_changed_are_named(study: Make, tmp_path: Path) -> None:
     cpu = {**ENVIRONMENT["cpu"], "caches_kib": {"L2": 2048, "L3": 65536}}
-    folders = [study(1), study(2, environment={**ENVIRONMENT, "cpu": cpu}), study(3)]
+    folders = [study(1), study(2, system_info={**ENVIRONMENT, "cpu": cpu}), study(3)]
     reconfigured(folders[1], other_blas)
     (series,) = all_series(folders)
     assert {key: list(by) for key, by in changed_settings(series.studies).items()} == {
@@ -218,7 +218,7 @@ def wider(records: MachineRecords) -> None:
 
 def kept(value: str) -> dict[str, Any]:
     memory = {**ENVIRONMENT["memory"], "pages_kept_by_core": value}
-    return {"environment": {**ENVIRONMENT, "memory": memory}}
+    return {"system_info": {**ENVIRONMENT, "memory": memory}}
 
 
 OTHERWISE: dict[str, tuple[dict[str, Any], Callable[[MachineRecords], object] | None, str]] = {

@@ -122,7 +122,7 @@ def test_another_machine_with_other_versions_is_compared(study: Make, tmp_path: 
         "flags": ["avx", "avx2", "avx512f", "fma"],
     }  # fmt: skip
     system = {"name": "Debian GNU/Linux 13 (trixie)", "kernel": "Linux 6.12.1", "boot": "b"}
-    other = study(2, machine="xeon", environment={
+    other = study(2, machine="xeon", system_info={
         **ENVIRONMENT, "cpu": cpu, "system": system, "variables": {"MALLOC_ARENA_MAX": "1"},
     })  # fmt: skip
 

@@ -327,7 +327,7 @@ def test_without_a_reference_nothing_is_certified(study):
     made = study(contenders=[{"framework": "abacus", "variants": ["raises"]}])
     (row,) = made.certificate().rows
     assert row.status == "failed" and "the reference abacus/raises/cpu/1 failed" in row.reason
-    assert (made.folders.traces("mlp") / FAILED).exists()
+    assert (made.folders.reference("mlp") / FAILED).exists()
 
 
 def test_a_wide_workload_is_certified_narrow_and_at_full_size(study):

@@ -72,7 +72,7 @@ def test_the_time_left_is_right_within_a_third(tmp_path, name, speed):
             assert left is None
         else:
             assert seconds(about(left)) == pytest.approx(true, rel=1 / 3), (workload, who)
-        result = folders.certificate(workload, who) if who else folders.traces(workload)
+        result = folders.certificate(workload, who) if who else folders.reference(workload)
         result.mkdir(parents=True)
         write_json(folders.spent(certifying(workload, who)), Spent(seconds=took - COMMAND_S))
 

@@ -82,7 +82,7 @@ def test_certificates_are_expected_at_the_pace_of_those_before(study):
     made = study(contenders=[{"framework": "abacus", "variants": ["default", "slow"]}])
     first = CertificatesLeft(made.plan, made.folders, "mlp", None)
     assert first.title == "certificate 1 of 2 · MLP, the reference" and first.left_s(5) is None
-    made.folders.traces("mlp").mkdir(parents=True)
+    made.folders.reference("mlp").mkdir(parents=True)
     left = []
     for pace in (1, 2):
         took = pace * work_s(made.plan, "mlp", None) - COMMAND_S

@@ -88,13 +88,13 @@ def test_what_fails_does_not_stop_the_rest(study, again):
         return
 
     foreign.unlink()
-    data, proofs = study.times("data/mlp/*.json"), study.times("certificates/mlp/*.json")
+    data, certificates = study.times("data/mlp/*.json"), study.times("certificates/mlp/*.json")
     assert "also holds" not in study.run(fails=True, certificate={"steps": 20})
     held = {"contests/mlp/1.json", "contests/other/1.json.failed"}
     assert held <= study.times("contests/*/1.json*").keys()
     assert study.times("data/mlp/*.json") == data
     again = study.times("certificates/mlp/*.json")
-    assert len(again) == 2 and all(again[name] > when for name, when in proofs.items())
+    assert len(again) == 2 and all(again[name] > when for name, when in certificates.items())
 
 
 def test_nodes_of_a_cluster_need_snakemake(study):

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import python
 from workflows.records.schema import Contender
-from workflows.worker import untimed_training as training
+from workflows.worker import training
 from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
 from workflows.worker.process import WorkerProcess
@@ -131,7 +131,7 @@ def test_a_handicap_computes_the_same(worker):
 
 def test_a_trace_leaves_losses_and_weights_by_step(worker, tmp_path):
     def traced(**more):
-        return worker.trace("default", steps=5, out=str(tmp_path / "w.npz"), at=[0, 2, 5], **more)
+        return worker.train("default", steps=5, out=str(tmp_path / "w.npz"), at=[0, 2, 5], **more)
 
     losses = traced()["losses"]
     with np.load(tmp_path / "w.npz") as file:
@@ -158,7 +158,7 @@ def test_gradients_are_those_of_the_loss(worker, tmp_path):
 def test_arrays_are_useless_once_put_has_returned(worker, monkeypatch, tmp_path):
     plain = worker.adapter.trainer
     monkeypatch.setattr(worker.adapter, "trainer", lambda *given: Keeper(plain(*given)))
-    losses = worker.trace("default", steps=2, out=str(tmp_path / "w.npz"), at=[2])["losses"]
+    losses = worker.train("default", steps=2, out=str(tmp_path / "w.npz"), at=[2])["losses"]
     assert np.isnan(losses[0])
 
 

@@ -85,7 +85,7 @@ def against(
     if refusal := subject.refusal(workload):
         return "missing", refusal, ""
     if plan:
-        reference = Reference(folders.traces(name))
+        reference = Reference(folders.reference(name))
         prepare(workload, folders.data / name, plan.study.seed, MnistSettings(source="stand-in"))
         make_reference(plan, name, folders, Saying(subject.say))
         if not (reference.folder / FAILED).exists():
@@ -109,7 +109,7 @@ def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> Certi
     worker.precision = ""  # it will be opened in both
     with Runner(plan, name, folders) as runner:
         runner.workers[own.framework, own.device, own.threads] = worker
-        reference = Reference(folders.traces(name))
+        reference = Reference(folders.reference(name))
         row = Examination(runner, own, reference, partial(said, subject, name)).row()
     subject.bury()
     return row

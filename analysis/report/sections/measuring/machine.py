@@ -33,14 +33,14 @@ def machine(chapter: Chapter) -> Parts:
         Paragraph(". ".join(filter(None, [machine_summary(machine), code])) + "."),
         Paragraph(speed_summary(speed), "The machine's own speed."),
         File("machine_speed.csv") if speed else None,
-        Terms(recorded(findings.environment)),
+        Terms(recorded(findings.system_info)),
         File("machine.csv"),
     ]
 
 
 def inside(chapter: Chapter) -> str:
     findings = chapter.findings
-    return f"{machine_summary(findings.machine)}; {len(findings.environment)} facts in all."
+    return f"{machine_summary(findings.machine)}; {len(findings.system_info)} facts in all."
 
 
 SECTION = Section("Machine and everything recorded", machine, inside=inside)

@@ -23,7 +23,7 @@ SILENT = {"processor": "not read: no counter", "gpu": "read before and after eac
 
 def measured(found: Found, known: bool = True) -> Findings:
     """A study whose turns have an energy; every third turn of both sides took half as much more."""
-    findings = found(replace(RECIPE, environment={**ENVIRONMENT, "energy": SILENT}))
+    findings = found(replace(RECIPE, system_info={**ENVIRONMENT, "energy": SILENT}))
     for contest in findings.machine.records.contests:
         for place, one in enumerate(c for c in contest.contenders if c.status == "ok"):
             for number in range(RECIPE.rounds + 1):
