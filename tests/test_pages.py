@@ -270,12 +270,18 @@ def test_licence_and_citation_say_what_the_package_says() -> None:
 def rooms() -> list[Path]:
     """The paths in the drawing of the architecture."""
     (drawing,) = re.findall(r"```\n(Snakefile.*?)```", ARCHITECTURE, re.S)
-    found, top = [], ROOT
-    for indent, names in re.findall(r"^(| {2})(\S.*?)(?: {2,}.*)?$", drawing, re.M):
-        paths = [(top if indent else ROOT) / name for name in names.split()]
+    found, above = [], {0: ROOT}  # by indentation: the folder that paths start in
+    for indent, names in re.findall(r"^(| {2}| {4})(\S.*?)(?: {2,}.*)?$", drawing, re.M):
+        top = above[len(indent)]
+        paths = [path for name in names.split() for path in matching(top, name)]
         found += paths
-        top = top if indent else paths[0]
+        above[len(indent) + 2] = paths[0]
     return found
+
+
+def matching(folder: Path, name: str) -> list[Path]:
+    """The path, or all that a name with `*` means."""
+    return sorted(folder.glob(name.rstrip("/"))) if "*" in name else [folder / name]
 
 
 def test_the_drawing_shows_what_is_there() -> None:
@@ -285,5 +291,10 @@ def test_the_drawing_shows_what_is_there() -> None:
 
 @pytest.mark.parametrize("package", ["frameworks", "workflows", "analysis"])
 def test_the_drawing_leaves_no_room_out(package: str) -> None:
-    there = {path.parent for path in (ROOT / package).glob("*/__init__.py")}
-    assert there and there <= set(rooms())
+    there = {path.parent for path in (ROOT / package).glob("*/**/__init__.py")}
+    assert there and there - set(rooms()) == set()
+
+
+def test_the_glossary_is_short() -> None:
+    _, _, *rows = re.findall(r"^\|.*", ARCHITECTURE.partition("## Glossary")[2], re.M)
+    assert 10 < len(rows) <= 15
