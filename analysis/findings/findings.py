@@ -30,12 +30,12 @@ from analysis.findings.fairness.certificate_steps import (
 from analysis.findings.fairness.certificates import CertificateLine, certificate_lines
 from analysis.findings.fairness.loss_check import LossCheck, check_losses
 from analysis.findings.fairness.settings import SettingLine, setting_lines
+from analysis.findings.half_width import HalfWidthLine, half_width_lines
 from analysis.findings.harness import HarnessLine, harness_lines
 from analysis.findings.interference import TurnLine, side_by_side, turn_lines, without_flagged
 from analysis.findings.machine import MachineLine, machine_lines
 from analysis.findings.matrix import MatrixLine, matrix_lines
 from analysis.findings.missing import MissingLine, missing_lines
-from analysis.findings.precision import PrecisionLine, precision_lines
 from analysis.findings.start import StartLine, start_lines
 from analysis.findings.steady_state import SteadyLine, steady_lines
 from analysis.findings.variants.loading import LoadingLine, loading_lines
@@ -148,7 +148,9 @@ class Findings:
     steady = Table(SteadyLine, lambda f: steady_lines(f.machine, f.measured))
     start = Table(StartLine, lambda f: start_lines(f.machine, f.measured, f.batches, f.comparisons))
     comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check, f.bases))
-    precision = Table(PrecisionLine, lambda f: precision_lines(f.machine, f.comparisons))
+    half_widths = Table(
+        HalfWidthLine, lambda f: half_width_lines(f.machine, f.comparisons), file="precision"
+    )
     unflagged = Table(
         Comparison,
         lambda f: [calm for _, calm in f.unflagged_pairs] if f.turns else [],

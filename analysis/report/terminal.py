@@ -9,7 +9,7 @@ from analysis.report.first.across import across
 from analysis.report.first.grid import BOLD
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
-from analysis.report.sections.comparing.precision import advice
+from analysis.report.sections.comparing.half_width import advice
 
 WIDTH = 80  # columns, of sentences; the matrix may need more
 GAP = "   "
@@ -28,7 +28,7 @@ def lines(chapter: Chapter) -> list[str]:
     precise; below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
         shown = screen(chapter)
-        more = advice(chapter.findings.machine, chapter.findings.precision)
+        more = advice(chapter.findings.machine, chapter.findings.half_widths)
     name = ["", f"{chapter.name}:"] * (chapter.machines > 1)
     return [
         *name,

@@ -9,7 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
 from analysis.report.page import write
-from analysis.report.sections.comparing.precision import advice
+from analysis.report.sections.comparing.half_width import advice
 from analysis.report.terminal import WIDTH, lines
 from tests.analysis.recipe import Recipe
 
@@ -24,7 +24,7 @@ def chapter(
 
 
 def test_warnings_then_the_answer_then_the_strip_then_advice(chapter: Chapter) -> None:
-    shown, more = screen(chapter), advice(chapter.findings.machine, chapter.findings.precision)
+    shown, more = screen(chapter), advice(chapter.findings.machine, chapter.findings.half_widths)
     said = lines(chapter)
     text = " ".join(" ".join(said).split())
     parts = ["SMOKE RUN: ", shown.headline, *(one for one in shown.findings)]

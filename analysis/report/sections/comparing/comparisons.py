@@ -9,7 +9,7 @@ from analysis.format import capital, count, listing, percent
 from analysis.report.figures.comparing.ratios import ratios
 from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, pair, place, two
-from analysis.report.sections.comparing.precision import advice
+from analysis.report.sections.comparing.half_width import advice
 from analysis.report.tables import Table, intervals
 from analysis.stats.inference import of_equivalence
 
@@ -96,7 +96,7 @@ def comparisons(chapter: Chapter) -> Parts:
     table = comparison_table(findings)
     if not table.rows:
         return [Paragraph(nothing(findings))]
-    found = advice(findings.machine, findings.precision)
+    found = advice(findings.machine, findings.half_widths)
     return [
         chapter.figure(ratios),
         table,

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.findings.precision import (
+from analysis.findings.half_width import (
     ASSURANCE,
     MOST,
-    PrecisionLine,
+    HalfWidthLine,
     foreseen,
     half_width,
     replicates_assured,
     scatter,
 )
 from analysis.report.page import write as write_report
-from analysis.report.sections.comparing.precision import advice, again
+from analysis.report.sections.comparing.half_width import advice, again
 from tests.analysis.recipe import Recipe
 from workflows.planning.configuration import Configuration
 
@@ -37,7 +37,7 @@ def asked(findings: Findings, precision: float) -> Findings:
 
 
 def said(findings: Findings) -> str:
-    return " ".join(advice(findings.machine, findings.precision).sentences)
+    return " ".join(advice(findings.machine, findings.half_widths).sentences)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_following_the_advice_to_the_end_costs_little_coverage(sd: float, n: int
 
 def test_rows_are_the_intervals_of_the_comparisons(findings: Findings) -> None:
     ratios = [row for row in findings.comparisons if row.estimate.ratio is not None]
-    lines = [line for line in findings.precision if line.half_width is not None]
-    assert len(lines) == len(ratios) == 8 < len(findings.precision)
+    lines = [line for line in findings.half_widths if line.half_width is not None]
+    assert len(lines) == len(ratios) == 8 < len(findings.half_widths)
     for line, row in zip(lines, ratios, strict=True):
         ratio, low, high = row.estimate.ends
         assert line.half_width is not None and ratio and low and high
@@ -106,8 +106,8 @@ def test_rows_are_the_intervals_of_the_comparisons(findings: Findings) -> None:
 
 
 def test_a_study_as_precise_as_asked_says_so_and_no_more(findings: Findings) -> None:
-    told = advice(findings.machine, asked(findings, 0.5).precision)
-    worst = max(line.half_width or 0 for line in findings.precision)
+    told = advice(findings.machine, asked(findings, 0.5).half_widths)
+    worst = max(line.half_width or 0 for line in findings.half_widths)
     asked(findings, 0.03)
     assert told.sentences == [
         f"Every ratio is known to within {100 * worst:.2g} %; 50 % were asked for."
@@ -117,7 +117,7 @@ def test_a_study_as_precise_as_asked_says_so_and_no_more(findings: Findings) -> 
 
 def test_what_is_missing_is_told_with_its_price_and_command(found: Found) -> None:
     findings = asked(found(NOISY), 0.03)
-    lines = findings.precision
+    lines = findings.half_widths
     more = max(line.more or 0 for line in lines)
     assert more > 10
     told = advice(findings.machine, lines)
@@ -130,7 +130,7 @@ def test_what_is_missing_is_told_with_its_price_and_command(found: Found) -> Non
 def test_what_no_study_can_reach_is_not_advised(found: Found) -> None:
     findings = asked(found(NOISY), 0.0005)
     assert "0.05 % would take more than 1,000 replicates for MNIST CNN, " in said(findings)
-    assert advice(findings.machine, findings.precision).command == ""
+    assert advice(findings.machine, findings.half_widths).command == ""
     (limit,) = [
         rule.le
         for rule in Configuration.model_fields["replicates"].metadata
@@ -142,7 +142,7 @@ def test_what_no_study_can_reach_is_not_advised(found: Found) -> None:
 def test_one_replicate_says_nothing_of_precision(found: Found) -> None:
     findings = found(replace(NOISY, replicates=1))
     assert said(findings).startswith("One replicate has no interval")
-    assert findings.precision[0].half_width is None
+    assert findings.half_widths[0].half_width is None
     few = found(replace(NOISY, replicates=2))
     assert said(few).endswith(" Set `replicates` to 5 or more: fewer cannot say how many would be "
                               "enough.")  # fmt: skip
@@ -155,7 +155,7 @@ def test_one_replicate_says_nothing_of_precision(found: Found) -> None:
 def test_lost_replicates_are_made_up_for(found: Found) -> None:
     lost = {("mnist-cnn", n, "tensorflow/default/cpu/1"): "out of memory" for n in (1, 2, 3)}
     findings = found(replace(NOISY, variants=("default",), absent=lost))
-    (line,) = [line for line in findings.precision if line.comparison.estimate.ratio]
+    (line,) = [line for line in findings.half_widths if line.comparison.estimate.ratio]
     assert line.comparison.estimate.replicates == 4 and line.more
     sd = scatter(line.half_width or 0.0, 4, 0.05)
     assert line.more == replicates_assured(sd, 4, 0.03, 0.05) - 4
@@ -184,21 +184,21 @@ def test_more_replicates_than_fit_in_its_minutes_need_a_study_without_a_limit(fo
     assert again(limited, 9, limited=True) == "snakemake --cores 1 --config replicates=9 minutes="
     findings = asked(found(NOISY), 0.03)
     findings.machine.study.configuration["minutes"] = 15
-    told = advice(findings.machine, findings.precision)
+    told = advice(findings.machine, findings.half_widths)
     assert told.command.endswith(" minutes=")
     findings.machine.study.command = "python -m workflows.stages.run"
-    by_hand = advice(findings.machine, findings.precision)
+    by_hand = advice(findings.machine, findings.half_widths)
     assert by_hand.command == "" and "` and `minutes: null`, and run" in by_hand.sentences[-1]
 
 
 def test_both_pages_and_the_table_tell_it(found: Found, tmp_path: Path) -> None:
     (chapter,) = write_report([found(NOISY).machine], tmp_path)
-    shown = advice(chapter.findings.machine, chapter.findings.precision)
+    shown = advice(chapter.findings.machine, chapter.findings.half_widths)
     assert len(shown.sentences) == 3
     for name in ("report.md", "report.html"):
         text = (tmp_path / name).read_text().replace("\u00a0", " ")
         assert all(one in text for one in shown.sentences)
         assert shown.command in text
     header, *rows = (tmp_path / "tables" / "precision.csv").read_text().splitlines()
-    assert header.split(",") == PrecisionLine.COLUMNS.split()
+    assert header.split(",") == HalfWidthLine.COLUMNS.split()
     assert len(rows) == 4 and sum(row.endswith("nvidia-smi is not installed") for row in rows) == 2

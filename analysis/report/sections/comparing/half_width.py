@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.data.results import Machine
-from analysis.findings.precision import ASSURANCE, MOST, PrecisionLine, minutes_each
+from analysis.findings.half_width import ASSURANCE, MOST, HalfWidthLine, minutes_each
 from analysis.format import count, percent
 from analysis.report.prose import places, share
 
-Lines = Sequence[PrecisionLine]
+Lines = Sequence[HalfWidthLine]
 
 FEWEST = 5  # replicates whose scatter says how many more are needed
 TOO_FEW = f"Set `replicates` to {FEWEST} or more: fewer cannot say how many would be enough."

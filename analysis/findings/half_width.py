@@ -20,7 +20,7 @@ MOST = 1000  # the most replicates that a configuration may request
 
 
 @dataclass(frozen=True)
-class PrecisionLine:
+class HalfWidthLine:
     """A row of precision.csv, for each comparison; without an interval it has only a `reason`.
 
     `half_width` is half the relative width of the interval at the study's confidence: 0.03 is
@@ -49,19 +49,19 @@ class PrecisionLine:
         return self.more == 0
 
 
-def precision_lines(machine: Machine, rows: Sequence[Comparison]) -> list[PrecisionLine]:
+def half_width_lines(machine: Machine, rows: Sequence[Comparison]) -> list[HalfWidthLine]:
     each = minutes_each(machine)
-    return [precision_line(machine, row, each) for row in rows]
+    return [half_width_line(machine, row, each) for row in rows]
 
 
-def precision_line(machine: Machine, row: Comparison, minutes: float) -> PrecisionLine:
+def half_width_line(machine: Machine, row: Comparison, minutes: float) -> HalfWidthLine:
     precision, alpha = machine.study.target_precision, 1 - machine.study.confidence
     n, (_, low, high) = row.estimate.replicates, row.estimate.ends
     if low is None or high is None:
-        return PrecisionLine(row, precision)
+        return HalfWidthLine(row, precision)
     half = math.sqrt(high / low) - 1
     more = replicates_assured(scatter(half, n, alpha), n, precision, alpha) - n
-    return PrecisionLine(row, precision, half, more, more * minutes)
+    return HalfWidthLine(row, precision, half, more, more * minutes)
 
 
 def minutes_each(machine: Machine) -> float:
