@@ -5,6 +5,7 @@ configuration keys and for the framework that computes nothing.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -56,6 +57,17 @@ def upgraded(values: Any) -> Any:
     elif "contenders" in values:
         values = contest(values)
     return {**values, "schema_version": SCHEMA}
+
+
+def former_fields(values: Any, folder: Path) -> str:
+    """A line if these are a machine's records of an earlier schema, "" if not."""
+    version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
+    if version == SCHEMA or "contests" not in values:
+        return ""
+    return (
+        f"{folder}: its records have schema {version}, in which some fields had other names; "
+        "the old names still work."
+    )
 
 
 def machine(values: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
-from workflows.records.earlier import READABLE, upgraded
+from workflows.records.earlier import READABLE, former_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
 from workflows.records.private import anonymous
 from workflows.records.schema import SCHEMA, Record
@@ -52,7 +52,11 @@ class RecordError(Exception):
     unprintable characters. The file may have them in its name."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(UNPRINTABLE.sub("", " ".join(text.splitlines())))
+        super().__init__(plain_line(text))
+
+
+def plain_line(text: str) -> str:
+    return UNPRINTABLE.sub("", " ".join(text.splitlines()))
 
 
 def write_json(path: Path, record: Record, **options: Any) -> None:
@@ -72,7 +76,8 @@ def write_json(path: Path, record: Record, **options: Any) -> None:
 
 
 def read_json(path: Path, kind: type[R]) -> R:
-    """Read a record of any readable schema, without unprintable characters in its texts.
+    """Read a record of any readable schema, without unprintable characters in its texts. A line
+    on the terminal says if a machine's records have an earlier one.
 
     Raises:
         RecordError: it cannot be read; the message names the file and the field that is wrong.
@@ -90,7 +95,7 @@ def read_json(path: Path, kind: type[R]) -> R:
                 f"{path}: schema version {shown(version)}, this samestep reads "
                 f"{READABLE[0]} to {READABLE[-1]}"
             )
-        return kind.model_validate(upgraded(values))
+        record = kind.model_validate(upgraded(values))
     except ValidationError as error:
         raise RecordError(f"{path}: {what(error)}") from None
     except OSError as error:
@@ -100,6 +105,9 @@ def read_json(path: Path, kind: type[R]) -> R:
     except (KeyError, TypeError, AttributeError) as error:
         text = shown(repr(error))
         raise RecordError(f"{path}: not a record of an earlier schema: {text}") from None
+    if line := former_fields(values, path.parent):
+        print(plain_line(line), file=sys.stderr)
+    return record
 
 
 def require_size(path: Path, most: int) -> None:

@@ -138,7 +138,7 @@ def as_schema_3(values):
     return {**values, "schema_version": 3}
 
 
-def test_schema_3_is_read_in_the_words_of_today(folder):
+def test_schema_3_is_read_in_the_words_of_today(folder, capsys):
     path = folder / "records.json"
     today = json.loads(path.read_text())
     path.write_text(json.dumps(as_schema_3(today)))
@@ -147,6 +147,8 @@ def test_schema_3_is_read_in_the_words_of_today(folder):
         table[column] = table[column].str.replace("tensorflow", "nothing")
     write_batches(folder / "batches.parquet", pa.Table.from_pandas(table, preserve_index=False))
     records, batches = read_machine(folder)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{folder}: its records have schema 3, in which some fields had other")
     assert records.schema_version == SCHEMA
     assert records.study.target_precision == today["study"]["target_precision"]
     assert records.study.configuration == {
@@ -166,10 +168,11 @@ def test_schema_3_is_read_in_the_words_of_today(folder):
     assert batches.schema == BATCHES
 
 
-def test_a_contest_of_schema_3_is_read_alone(folder, tmp_path):
+def test_a_contest_of_schema_3_is_read_alone(folder, tmp_path, capsys):
     values = as_schema_3(json.loads((folder / "records.json").read_text()))["contests"][0]
     (tmp_path / "1.json").write_text(json.dumps(values))
     assert read_json(tmp_path / "1.json", ContestRecord).schema_version == SCHEMA
+    assert capsys.readouterr().err == ""  # which a study has by the hundred
 
 
 @pytest.mark.parametrize("name", ["reference", "traps", "aa", "earlier"])
