@@ -15,8 +15,8 @@ from analysis.data.loading import load as load_machines
 from analysis.format import alike, title
 from frameworks.memory import FREED_KEPT
 from frameworks.workloads import TITLES, load
+from frameworks.workloads.layers import VOCABULARY
 from frameworks.workloads.optimisers import OPTIMISERS
-from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.workload import LOSSES
 from samestep.__main__ import COMMANDS
 from tests.conftest import ROOT, python

@@ -21,9 +21,14 @@ class WorkloadError(ValueError):
 
 @dataclass(frozen=True)
 class Layer:
-    """One step of a network: a function of its input shape."""
+    """One step of a network: a function of its input shape. A class with a `kind` is part of the
+    vocabulary of workloads."""
 
     kind: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in vars(cls):
+            VOCABULARY[cls.kind] = cls
 
     def output_shape(self, shape: Shape) -> Shape:
         """The shape of the output: that of the input unless a layer overrides this."""
@@ -55,6 +60,7 @@ class Layer:
         return {k: v for k, v in vars(self).items() if v is False or (v and v is not True)}
 
 
+VOCABULARY: dict[str, type[Layer]] = {}  # by kind
 Chain = tuple[Layer, ...]
 
 

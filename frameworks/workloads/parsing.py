@@ -5,35 +5,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from frameworks.workloads.layers import (
-    AveragePool,
-    Chain,
-    Conv2D,
-    Copy,
-    Dense,
-    Divide,
-    Fill,
-    Flatten,
-    GlobalAveragePool,
-    Layer,
-    MaxPool,
-    ReLU,
-    Sigmoid,
-    Tanh,
-    WorkloadError,
-)
+from frameworks.workloads.layers import VOCABULARY, Chain, Layer, WorkloadError
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
-from frameworks.workloads.residual import BatchNorm, Residual, Subsample
-from frameworks.workloads.sequences import LSTM, Embedding
 from frameworks.workloads.workload import DATASETS, LOOSEST, Dataset, Limits, Workload
 
-VOCABULARY: dict[str, type[Layer]] = {
-    layer.kind: layer
-    for layer in (
-        Dense, Conv2D, MaxPool, AveragePool, GlobalAveragePool, Flatten, ReLU, Tanh, Sigmoid,
-        BatchNorm, Residual, Subsample, Embedding, LSTM, Divide, Copy, Fill,
-    )
-}  # fmt: skip
 CHAINS = ("body", "shortcut")  # keys of layers that hold layers
 SHARES = ("epsilon", "momentum")  # keys of layers with a number between 0 and 1
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from frameworks.workloads import Dataset, Workload
 from frameworks.workloads.layers import (
+    VOCABULARY,
     Activation,
     AveragePool,
     Conv2D,
@@ -19,7 +20,6 @@ from frameworks.workloads.layers import (
     Shape,
 )
 from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
-from frameworks.workloads.parsing import VOCABULARY
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from frameworks.workloads.sequences import LSTM, Embedding
 from frameworks.workloads.workload import LOSSES
