@@ -3,6 +3,7 @@ is declared to differ is marked."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +19,7 @@ from analysis.report.first.comparing import races
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter
 from analysis.report.page import render
+from analysis.report.page import write as write_report
 from analysis.report.prose import DECLARED
 from analysis.report.prose import variant as in_words
 from analysis.report.sections.comparing.comparisons import (
@@ -166,3 +168,39 @@ def mark_what_is_declared(chapter: Chapter) -> None:
         for text in (one for one in shown.findings if one.lower().startswith(start)):
             differs = any(one.declared for race in races(findings, name) for one in race.rivals)
             assert (DECLARED in text) == differs, text
+
+
+# Little is left: one device, one control, no profile.
+SMALL = Recipe(replicates=2, rounds=3, turn=3, discarded=1, threads=(1,), workloads=("mlp",))
+TWIN = replace(SMALL, controls=((0.0, 1.0),))
+LITTLE = {
+    "only a GPU": (replace(SMALL, device="gpu"), "Table 1"),
+    "only a control": (
+        replace(
+            TWIN,
+            absent={
+                ("mlp", replicate, one.name): "killed (SIGKILL)"
+                for one in TWIN.contenders
+                for replicate in (1, 2)
+            },
+        ),
+        "killed (SIGKILL)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LITTLE)
+def test_the_report_is_there(case: str, tmp_path: Path) -> None:
+    recipe, shown = LITTLE[case]
+    machine = load([write(tmp_path / "machine", recipe)])
+    write_report(machine, tmp_path / "report")
+    assert shown in (tmp_path / "report/report.html").read_text()
+
+
+def test_profiles_that_all_failed_are_a_reason(tmp_path: Path) -> None:
+    machines = load([write(tmp_path / "machine", SMALL)])
+    for contest in machines[0].records.contests:
+        for one in contest.contenders:
+            one.unprofiled = "its profiler died"
+    write_report(machines, tmp_path / "report")
+    assert "its profiler died" in (tmp_path / "report/report.html").read_text().lower()
