@@ -4,23 +4,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workflows.certify.reduced import MOST
 from workflows.planning.entries import CertificateEntry
-from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, UNFENCED
+from workflows.records.limits import (
+    AGAIN,
+    FLOAT32_LOSS,
+    HALF,
+    MIDDLE,
+    REDUCED,
+    UNFENCED,
+    WORST,
+    allowed_moves,
+    widened,
+)
 from workflows.records.schema import CertificateRow
-
-# Limit of relative errors in float32, of losses in the first steps: wide, because rounding grows
-# from step to step. reduced.py has the limits of a reduced precision.
-FLOAT32_LOSS = 1e-3
-# Sums that cancel are less exact. So gradients of float32 may be this many times the tolerance off
-# in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
-# any tensor has as much room, if the one in the middle is within the tolerance itself.
-MIDDLE, WORST = 3, 10
-# After `EARLY` steps in float32 and after more: the typical error of weights, in moves of the
-# tensor, and the share of numbers that are far off.
-EARLY, ASTRAY = 2, ((1e-4, 0.1), (5e-4, 0.1))
-UNDECIDED_ASTRAY = (0.5, 1.0)  # where gradients are `UNDECIDED`
-AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add in another order
 
 
 def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
@@ -39,7 +35,7 @@ def wrong_float32(row: CertificateRow, rounding: float) -> str:
     first, later = row.room or (FLOAT32_LOSS, FLOAT32_LOSS)
     for step, error in enumerate(row.float32, 1):
         near = WORST * row.float32_attainable[step - 1] if row.float32_attainable else 0.0
-        if not near <= UNDECIDED_ASTRAY[0]:
+        if not near <= HALF:
             return ""
         if not error <= max(first if step == 1 else later, rounding, near):
             return f"in float32 the loss of step {step} differs by {error:.1e} from float64's"
@@ -49,7 +45,7 @@ def wrong_float32(row: CertificateRow, rounding: float) -> str:
 def wrong_moves(row: CertificateRow, rounding: float) -> str:
     """Updates that are wrong in float32 only, which the first losses may not show."""
     for step, tensors in row.astray.items():
-        limits = allowed_moves(tensors, step, rounding, bool(row.reduced))
+        limits = moves_as_in_the_middle(tensors, step, rounding, bool(row.reduced))
         near = row.astray_attainable.get(step, {})
         for name, found in tensors.items():
             typical, off = widened(limits, near.get(name, (0.0, 0.0)))
@@ -62,22 +58,12 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
     return ""
 
 
-def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:
-    """The limits of weights, with ten times the typical error that plain NumPy attains and twice
-    its share of numbers far away. No typical error of a half is allowed."""
-    most, _ = UNDECIDED_ASTRAY
-    return max(limits[0], min(WORST * near[0], most)), max(limits[1], 2 * near[1])
-
-
-def allowed_moves(
+def moves_as_in_the_middle(
     tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool
 ) -> tuple[float, float]:
-    """The typical error of weights after this step that is allowed, and the share far away. A
-    tensor has more room if the one in the middle is within the limit: in a small network one sample
-    whose ReLU float32 decides differently moves a whole kernel."""
-    typical, off = REDUCED_ASTRAY if reduced else ASTRAY[step > EARLY]
-    if rounding > UNDECIDED:
-        typical, off = UNDECIDED_ASTRAY if step <= EARLY else (np.inf, 1.0)
+    """As `allowed_moves`. A tensor has more room if the one in the middle is within the limit: in a
+    small network one sample whose ReLU float32 decides differently moves a whole kernel."""
+    typical, off = allowed_moves(step, rounding, reduced)
     if tensors and np.median([found[0] for found in tensors.values()]) <= typical:
         typical *= WORST
     return typical, off
@@ -102,9 +88,9 @@ def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     middle, worst = row.room or (0.0, 0.0)
     middle, worst = max(middle, MIDDLE * tolerance), max(worst, WORST * tolerance)
     if row.room:  # in a reduced precision no room reaches a half
-        middle, worst = min(middle, MOST), min(worst, MOST)
+        middle, worst = min(middle, REDUCED), min(worst, REDUCED)
     allowed = worst if typical <= middle else middle
-    off = farthest_tensor(beyond(row.rounding, row.attainable, WORST, MOST), allowed)
+    off = farthest_tensor(beyond(row.rounding, row.attainable, WORST, REDUCED), allowed)
     named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"
     return off and (
         f"first gradient in float32: {off} from float64 (allowed {allowed:.0e}), and {named}; "

@@ -19,10 +19,10 @@ from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
-from workflows.certify.as_timed import WORST
 from workflows.certify.divergence import AGREES, distance, divergence, listed
-from workflows.certify.judge import FINER, LOST, REPRODUCES, Uncanonical, require_shapes
+from workflows.certify.judge import Uncanonical, require_shapes
 from workflows.certify.second_look import FEWEST, shaken
+from workflows.records.limits import FINER, LOST, REPRODUCES, WORST
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 

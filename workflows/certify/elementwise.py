@@ -23,13 +23,11 @@ from workflows.certify.as_timed import wrong_fence
 from workflows.certify.certificate import Examination
 from workflows.certify.judge import require_shapes
 from workflows.certify.runs import Result, Run, Runner
+from workflows.records.limits import LEFT
 from workflows.records.schema import Measured
 from workflows.worker.training import sample
 
 STEPS = 3
-# A large result that was just written is read more slowly than later, as if work had been left.
-# Without a fence all of it is left.
-LEFT = 0.5
 CHECKSUM = 1e-12  # relative; the order of a sum is nobody's business
 
 OPERATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {

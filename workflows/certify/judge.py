@@ -8,20 +8,20 @@ from frameworks.contract import Deviation
 from frameworks.registry import framework
 from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.distance import relative
-from workflows.certify.as_timed import FLOAT32_LOSS, WORST, beyond, farthest_tensor, wrong_as_timed
+from workflows.certify.as_timed import beyond, farthest_tensor, wrong_as_timed
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
-from workflows.records.limits import VANISHED
+from workflows.records.limits import (
+    DECLARED_STEPS,
+    FINER,
+    FLOAT32_LOSS,
+    LOST,
+    REPRODUCES,
+    VANISHED,
+    WORST,
+)
 from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
 
-# A declared deviation grows chaotically later, so only the first steps are bounded.
-DECLARED_STEPS = 10
-# float64 rounds so much more finely than float32.
-FINER = 2.0**-29
-LOST = 1e-7  # relative; where rounding in float64 may make more of a run, it cannot be compared
-# A run reproduces a mistake if it is this close to NumPy's at every step, relative: more than
-# rounding makes of a right run.
-REPRODUCES = 1e-9
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 BESIDE = "not what is declared: beside the declared mistake, "
 UNNAMED = (
@@ -243,13 +243,7 @@ def wrong_start(measured: Measured | None, tolerance: float, where: str = "") ->
     """Before any optimiser has acted: initial weights and first loss."""
     if measured is None:
         return ""
-    return wrong_run(beginning(measured, 1), tolerance, where)
-
-
-def beginning(measured: Measured, steps: int) -> Measured:
-    """Its first losses, and the weights before them."""
-    weights = {step: own for step, own in measured.weights.items() if step < steps}
-    return measured.model_copy(update={"loss": measured.loss[:steps], "weights": weights})
+    return wrong_run(measured.beginning(1), tolerance, where)
 
 
 def wrong_weights(measured: Measured, step: int, tolerance: float, where: str, whose: str) -> str:

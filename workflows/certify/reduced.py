@@ -15,18 +15,19 @@ from frameworks.contract import Setting, Unavailable
 from frameworks.formats import Format
 from frameworks.workloads import Stage, Workload, leaves
 from frameworks.workloads.sequences import LSTM
+from workflows.records.limits import REDUCED
 from workflows.records.schema import CertificateRow
 
 ROUNDINGS = 6  # of what passes a product forwards and backwards
-WIDER, MOST = 3, 0.4
+WIDER = 3
 PROBES = {"dense": "dense_products", "conv2d": "convolution_products"}  # by kind of layer
 
 
 def room(found: Format, workload: Workload) -> tuple[float, float]:
     """How far a contender in this format may be from float64, relative: the gradient in the middle
     and the first loss, then any gradient and any loss."""
-    middle = min(ROUNDINGS * depth(workload.stages) * found.roundoff, MOST)
-    return middle, min(WIDER * middle, MOST)
+    middle = min(ROUNDINGS * depth(workload.stages) * found.roundoff, REDUCED)
+    return middle, min(WIDER * middle, REDUCED)
 
 
 def depth(stages: Iterable[Stage]) -> int:

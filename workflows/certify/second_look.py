@@ -20,13 +20,9 @@ from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
-from workflows.certify.as_timed import WORST
 from workflows.certify.following import in_numpy, initial
 from workflows.certify.judge import (
-    FINER,
-    LOST,
     Uncanonical,
-    beginning,
     compare,
     gradient_distances,
     judge,
@@ -36,6 +32,7 @@ from workflows.certify.judge import (
 from workflows.certify.runs import Result, Run, Runner, arrays, float32_run
 from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import PlannedContender
+from workflows.records.limits import FINER, LOST, WORST
 from workflows.records.schema import CertificateRow, Measured
 from workflows.worker.process import WorkerProcess
 
@@ -74,7 +71,7 @@ def look_again(examined: Examined) -> bool:
     if not any(wrong_run(run, tolerance) for run in runs.values()):
         return False
     for name, measured in runs.items():
-        setattr(row, name, beginning(measured, FEWEST))
+        setattr(row, name, measured.beginning(FEWEST))
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
     judge(row, widest, examined.deviations)
     if row.status == "refused":

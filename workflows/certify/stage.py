@@ -19,11 +19,10 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import part_of
 from frameworks.workloads import narrowed
-from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.certificate import PASSES, Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.elementwise import ElementwiseExamination, right_turns
-from workflows.certify.judge import DECLARED_STEPS, declared, declared_state
+from workflows.certify.judge import declared, declared_state
 from workflows.certify.part import PartExamination
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.summary import summary
@@ -36,6 +35,7 @@ from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
+from workflows.records.limits import DECLARED_STEPS, FLOAT32_LOSS
 from workflows.records.schema import CertificateRecord
 from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json

@@ -23,6 +23,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
+from workflows.records.limits import UNDECIDED
 from workflows.records.schema import UNCOMPARED
 
 
@@ -207,7 +208,7 @@ class CertificateEntry(Section):
     optimisers: Annotated[
         list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
     ] = list(OPTIMISERS)
-    rounding: float = Field(default=1e-5, gt=0, le=1e-2)
+    rounding: float = Field(default=1e-5, gt=0, le=UNDECIDED)
 
     def allowed(self, workload: Workload) -> Self:
         """The same, as far as the workload allows: fewer steps, larger errors."""

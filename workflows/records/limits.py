@@ -19,17 +19,58 @@ DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table
 REPLICATES = 2**15 - 1
 DAY_S = 86_400
+
+# A declared deviation grows chaotically later, so only the first steps are bounded.
+DECLARED_STEPS = 10
+# float64 rounds so much more finely than float32.
+FINER = 2.0**-29
+LOST = 1e-7  # relative; where rounding in float64 may make more of a run, it cannot be compared
+# A run reproduces a mistake if it is this close to NumPy's at every step, relative: more than
+# rounding makes of a right run.
+REPRODUCES = 1e-9
+# Limit of relative errors in float32, of losses in the first steps: wide, because rounding grows
+# from step to step. workflows/certify/reduced.py has the limits of a reduced precision.
+FLOAT32_LOSS = 1e-3
+# Sums that cancel are less exact. So gradients of float32 may be this many times the tolerance off
+# in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
+# any tensor has as much room, if the one in the middle is within the tolerance itself.
+MIDDLE, WORST = 3, 10
+AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add in another order
 # Share of a step, after its fence; certificates refuse more. A sound fence measures as noise
 # around 0.
 UNFENCED = 0.2
-# A workload that allows its float32 gradients more than this has ReLUs that float32 decides
-# differently. After ten steps nearly all numbers of ResNet-50 are far off, typically by half of
-# their move, in every framework. Weights of a few steps are all that can be judged.
+# The same of a single operation. A large result that was just written is read more slowly than
+# later, as if work had been left. Without a fence all of it is left.
+LEFT = 0.5
+# The most that a study can allow its float32 gradients. A workload that allows its own more than
+# this has ReLUs that float32 decides differently. After ten steps nearly all numbers of ResNet-50
+# are far off, typically by half of their move, in every framework. Weights of a few steps are all
+# that can be judged.
 UNDECIDED = 1e-2
-# With products in a reduced precision: the typical error of weights, in moves of the tensor, and
-# the share of numbers that are far off.
+# After `EARLY` steps in float32 and after more: the typical error of weights, in moves of the
+# tensor, and the share of numbers that are far off. The same for gradients that are `UNDECIDED`,
+# and with products in a reduced precision.
+EARLY, ASTRAY = 2, ((1e-4, 0.1), (5e-4, 0.1))
+UNDECIDED_ASTRAY = ((0.5, 1.0), (math.inf, 1.0))
 REDUCED_ASTRAY = (0.3, 0.75)
+HALF = 0.5  # no typical error of a half is allowed because of what plain NumPy attains
+REDUCED = 0.4  # the most that a gradient or a loss may be off in a reduced precision
 VANISHED = 1e-2  # of a first loss: a loss below it counts as this, because rounding stays
+
+
+def allowed_moves(step: int, rounding: float, reduced: bool) -> tuple[float, float]:
+    """The typical error of weights after this step that a certificate allows, and the share far
+    away. `rounding` is what it allows float32 gradients."""
+    if rounding > UNDECIDED:
+        return UNDECIDED_ASTRAY[step > EARLY]
+    return REDUCED_ASTRAY if reduced else ASTRAY[step > EARLY]
+
+
+def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:
+    """The limits of weights, with ten times the typical error that plain NumPy attains and twice
+    its share of numbers far away."""
+    return max(limits[0], min(WORST * near[0], HALF)), max(limits[1], 2 * near[1])
+
 
 STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"
 MACHINE = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"

@@ -6,11 +6,13 @@ is a `CertificateRecord`. Those of a machine are gathered as machine_records.py 
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from workflows.records.limits import (
+    DECLARED_STEPS,
+    FLOAT32_LOSS,
     TEXT,
     Amount,
     Anything,
@@ -225,6 +227,11 @@ class Measured(Record):
     weights: dict[int, dict[str, Distance]]
     attainable: "Measured | None" = None
 
+    def beginning(self, steps: int) -> Self:
+        """Its first losses, and the weights before them."""
+        weights = {step: own for step, own in self.weights.items() if step < steps}
+        return self.model_copy(update={"loss": self.loss[:steps], "weights": weights})
+
     @property
     def worst_loss(self) -> float:
         return max(self.loss, default=0.0)
@@ -344,8 +351,8 @@ class CertificateRecord(Record):
     reference: ContenderName  # contender compared with
     tolerance: Amount
     rounding: Amount  # relative, unless a reduced precision explains more
-    float32_loss: Amount = 1e-3
-    declared_steps: Steps = 10
+    float32_loss: Amount = FLOAT32_LOSS
+    declared_steps: Steps = DECLARED_STEPS
     steps: Steps
     full_steps: Steps
     narrowed: bool

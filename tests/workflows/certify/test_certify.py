@@ -8,14 +8,13 @@ from frameworks.registry import framework
 from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.workflows.conftest import several
-from workflows.certify.as_timed import WORST
-from workflows.certify.judge import FINER
 from workflows.certify.runs import FAILED, RESTARTED, Reference, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import precision, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
+from workflows.records.limits import FINER, WORST
 from workflows.stages.failures import failures
 from workflows.stages.prepare import prepare
 

@@ -8,12 +8,12 @@ import numpy as np
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload, leaves
-from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.diagnosis import explain, farthest, without, wrong_state
 from workflows.certify.divergence import distance as relative
-from workflows.certify.judge import REPRODUCES, UNNAMED, Uncanonical, declared_state, require_shapes
+from workflows.certify.judge import UNNAMED, Uncanonical, declared_state, require_shapes
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
+from workflows.records.limits import FLOAT32_LOSS, REPRODUCES
 from workflows.worker.process import WorkerDied
 from workflows.worker.recorded_run import RecordedRun, Script, moments, perform
 
