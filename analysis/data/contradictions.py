@@ -1,43 +1,30 @@
 """Records that contradict themselves or each other: refused by their key, never concluded from."""
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
-from analysis.data.rows import CORES, SLACK_NS, TICK_NS
+from analysis.data.proofs import compared, proven
+from analysis.data.rows import CORES, SLACK_NS, cores_of
 from analysis.format import line
 from frameworks.workloads import Workload, WorkloadError, from_dict
-from frameworks.workloads.workload import LOOSEST
 from workflows.records.limits import DAY_S
 from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import (
-    CertificateRecord,
-    CertificateRow,
-    ContestRecord,
-    Measured,
-    TurnRecord,
-)
+from workflows.records.schema import CertificateRecord, ContestRecord, TurnRecord
 
-# The most that a certificate allows if rounding in float64 explains it.
-ROUNDED = 1e-7
+# Counters are read a little outside a turn, and the kernel adds to some every few seconds.
+BESIDE_S = 10
+WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
+MIB = 2**30  # more than any machine has
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
     """Each key, and what is wrong there."""
-    yield from described(records)
+    works = yield from described(records)
     yield from belonging(records)
-    parts = {(one.framework, one.variant) for one in records.parts}
-    for certificate in records.certificates:
-        where = f"certificates: {certificate.framework} on {certificate.workload}"
-        for fault in proven(certificate):
-            yield f"{where}: {fault}"
-        for row in certificate.rows:
-            alone = (row.framework, row.variant) in parts or row.ulp is not None
-            for fault in compared(row, certificate, alone):
-                yield f"certificates: {row.name} on {certificate.workload}: {fault}"
+    yield from certified(records, works)
     for contest in records.contests:
         measured = {one.name for one in contest.contenders if one.status == "ok"}
         # In records of before there are neither turns nor what compilers' caches held.
@@ -45,11 +32,11 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
         in_turn = () if turnless else in_rounds(contest, measured)
         for fault in chain(contested(contest, measured, records), in_turn):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
-    yield from in_turns(records.contests)
+    yield from in_groups(records.contests)
 
 
-def described(records: MachineRecords) -> Iterator[str]:
-    """Workloads and their data sets."""
+def described(records: MachineRecords) -> Generator[str, None, dict[str, Workload]]:
+    """Workloads and their data sets. Returns the workloads that can be."""
     works: dict[str, Workload] = {}
     for number, workload in enumerate(records.workloads):
         try:
@@ -79,6 +66,7 @@ def described(records: MachineRecords) -> Iterator[str]:
                 f"datasets: {dataset.workload} has {dataset.batches} mini-batches of "
                 f"{dataset.samples} samples, but its batch size is {work.batch}"
             )
+    return works
 
 
 def belonging(records: MachineRecords) -> Iterator[str]:
@@ -101,52 +89,19 @@ def belonging(records: MachineRecords) -> Iterator[str]:
             yield f"{key}: {twice[0]} is there twice, in {part.workload}"
 
 
-def proven(certificate: CertificateRecord) -> Iterator[str]:
-    if not certificate.tolerance <= LOOSEST:
-        yield f"tolerance: {certificate.tolerance:.0e}; no certificate allows more than {LOOSEST}"
-    if not certificate.rows:
-        yield "rows: there is none"
-    turns = [(certificate.reference, certificate.turns)]
-    for name, found in turns + [(row.name, row.turns) for row in certificate.rows]:
-        if found and lengths(found.start) != lengths(found.weights):
-            yield f"turns.start and turns.weights of {name} are not of the same numbers"
-
-
-def compared(row: CertificateRow, certificate: CertificateRecord, alone: bool) -> Iterator[str]:
-    """A status follows from distances, which are there, finite and within the tolerance. Of an
-    operation or a part of a step `alone`, a few steps are compared."""
-    if row.framework != certificate.framework:
-        yield f"framework: a row in the certificate of {certificate.framework}"
-    others = [one.run for one in row.optimisers.values()]
-    for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
-        if run and not all(0 <= step <= len(run.loss) for step in run.weights):
-            yield f"weights after a step that is none of the {len(run.loss)} steps"
-    if row.status not in ("agrees", "declared"):
-        return
-    if not row.long or not row.long.loss:
-        yield f"long: its status is {row.status!r}, but no step was compared"
-        return
-    steps = len(row.losses) or len(row.long.loss)
-    if steps != certificate.steps and not alone:
-        yield f"long: {steps} steps, but steps is {certificate.steps}"
-    if row.compared and not row.long.attainable:
-        yield f"long: only {row.compared} steps were compared, and rounding explains none"
-    for name, own in (("long", row.long), ("full", row.full)):
-        if own and row.status == "agrees" and not within(own, certificate.tolerance):
-            yield (
-                f"{name}: its status is 'agrees', but it is {farthest(own):.1e} off (allowed "
-                f"{certificate.tolerance:.0e})"
-            )
-
-
-def within(run: Measured, tolerance: float) -> bool:
-    return farthest(run) <= (max(tolerance, ROUNDED) if run.attainable else tolerance)
-
-
-def farthest(run: Measured) -> float:
-    """NaN if any distance is."""
-    every = [*run.loss, *(one for own in run.weights.values() for one in own.values())]
-    return math.nan if any(map(math.isnan, every)) else max(every, default=0.0)
+def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterator[str]:
+    parts = {(one.framework, one.variant) for one in records.parts}
+    everybody = {one.name for contest in records.contests for one in contest.contenders}
+    if everybody:  # contests may be of before another reference
+        everybody |= {row.name for one in records.certificates for row in one.rows}
+        everybody |= {one.name for one in records.missing}
+    for certificate in (one for one in records.certificates if one.workload in works):
+        own, where = works[certificate.workload], f"on {certificate.workload}"
+        for fault in proven(certificate, own, everybody):
+            yield f"certificates: {certificate.framework} {where}: {fault}"
+        for row in certificate.rows:
+            for fault in compared(row, certificate, own, (row.framework, row.variant) in parts):
+                yield f"certificates: {row.name} {where}: {fault}"
 
 
 def contested(contest: ContestRecord, measured: set[str], records: MachineRecords) -> Iterator[str]:
@@ -157,6 +112,13 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
         yield f"its order has {min(strangers)}, no contender"
     if both := measured & {one.name for one in records.missing}:
         yield f"{min(both)} was measured, and is listed as missing"
+    for one in contest.contenders:
+        if one.status == "ok" and one.reason:
+            yield f"reason: {one.name} is ok, but has failed: {line(one.reason)}"
+        if len(one.cores) > (most := cores_of(contest)):
+            yield f"cores: {len(one.cores)} of {one.name}, but the machine has {most}"
+        if (one.idle_mib or 0) > memory_of(contest):
+            yield f"idle_mib: {one.idle_mib:g} of {one.name}, the machine has less"
 
 
 def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
@@ -165,11 +127,37 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
     for number, order in enumerate(contest.order, 1):
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
             yield f"no turn of {absent[0]} in round {number}, which its order has"
+    cores, mib = cores_of(contest), memory_of(contest)
     for turn in contest.turns:
-        if (turn.cpu_s or 0) > CORES * turn.duration_s + TICK_NS / 1e9:
-            yield f"cpu_us: {turn.cpu_s:.0f} s in a turn of {turn.duration_s:.3g} s"
+        for key, value, most in counted(turn, cores, mib):
+            if (value or 0) > most:
+                yield (
+                    f"{key}: {value:g} in a turn of {turn.contender} of {turn.duration_s:.3g} s, "
+                    f"at most {most:.3g} can be"
+                )
     if contest.turns:
         yield from in_its_time(contest)
+
+
+def counted(turn: TurnRecord, cores: int, mib: float) -> Iterator[tuple[str, float | None, float]]:
+    """What was counted during a turn, and the most that it can be. All threads of a process may
+    wait at once."""
+    most = longest(turn.duration_s)
+    yield "cores", turn.cores, cores
+    yield "cpu_us", turn.cpu_s, cores * most
+    yield "waited_us", turn.waited_s, CORES * most
+    yield "steal_us", turn.steal_s, cores * most
+    yield "other_us", turn.other_s, cores * most
+    yield "elsewhere_us", turn.elsewhere_s, cores * most
+    yield "pressure_us", turn.pressure_s, most
+    yield "peak_mib", turn.peak_mib, mib
+    yield "package_j", turn.package_j, WATTS * most
+    yield "gpu_j", turn.gpu_j, WATTS * most
+
+
+def longest(seconds: float) -> float:
+    """The most that a counter may say of so long a time, of each core."""
+    return 3 * seconds + BESIDE_S
 
 
 def in_its_time(contest: ContestRecord) -> Iterator[str]:
@@ -181,24 +169,49 @@ def in_its_time(contest: ContestRecord) -> Iterator[str]:
         yield f"duration_s: {contest.duration_s:.0f}, a day more than its turns"
 
 
-def in_turns(contests: Sequence[ContestRecord]) -> Iterator[str]:
-    """Only one contender of a contest computes at a time, on all workloads of its group."""
-    found: dict[tuple[str, int], list[TurnRecord]] = defaultdict(list)
+def in_groups(contests: Sequence[ContestRecord]) -> Iterator[str]:
+    """The workloads of a group share a contest, its time, and its processes."""
+    found: dict[tuple[str, int], list[ContestRecord]] = defaultdict(list)
     for contest in contests:
-        found[contest.group or contest.workload, contest.replicate] += contest.turns
-    for (group, replicate), turns in found.items():
-        for one, after in pairwise(sorted(turns, key=lambda turn: turn.start_ns)):
-            if one.start_ns / 1e9 + one.duration_s > (after.start_ns + SLACK_NS) / 1e9:
-                yield (
-                    f"contests: {group}, replicate {replicate}: the turn of {after.contender} in "
-                    f"round {after.round} began before that of {one.contender} had ended"
-                )
-                break
+        found[contest.group or contest.workload, contest.replicate].append(contest)
+    for (group, replicate), own in found.items():
+        for fault in chain(in_turns(own), lasting(own)):
+            yield f"contests: {group}, replicate {replicate}: {fault}"
+
+
+def in_turns(own: Sequence[ContestRecord]) -> Iterator[str]:
+    """Only one contender computes at a time."""
+    turns = sorted((turn for one in own for turn in one.turns), key=lambda turn: turn.start_ns)
+    for one, after in pairwise(turns):
+        if one.start_ns / 1e9 + one.duration_s > (after.start_ns + SLACK_NS) / 1e9:
+            yield (
+                f"the turn of {after.contender} in round {after.round} began before that of "
+                f"{one.contender} had ended"
+            )
+            break
+
+
+def lasting(own: Sequence[ContestRecord]) -> Iterator[str]:
+    """Nothing takes longer than the contest. A process may compute while others have turns."""
+    whole = sum(one.duration_s for one in own)
+    for contest in own:
+        for one in contest.contenders:
+            for key in ("import_s", "build_s", "took_s"):
+                if (getattr(one, key) or 0) > whole + 1:
+                    yield f"{key}: {getattr(one, key):g} of {one.name}, in {whole:g} s"
+        most = cores_of(contest) * longest(whole)
+        for turn in contest.turns:
+            if (turn.outside_s or 0) > most:
+                yield f"outside_us: {turn.outside_s:g} of {turn.contender}, in {whole:g} s"
+
+
+def memory_of(contest: ContestRecord) -> float:
+    """The most MiB that a process may have of the machine's: the kernel counts what is mapped
+    twice twice."""
+    memory = contest.system_info.get("memory")
+    found = memory.get("total_gib") if isinstance(memory, dict) else None
+    return 10 * 1024 * found if isinstance(found, int | float) and found > 0 else MIB
 
 
 def repeated(names: Iterable[Any]) -> list[Any]:
     return [name for name, times in Counter(names).items() if times > 1]
-
-
-def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
-    return {name: len(values) for name, values in tensors.items()}

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.columns import UNIX_NS
 from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import TurnRecord
+from workflows.records.schema import ContestRecord, TurnRecord
 from workflows.records.storage import RecordError
 
 PARTS = ("data_ns", "transfer_ns", "step_ns")
-CORES, TICK_NS = 1024, 100_000_000  # of processor time: more cores than any machine, and its grain
+CORES, TICK_NS = 2**13, 100_000_000  # of processor time: more cores than any machine, and its grain
 SLACK_NS = 1_000_000  # turns are stored in whole microseconds, and their clock is read elsewhere
 
 Flags = NDArray[np.bool_]
@@ -89,6 +89,11 @@ class Seen:
     @cached_property
     def orders(self) -> dict[Contest, list[list[str]]]:
         return {(one.workload, one.replicate): one.order for one in self.records.contests}
+
+    @cached_property
+    def cores(self) -> dict[Contest, int]:
+        """Those of the machine."""
+        return {(one.workload, one.replicate): cores_of(one) for one in self.records.contests}
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -227,7 +232,9 @@ def lasting(part: Part, seen: Seen) -> Iterator[str]:
     yield from part.faults("start_ns", never, "no time of a measurement")
     spent = part["transfer_ns"] + part["step_ns"]
     yield from part.faults("step_ns", spent <= 0, "a mini-batch that took no time")
-    most = CORES * part.took + TICK_NS
+    # Threads are pinned, but some adapter may free them.
+    cores = part.each([seen.cores[turn.contest] for turn in part.turns])
+    most = cores * (3.0 * part.took + TICK_NS)
     yield from part.faults("cpu_ns", part["cpu_ns"] > most, "more than any processor has")
 
 
@@ -316,10 +323,14 @@ def alike(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def recorded(part: Part, seen: Seen) -> Iterator[str]:
-    """Each turn has its record, within whose time its mini-batches are."""
+    """Each turn has its record, within whose time its mini-batches are, with what they took."""
+    switched, spent = (
+        np.add.reduceat(part[name], part.begin, dtype=np.int64) for name in ("switches", "cpu_ns")
+    )
     starts, positions = (part[name][part.begin] for name in ("start_ns", "position"))
-    turns = zip(part.begin, part.turns, positions, starts, part.ends, strict=True)
-    for row, turn, position, start, end in turns:
+    counts = zip(switched.tolist(), spent.tolist(), strict=True)
+    turns = zip(part.begin, part.turns, positions, starts, part.ends, counts, strict=True)
+    for row, turn, position, start, end, (switches, cpu_ns) in turns:
         if turn.contest not in seen.recorded:
             continue
         one = seen.recorded[turn.contest].pop((turn.round, turn.contender), None)
@@ -330,3 +341,28 @@ def recorded(part: Part, seen: Seen) -> Iterator[str]:
             or end > one.start_ns + round(one.duration_s * 1e9) + SLACK_NS
         ):
             yield part.fault("start_ns", row, "it is not within its recorded turn")
+        elif switches != one.switches:
+            text = f"its turn has {switches}, and {one.switches} are recorded"
+            yield part.fault("switches", row, text)
+        elif cpu_ns > 2e9 * accounted_s(one) + TICK_NS:
+            text = f"its turn has {cpu_ns / 1e9:.3g} s, far more than is recorded"
+            yield part.fault("cpu_ns", row, text)
+
+
+def accounted_s(turn: TurnRecord) -> float:
+    """The processor time of a turn on all cores. What was taken by threads that have ended since
+    does not count as the worker's."""
+    found = (turn.cpu_s, turn.other_s, turn.elsewhere_s, turn.steal_s)
+    return sum(max(one, 0.0) if one is not None else np.inf for one in found)
+
+
+def cores_of(contest: ContestRecord) -> int:
+    """The cores of the machine; `CORES` if its record does not say."""
+    cpu = contest.system_info.get("cpu")
+    found = cpu if isinstance(cpu, dict) else {}
+    logical, available = found.get("logical"), found.get("available")
+    counts = [
+        logical if isinstance(logical, int) else 0,
+        len(available) if isinstance(available, list) else 0,
+    ]
+    return min(max(counts), CORES) or CORES

@@ -28,7 +28,8 @@ def with_turns(records: MachineRecords, table: pa.Table) -> pd.DataFrame:
             first, last = starts[batches.index].iloc[[0, -1]]
             contest.turns.append(
                 TurnRecord(
-                    round=number, position=place, contender=name, cores=1, switches=0,
+                    round=number, position=place, contender=name, cores=1,
+                    switches=int(batches["switches"].sum()),
                     start_ns=first - 1000,
                     duration_s=(last + took[batches.index[-1]] - first + 9000) / 1e9,
                 )

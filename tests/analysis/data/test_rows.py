@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from analysis.data.contradictions import contradictions
 from analysis.data.loading import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
@@ -16,7 +17,13 @@ from tests.analysis.turns import with_turns
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords, MissingRow
-from workflows.records.schema import ContenderRecord
+from workflows.records.schema import (
+    CertificateRow,
+    ContenderRecord,
+    Measured,
+    OptimiserRow,
+    TurnRecord,
+)
 from workflows.records.storage import RecordError, write_batches
 
 SMALL = Recipe(
@@ -59,6 +66,10 @@ def put_loss(records: MachineRecords, distance: float) -> None:
     run = records.certificates[0].rows[0].long
     assert run
     run.loss[3] = distance
+
+
+def take(turn: TurnRecord, seconds: float) -> None:
+    turn.cpu_s = turn.other_s = turn.elsewhere_s = turn.steal_s = seconds
 
 
 def forget_turns(records: MachineRecords) -> None:
@@ -176,7 +187,24 @@ def test_steps_that_overlap(tmp_path: Path) -> None:
         (lambda turns: setattr(turns[3], "position", 99), "no turn is recorded there"),
         (lambda turns: setattr(turns[-1], "round", 99), "no turn of .* in round 3"),
         (lambda turns: setattr(turns[3], "duration_s", 900.0), "began before that of .* had ended"),
-        (lambda turns: setattr(turns[3], "cpu_s", 86_400.0), "cpu_us: 86400 s in a turn of"),
+        (lambda turns: setattr(turns[3], "switches", 10**6), "column switches: .* are recorded"),
+        (lambda turns: take(turns[3], 0.0), "column cpu_ns: .* far more than is recorded"),
+        *(
+            (lambda turns, field=field: setattr(turns[3], field, 1e6), f"{key}: 1e.06 ")
+            for field, key in (
+                ("cpu_s", "cpu_us"),
+                ("steal_s", "steal_us"),
+                ("other_s", "other_us"),
+                ("elsewhere_s", "elsewhere_us"),
+                ("pressure_s", "pressure_us"),
+                ("waited_s", "waited_us"),
+                ("outside_s", "outside_us"),
+                ("peak_mib", "peak_mib"),
+            )
+        ),
+        (lambda turns: setattr(turns[3], "package_j", 1e11), "package_j: 1e.11 "),
+        (lambda turns: setattr(turns[3], "gpu_j", 1e11), "gpu_j: 1e.11 "),
+        (lambda turns: setattr(turns[3], "cores", 99), "cores: 99 in a turn of .*, at most 2 can"),
     ],
 )
 def test_turns_that_contradict(
@@ -219,6 +247,19 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
         (lambda one: one.certificates[0].rows[0].long.loss.pop(), "none of the 99 steps"),
         (lambda one: forget_turns(one), "no turn of .* in round 1, which its order has"),
+        (lambda one: setattr(measured(one), "reason", "it fell"), "is ok, but has failed: it fell"),
+        (lambda one: setattr(measured(one), "cores", list(range(99))), "cores: 99 of .* has 2"),
+        (lambda one: setattr(measured(one), "idle_mib", 1e9), "idle_mib: 1e.09 of"),
+        (lambda one: setattr(measured(one), "import_s", 1e4), f"import_s: 10000 of {WHO}, in"),
+        (lambda one: setattr(measured(one), "build_s", 1e4), "build_s: 10000 of"),
+        (lambda one: setattr(measured(one), "took_s", 1e4), "took_s: 10000 of"),
+        (lambda one: setattr(one.certificates[0], "rounding", 0.9), "rounding: 9e-01; no certif"),
+        (lambda one: setattr(one.certificates[0], "float32_loss", 0.9), "float32_loss: 9e-01; no"),
+        (lambda one: setattr(one.certificates[0], "declared_steps", 0), "declared_steps: 0"),
+        (
+            lambda one: setattr(one.certificates[0], "reference", "a/b/cpu/1"),
+            "reference: a/b/cpu/1",
+        ),
         (lambda one: put_loss(one, 0.5), "'agrees', but it is 5.0e-01 off"),
         (lambda one: put_loss(one, math.nan), "'agrees', but it is nan off"),
         (lambda one: setattr(one.certificates[0].rows[0], "long", None), "no step was compared"),
@@ -253,3 +294,100 @@ def test_records_that_contradict(
     change(records)
     with pytest.raises(RecordError, match=rf"records\.json\.zst: .*{said}"):
         load([stored(tmp_path, records, whole[1])])
+
+
+FAR = Measured(loss=[0.5] * 100, weights={})
+
+
+@pytest.mark.parametrize("status", ["agrees", "declared"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("gradients", {"a": 0.5}),
+        ("gradients", {"a": math.nan}),
+        ("unfenced", 1.0),
+        ("float32", [0.0, 0.5]),
+        ("restarted", [0.9]),
+        ("again", [0.0, 0.9]),
+        ("astray", {2: {"a": (0.9, 0.0)}}),
+        ("astray", {10: {"a": (0.0, 0.9)}}),
+        ("rounding", {"a": 0.9}),
+        ("rounding", {"a": 1e11}),
+        ("room", (0.1, 1e11)),
+        ("ulp", 3.0),
+        ("optimisers", {"adam": OptimiserRow(status="agrees", run=FAR)}),
+    ],
+)
+def test_distances_that_contradict_a_status(
+    whole: tuple[MachineRecords, pd.DataFrame], status: str, field: str, value: object
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == status)
+    setattr(row, field, value)
+    (fault,) = contradictions(records)
+    assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
+
+
+@pytest.mark.parametrize("field", ["substituted", "substituted_full", "followed"])
+def test_what_is_declared_explains_all(
+    whole: tuple[MachineRecords, pd.DataFrame], field: str
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "declared")
+    setattr(row, field, FAR)
+    (fault,) = contradictions(records)
+    assert f": {field}: its status is 'declared', but it is 5.0e-01 off" in fault
+
+
+@pytest.mark.parametrize(
+    "certified",
+    [
+        {"gradients": {"a": 9e-12}},
+        {"gradients": {"a": 1e-8}, "attainable": {"a": 0.9}},
+        {"rounding": {"a": 9e-5}},
+        {"rounding": {"a": 0.39}, "attainable": {"a": 0.9}},
+        {"rounding": {"a": 0.3}, "room": (0.1, 0.3), "float32": [0.3], "reduced": "bfloat16"},
+        {"astray": {2: {"a": (2.9, 0.7)}}, "reduced": "bfloat16"},
+        {"float32": [1e-4, 0.3, 0.9], "float32_attainable": [1e-5, 0.04, 0.06]},
+        {"astray": {10: {"a": (0.4, 1.0)}}, "astray_attainable": {10: {"a": (0.05, 0.5)}}},
+        {
+            "long": None,
+            "precision": "float32",
+            "restarted": [9e-5],
+            "float32": [1e-4],
+            "losses": [],
+        },
+        {"again": [9e-5], "unfenced": 0.2},
+    ],
+)
+def test_what_a_certificate_may_find(
+    whole: tuple[MachineRecords, pd.DataFrame], certified: dict[str, object]
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    for field, value in certified.items():
+        setattr(row, field, value)
+    assert not [*contradictions(records)]
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        {"waited_s": 27.0, "cpu_s": 0.0, "other_s": None},  # many threads; none are left
+        {"cpu_s": 0.0, "other_s": 9.0, "elsewhere_s": 0.0, "steal_s": 0.0},
+        {"pressure_s": 2.1, "other_s": -0.3, "steal_s": 1.0},
+        {"package_j": 262_144.0},  # its counter started again, as after a pause
+    ],
+)
+def test_what_a_turn_may_count(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, counted: dict[str, float | None]
+) -> None:
+    records = whole[0].model_copy(deep=True)
+    for turn in records.contests[0].turns:
+        for field, value in counted.items():
+            setattr(turn, field, value)
+    assert load([stored(tmp_path, records, whole[1])])
+
+
+def rows_of(records: MachineRecords) -> list[CertificateRow]:
+    return [row for certificate in records.certificates for row in certificate.rows]

@@ -1,0 +1,141 @@
+"""Certificates that contradict themselves. A status follows from distances. Each is held against
+the loosest limit that a certificate can have for it, so that nothing that was certified is refused.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from frameworks.workloads import Workload
+from frameworks.workloads.workload import LOOSEST
+from workflows.records.limits import (
+    AGAIN,
+    FINER,
+    FLOAT32_LOSS,
+    HALF,
+    LEFT,
+    LOST,
+    REDUCED,
+    REPRODUCES,
+    UNDECIDED,
+    UNFENCED,
+    WORST,
+    allowed_moves,
+    widened,
+)
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+
+DIGITS = 1 + 1e-9  # records have ten digits of a distance
+Bound = tuple[str, Iterable[float], float]  # a key, its distances, and the most that they can be
+
+
+def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -> Iterator[str]:
+    """What a certificate asks of all its contenders. `everybody` is known beside it, if anybody."""
+    rounding = max(UNDECIDED, own.certificate.rounding or 0.0)
+    for key, value, most in (
+        ("tolerance", certificate.tolerance, LOOSEST),
+        ("rounding", certificate.rounding, rounding),
+        ("float32_loss", certificate.float32_loss, max(FLOAT32_LOSS, rounding)),
+    ):
+        if not value <= most:
+            yield f"{key}: {value:.0e}; no certificate allows more than {most:g}"
+    if certificate.declared_steps < 1:
+        yield f"declared_steps: {certificate.declared_steps}; a deviation has one at least"
+    if everybody and certificate.reference not in everybody:
+        yield f"reference: {certificate.reference}, no contender"
+    if not certificate.rows:
+        yield "rows: there is none"
+    turns = [(certificate.reference, certificate.turns)]
+    for name, found in turns + [(row.name, row.turns) for row in certificate.rows]:
+        if found and lengths(found.start) != lengths(found.weights):
+            yield f"turns.start and turns.weights of {name} are not of the same numbers"
+
+
+def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
+    return {name: len(values) for name, values in tensors.items()}
+
+
+def compared(
+    row: CertificateRow, certificate: CertificateRecord, own: Workload, part: bool
+) -> Iterator[str]:
+    """Distances of a row that is not refused are there, finite and within the limits. Of a `part`
+    of a step and of a single operation, a few steps are compared; without float64, float32's."""
+    if row.framework != certificate.framework:
+        yield f"framework: a row in the certificate of {certificate.framework}"
+    others = [one.run for one in row.optimisers.values()]
+    for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
+        if run and not all(0 <= step <= len(run.loss) for step in run.weights):
+            yield f"weights after a step that is none of the {len(run.loss)} steps"
+    if row.status not in ("agrees", "declared"):
+        return
+    if not (row.float32 if row.precision == "float32" else row.long and row.long.loss):
+        yield f"long: its status is {row.status!r}, but no step was compared"
+    if row.long:
+        steps = len(row.losses) or len(row.long.loss)
+        if steps != certificate.steps and not (part or own.elementwise):
+            yield f"long: {steps} steps, but steps is {certificate.steps}"
+        if row.compared and not row.long.attainable:
+            yield f"long: only {row.compared} steps were compared, and rounding explains none"
+    for key, distances, most in bounds(row, certificate, own):
+        if far := [distance for distance in distances if not distance <= most * DIGITS]:
+            yield (
+                f"{key}: its status is {row.status!r}, but it is {max(far):.1e} off (allowed "
+                f"{most:.0e})"
+            )
+
+
+def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[Bound]:
+    yield from of_runs(row, certificate)
+    yield from of_float32(row, certificate)
+    operation = own.elementwise
+    yield "unfenced", [row.unfenced or 0.0], LEFT if operation else UNFENCED
+    yield "ulp", [row.ulp or 0.0], operation.ulps if operation else 0
+
+
+def of_runs(row: CertificateRow, certificate: CertificateRecord) -> Iterator[Bound]:
+    """In float64. What is declared to differ starts alike, and nothing else of it differs."""
+    tolerance, agrees = certificate.tolerance, row.status == "agrees"
+    differs = False
+    for key, own in (("long", row.long), ("full", row.full)):
+        if own:
+            yield run(key, own if agrees else own.beginning(1), tolerance)
+            _, distances, most = run(key, own, tolerance)
+            differs |= not all(distance <= most for distance in distances)
+    if differs:
+        for key, own in (
+            ("substituted", row.substituted),
+            ("substituted_full", row.substituted_full),
+            ("followed", row.followed),
+        ):
+            if own:
+                yield run(key, own, max(tolerance, REPRODUCES))
+    for kind, other in row.optimisers.items():
+        if other.status == "agrees" and other.run:
+            yield run(f"optimisers.{kind}", other.run, tolerance)
+    yield "gradients", row.gradients.values(), WORST * max(tolerance, FINER * bool(row.attainable))
+    yield "restarted", row.restarted, tolerance if row.precision == "float64" else AGAIN
+    if agrees:
+        yield "state", row.state.values(), tolerance
+
+
+def run(key: str, own: Measured, tolerance: float) -> Bound:
+    every = [*own.loss, *(one for tensors in own.weights.values() for one in tensors.values())]
+    return key, every, max(tolerance, LOST) if own.attainable else tolerance
+
+
+def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[Bound]:
+    """As it is timed."""
+    rounding, room, near = certificate.rounding, max(row.room or (0.0,)), row.float32_attainable
+    yield "room", row.room or (), REDUCED
+    most = max(WORST * rounding, room, REDUCED * bool(row.attainable))
+    yield "rounding", row.rounding.values(), most
+    # From where plain NumPy is too far off, no loss is compared.
+    steps = sum(WORST * one <= HALF for one in near) if near else None
+    most = max(FLOAT32_LOSS, rounding, room, HALF * bool(near))
+    yield "float32", row.float32[:steps], most
+    yield "again", row.again, AGAIN
+    for step, tensors in row.astray.items():
+        typical, off = allowed_moves(step, rounding, bool(row.reduced))
+        for name, found in tensors.items():
+            beside = row.astray_attainable.get(step, {}).get(name, (0.0, 0.0))
+            limits = widened((WORST * typical, off), beside)
+            for distance, most in zip(found, limits, strict=True):
+                yield f"astray.{step}.{name}", [distance], most
