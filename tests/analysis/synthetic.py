@@ -319,6 +319,8 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
 def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.CertificateRecord:
     whole = from_dict(to_dict(load(recipe, workload)))
     narrow = narrowed(whole)
+    everybody = [one.name for one in recipe.contenders]
+    reference = f"pytorch/default/{recipe.device}/1"
     contenders = [c for c in recipe.contenders if c.framework == framework]
     rows = [make_certificate_row(recipe, workload, c) for c in contenders]
     rows += [
@@ -331,7 +333,7 @@ def make_certificate(recipe: Recipe, workload: str, framework: str) -> r.Certifi
         machine=recipe.machine,
         workload=workload,
         framework=framework,
-        reference=f"pytorch/default/{recipe.device}/1",
+        reference=reference if reference in everybody else everybody[0],
         tolerance=1e-12,
         rounding=1e-5,
         steps=100,
@@ -348,7 +350,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     random = np.random.default_rng([len(contender.name), contender.threads, len(workload)])
     losses = 2.3 * np.exp(-0.02 * np.arange(100)) * (1 + 0.1 * np.sin(np.arange(100)))
     rounding = np.abs(random.normal(0, 1e-15, 100))
-    if contender.name == f"pytorch/default/{recipe.device}/1":
+        reference=reference if reference in everybody else everybody[0],
         rounding = np.zeros(100)
     label, _, off = recipe.pitfall(contender)
     if label:

@@ -295,7 +295,9 @@ class CertificateRow(Contender):
     status: Agreement
     reason: str = ""
     cause: str = ""
-    precision: str = "float64"  # float32 if that is all it has; `reason` says what it claims
+    precision: Literal["float64", "float32"] = (
+        "float64"  # float32 if that is all it has; `reason` says what it claims
+    )
     versions: dict[str, str] = {}
     long: Measured | None = None
     full: Measured | None = None

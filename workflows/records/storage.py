@@ -35,10 +35,14 @@ VERSION = b"samestep_schema"  # in the metadata of Parquet files
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
 UNPRINTABLE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe"
+    "\uffff\U000e0000-\U000e007f]"
 )
 # In bytes of JSON, whatever may stand for one of them.
-SUSPECT = re.compile(rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2[\x80\x81]|\xef\xbf[\xbe\xbf]")
+SUSPECT = re.compile(
+    rb"\\[ubfr]|\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2[\x80\x81]|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])"
+    rb"|\xf3\xa0[\x80\x81]"
+)
 SHOWN = 200  # characters of what is wrong
 # Of a JSON file when it is unpacked: fifty times what the largest committed one has. Values take
 # far more memory than their bytes.
