@@ -350,7 +350,7 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     random = np.random.default_rng([len(contender.name), contender.threads, len(workload)])
     losses = 2.3 * np.exp(-0.02 * np.arange(100)) * (1 + 0.1 * np.sin(np.arange(100)))
     rounding = np.abs(random.normal(0, 1e-15, 100))
-        reference=reference if reference in everybody else everybody[0],
+    if contender.name == f"pytorch/default/{recipe.device}/1":
         rounding = np.zeros(100)
     label, _, off = recipe.pitfall(contender)
     if label:
