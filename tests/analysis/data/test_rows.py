@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from analysis.data.contradictions import contradictions
 from analysis.data.loading import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
@@ -17,13 +16,7 @@ from tests.analysis.turns import with_turns
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords, MissingRow
-from workflows.records.schema import (
-    CertificateRow,
-    ContenderRecord,
-    Measured,
-    OptimiserRow,
-    TurnRecord,
-)
+from workflows.records.schema import ContenderRecord, TurnRecord
 from workflows.records.storage import RecordError, write_batches
 
 SMALL = Recipe(
@@ -296,80 +289,6 @@ def test_records_that_contradict(
         load([stored(tmp_path, records, whole[1])])
 
 
-FAR = Measured(loss=[0.5] * 100, weights={})
-
-
-@pytest.mark.parametrize("status", ["agrees", "declared"])
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("gradients", {"a": 0.5}),
-        ("gradients", {"a": math.nan}),
-        ("unfenced", 1.0),
-        ("float32", [0.0, 0.5]),
-        ("restarted", [0.9]),
-        ("again", [0.0, 0.9]),
-        ("astray", {2: {"a": (0.9, 0.0)}}),
-        ("astray", {10: {"a": (0.0, 0.9)}}),
-        ("rounding", {"a": 0.9}),
-        ("rounding", {"a": 1e11}),
-        ("room", (0.1, 1e11)),
-        ("ulp", 3.0),
-        ("optimisers", {"adam": OptimiserRow(status="agrees", run=FAR)}),
-    ],
-)
-def test_distances_that_contradict_a_status(
-    whole: tuple[MachineRecords, pd.DataFrame], status: str, field: str, value: object
-) -> None:
-    records = whole[0].model_copy(deep=True)
-    row = next(one for one in rows_of(records) if one.status == status)
-    setattr(row, field, value)
-    (fault,) = contradictions(records)
-    assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
-
-
-@pytest.mark.parametrize("field", ["substituted", "substituted_full", "followed"])
-def test_what_is_declared_explains_all(
-    whole: tuple[MachineRecords, pd.DataFrame], field: str
-) -> None:
-    records = whole[0].model_copy(deep=True)
-    row = next(one for one in rows_of(records) if one.status == "declared")
-    setattr(row, field, FAR)
-    (fault,) = contradictions(records)
-    assert f": {field}: its status is 'declared', but it is 5.0e-01 off" in fault
-
-
-@pytest.mark.parametrize(
-    "certified",
-    [
-        {"gradients": {"a": 9e-12}},
-        {"gradients": {"a": 1e-8}, "attainable": {"a": 0.9}},
-        {"rounding": {"a": 9e-5}},
-        {"rounding": {"a": 0.39}, "attainable": {"a": 0.9}},
-        {"rounding": {"a": 0.3}, "room": (0.1, 0.3), "float32": [0.3], "reduced": "bfloat16"},
-        {"astray": {2: {"a": (2.9, 0.7)}}, "reduced": "bfloat16"},
-        {"float32": [1e-4, 0.3, 0.9], "float32_attainable": [1e-5, 0.04, 0.06]},
-        {"astray": {10: {"a": (0.4, 1.0)}}, "astray_attainable": {10: {"a": (0.05, 0.5)}}},
-        {
-            "long": None,
-            "precision": "float32",
-            "restarted": [9e-5],
-            "float32": [1e-4],
-            "losses": [],
-        },
-        {"again": [9e-5], "unfenced": 0.2},
-    ],
-)
-def test_what_a_certificate_may_find(
-    whole: tuple[MachineRecords, pd.DataFrame], certified: dict[str, object]
-) -> None:
-    records = whole[0].model_copy(deep=True)
-    row = next(one for one in rows_of(records) if one.status == "agrees")
-    for field, value in certified.items():
-        setattr(row, field, value)
-    assert not [*contradictions(records)]
-
-
 @pytest.mark.parametrize(
     "counted",
     [
@@ -387,7 +306,3 @@ def test_what_a_turn_may_count(
         for field, value in counted.items():
             setattr(turn, field, value)
     assert load([stored(tmp_path, records, whole[1])])
-
-
-def rows_of(records: MachineRecords) -> list[CertificateRow]:
-    return [row for certificate in records.certificates for row in certificate.rows]

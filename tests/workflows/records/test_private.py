@@ -157,7 +157,7 @@ def test_records_and_report_have_nothing_of_it(planted: None, tmp_path: Path) ->
     recipe = Recipe(
         workloads=("mnist-cnn",), threads=(1,), replicates=2, rounds=3,
         absent={("mnist-cnn", 1, "tensorflow/tuned/cpu/1"): MESSAGE},
-        system_info={**SYSTEM_INFO, "variables": variables(), HOST: MESSAGE},
+        system_info={**ENVIRONMENT, "variables": variables(), HOST: MESSAGE},
     )  # fmt: skip
     before = write(tmp_path / "results", recipe)
     records, batches = read_machine(before)

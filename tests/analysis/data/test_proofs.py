@@ -1,0 +1,105 @@
+"""Certificates whose distances contradict their status are refused; what is certified is not."""
+
+import math
+
+import pytest
+
+from analysis.data.contradictions import contradictions
+from analysis.data.proofs import compared
+from frameworks.workloads import load
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
+from workflows.records.machine_folder import read_machine
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import CertificateRow, Measured, OptimiserRow
+
+FAR = Measured(loss=[0.5] * 100, weights={})
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
+    recipe = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=1, rounds=2)
+    return read_machine(write(tmp_path_factory.mktemp("proofs") / "one", recipe))[0]
+
+
+@pytest.mark.parametrize("status", ["agrees", "declared"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("gradients", {"a": 0.5}),
+        ("gradients", {"a": math.nan}),
+        ("unfenced", 1.0),
+        ("float32", [0.0, 0.5]),
+        ("restarted", [0.9]),
+        ("again", [0.0, 0.9]),
+        ("astray", {2: {"a": (0.9, 0.0)}}),
+        ("astray", {10: {"a": (0.0, 0.9)}}),
+        ("rounding", {"a": 0.9}),
+        ("rounding", {"a": 1e11}),
+        ("room", (0.1, 1e11)),
+        ("ulp", 3.0),
+        ("optimisers", {"adam": OptimiserRow(status="agrees", run=FAR)}),
+    ],
+)
+def test_distances_that_contradict_a_status(
+    certified: MachineRecords, status: str, field: str, value: object
+) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == status)
+    setattr(row, field, value)
+    (fault,) = contradictions(records)
+    assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
+
+
+@pytest.mark.parametrize("field", ["substituted", "substituted_full", "followed"])
+def test_what_is_declared_explains_all(certified: MachineRecords, field: str) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "declared")
+    setattr(row, field, FAR)
+    (fault,) = contradictions(records)
+    assert f": {field}: its status is 'declared', but it is 5.0e-01 off" in fault
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"gradients": {"a": 9e-12}},
+        {"gradients": {"a": 1e-8}, "attainable": {"a": 0.9}},
+        {"rounding": {"a": 9e-5}},
+        {"rounding": {"a": 0.39}, "attainable": {"a": 0.9}},
+        {"rounding": {"a": 0.3}, "room": (0.1, 0.3), "float32": [0.3], "reduced": "bfloat16"},
+        {"astray": {2: {"a": (2.9, 0.7)}}, "reduced": "bfloat16"},
+        {"float32": [1e-4, 0.3, 0.9], "float32_attainable": [1e-5, 0.04, 0.06]},
+        {"astray": {10: {"a": (0.4, 1.0)}}, "astray_attainable": {10: {"a": (0.05, 0.5)}}},
+        {
+            "long": None,
+            "precision": "float32",
+            "restarted": [9e-5],
+            "float32": [1e-4],
+            "losses": [],
+        },
+        {"again": [9e-5], "unfenced": 0.2},
+    ],
+)
+def test_what_a_certificate_may_find(certified: MachineRecords, found: dict[str, object]) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    for field, value in found.items():
+        setattr(row, field, value)
+    assert not [*contradictions(records)]
+
+
+def rows_of(records: MachineRecords) -> list[CertificateRow]:
+    return [row for certificate in records.certificates for row in certificate.rows]
+
+
+@pytest.mark.parametrize(("ulp", "faults"), [(2.0, 0), (3.0, 1)])
+def test_a_single_operation_is_as_exact_as_float32(
+    certified: MachineRecords, ulp: float, faults: int
+) -> None:
+    row = CertificateRow(
+        framework="pytorch", variant="default", device="gpu", threads=1, status="agrees", ulp=ulp,
+        long=Measured(loss=[1e-9], weights={1: {"result": 1e-7}}), unfenced=0.4,
+    )  # fmt: skip
+    found = compared(row, certified.certificates[0], load("divide", None), part=False)
+    assert len([*found]) == faults
