@@ -2,8 +2,10 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from analysis.format import any_encoding
@@ -105,9 +107,22 @@ def overview() -> argparse.ArgumentParser:
 
 
 def command() -> int:
-    """The `samestep` script."""
+    """The `samestep` script. What the file system refuses is one line, output to a full disk too.
+    Whoever closes a pipe wants to read no more, and gets no message."""
     any_encoding()
-    return main(sys.argv[1:])
+    try:
+        try:
+            return main(sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # while an error can still be reported
+    except OSError as error:
+        from workflows.progress import explained
+
+        with suppress(OSError, ValueError):  # otherwise Python writes the rest when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"samestep: {explained(error)}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

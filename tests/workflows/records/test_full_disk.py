@@ -1,5 +1,6 @@
 """A disk that is full, or read-only: one line, and nothing half-written."""
 
+import errno
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ from analysis.__main__ import main as analyse
 from samestep.__main__ import main as samestep
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.conftest import ROOT
 from tests.test_study import Clone
 from workflows.measure import contest
 from workflows.planning.plan import StudyRequest, load_study
+from workflows.progress import REMEDIES
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES
 from workflows.records.storage import read_json
@@ -139,6 +142,24 @@ def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> N
     monkeypatch.setattr("sys.argv", ["collect", str(folder), "--out", str(disk / "out")])
     one_line(capsys, collect.main(), "Read-only")
     one_line(capsys, samestep(["new", "mine", "--package", "--into", str(disk / "x")]), "Read-only")
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [("plan", ""), ("list", "1"), ("list", ""), ("workload mlp", "1"), ("report", "")],
+)
+def test_output_that_does_not_fit(tmp_path: Path, command: str, unbuffered: str) -> None:
+    """`samestep ... > file` on a full disk."""
+    words = command.split()
+    if command == "report":
+        words += [str(write(tmp_path / "one", SMALL)), "--out", str(tmp_path / "out")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "samestep", *words], cwd=ROOT, text=True, stdout=full,
+            stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.stderr == f"samestep: No space left on device: {REMEDIES[errno.ENOSPC]}\n"
+    assert done.returncode == 2
 
 
 @pytest.mark.all
