@@ -31,14 +31,40 @@ COMMON = frozenset(
      "mlp", "contest", "replicate", "study", "reference", "data", "test", "none", "true",
      "false"]
 )  # fmt: skip
-SHORTEST, LEAST_SECRET = 3, 8  # characters of a name, and of a secret
+SHORTEST = 3  # characters of a name
+LEAST_SECRET = 4  # characters of a secret
+CLEAR = 8  # characters that no honest text has by chance
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|WEBHOOK"
-    r"|(?:^|_)(?:PAT|DSN)(?:_|$)|_PWD$",
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|HOOK|BEARER|PRIVATE"
+    r"|CONN(?:ECTION)?_?STR|(?:^|_)(?:PAT|DSN|SAS|PIN|OTP|JWT|PW)(?:_|$)|_PWD$",
     re.IGNORECASE,
 )
+# A short number is a secret only in these. `MAX_TOKENS` is none, and texts are full of numbers.
+HOLDS_NUMBER = re.compile(r"(?:PASS(?:WORD|WD|PHRASE)?|TOKEN|SECRET|PIN|_PWD)$", re.IGNORECASE)
+# Variables that are known to hold none: the system's, the shell's, and settings of libraries, which
+# records name (workflows/machine/tuning.py).
+HARMLESS = re.compile(
+    r"^(?:LANG|LANGUAGE|LC_\w+|LS_COLORS|TERM\w*|COLORTERM|PS[1-4]|PROMPT\w*|SHELL|EDITOR|PAGER|LESS\w*"
+    r"|MAIL|DISPLAY|DEBIAN_FRONTEND|HOSTTYPE|MACHTYPE|OSTYPE|TZ|XDG_\w+|DBUS_\w+|HOSTNAME|HOST|USER"
+    r"|USERNAME|LOGNAME|SUDO_USER|\w*FLAGS|\w*VERSION|(?:SAMESTEP|SNAKEMAKE|SLURM|CONDA|CMAKE|CUBLAS"
+    r"|CUBLASLT|CUDA|CUDNN|NVIDIA|DNNL|GOMP|JAX|KMP|LD|MALLOC|MKL|NPY|OMP|PYTHON|PYTEST|PYTORCH|TF"
+    r"|TORCH|TORCHINDUCTOR|XLA)_\w+"
+    r"|(?:ATEN|GLIBC|KERAS|ONEDNN|OPENBLAS|PYTHON|TORCHDYNAMO)[A-Z_]*)$"
+)
+# Values that honest texts have, too: paths, words and numbers, versions, addresses without secrets.
+HONEST = re.compile(
+    r"[~.]{0,2}/\S*|[\d.,:+-]*|[A-Za-z]+(?:[-_./,:][A-Za-z]+)*[\W_]*[\d.,:+-]*"
+    r"|\w+://[a-z\d.:-]+(?:/[A-Za-z._-]{0,30}\d{0,4})*"
+)
+LONG_WORD = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=.-]{16,}")
+# Values of variables like AUTH_TYPE and CREDENTIAL_STORE.
+ORDINARY = frozenset(
+    ["always", "auto", "basic", "bearer", "disabled", "enabled", "error", "file", "float", "gnome",
+     "kernel", "keyring", "memory", "never", "oauth", "path", "password", "secret", "step",
+     "token"]
+)  # fmt: skip
 CREDENTIALS = re.compile(r"(?<=://)[^\s/]+(?=@)")  # `user:password` in a URL
 # What may stand for all other characters than letters and digits, when a message escapes a text,
 # encodes it for a URL, or joins its lines.
@@ -63,8 +89,8 @@ def anonymous(value: Any) -> Any:
 
     def text(said: str, free: bool) -> str:
         said = said if said.isascii() else said.encode(errors="replace").decode()
-        for secret in secrets:
-            said = secret.sub(SECRET, said)
+        for secret, only_free in secrets:
+            said = secret.sub(SECRET, said) if free or not only_free else said
         if "/" in said:
             said = CREDENTIALS.sub(SECRET, said)
             for pattern, instead in folders:
@@ -140,20 +166,48 @@ def telling(names: Iterable[str]) -> Iterable[str]:
     return [n for n in names if len(n) >= SHORTEST and n.lower() not in COMMON]
 
 
-def own_secrets() -> list[re.Pattern[str]]:
-    """The secrets of this user's variables, the longest first, however a message spells them."""
-    found = {value for name, value in os.environ.items() if HOLDS_SECRET.search(name)}
-    for value in os.environ.values():
-        for name_and_password in CREDENTIALS.findall(value):
-            found |= {name_and_password, name_and_password.partition(":")[2]}
-    telling = (v for v in found if len(v) >= LEAST_SECRET and v.lower() not in COMMON)
-    return [spelled(secret) for secret in sorted(telling, key=len, reverse=True)]
+def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
+    """The secrets of this user's variables, the longest first, however a message spells them, and
+    whether each is a secret in free texts only. Elsewhere it could name a row."""
+    found = dict[str, bool]()
+    for name, value in os.environ.items():
+        parts = [
+            part for one in CREDENTIALS.findall(value) for part in (one, one.partition(":")[2])
+        ]
+        named = [value] if HOLDS_SECRET.search(name) else []
+        if not named and not HARMLESS.match(name) and conspicuous(value):
+            found.setdefault(value, True)
+        for one in [*named, *parts]:
+            if known_secret(one, bool(HOLDS_NUMBER.search(name)) or one in parts):
+                found[one] = len(one) < CLEAR
+    every = sorted(found.items(), key=lambda item: len(item[0]), reverse=True)
+    return [(spelled(secret), free) for secret, free in every]
+
+
+def known_secret(value: str, number: bool) -> bool:
+    """Whether the value of a variable that holds a secret can be masked. Short values that texts
+    are full of cannot: words, paths, and numbers unless the secret may be a `number`."""
+    if len(value) < LEAST_SECRET or value.lower() in COMMON | ORDINARY:
+        return False
+    short = len(value) < CLEAR
+    return not (short and ("/" in value or (value.isdigit() and not number)))
+
+
+def conspicuous(value: str) -> bool:
+    """Whether a value could be a secret, though nothing in its variable's name says so."""
+    if len(value) < CLEAR or value.lower() in COMMON or HONEST.fullmatch(value):
+        return False
+    paths = all(part.startswith(("/", "~", ".")) or not part for part in value.split(":"))
+    return not paths and (not re.search(r"\s", value) or bool(LONG_WORD.search(value)))
 
 
 def spelled(secret: str) -> re.Pattern[str]:
     words = re.findall("[A-Za-z0-9]+", secret)
-    many = sum(map(len, words)) >= LEAST_SECRET
-    return re.compile("|".join([re.escape(secret)] + [BETWEEN.join(words)] * many))
+    many = sum(map(len, words)) >= CLEAR
+    exact = re.escape(secret)
+    if len(secret) < CLEAR and (secret.isalpha() or secret.isdigit()):  # part of a longer word
+        exact = rf"(?<![A-Za-z0-9]){exact}(?![A-Za-z0-9])"
+    return re.compile("|".join([exact] + [BETWEEN.join(words)] * many))
 
 
 def home_folder() -> str:

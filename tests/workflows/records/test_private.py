@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.data.loading import load
@@ -21,7 +22,7 @@ from tests.conftest import package
 from workflows.environments.stage import Built
 from workflows.machine.tuning import FLAGS, LONGEST, variables
 from workflows.records.machine_folder import read_machine, write_machine
-from workflows.records.private import anonymous
+from workflows.records.private import HARMLESS, HOLDS_SECRET, anonymous
 from workflows.records.storage import read_json, write_json
 from workflows.stages.collect import collect
 
@@ -30,22 +31,35 @@ NAMES = (
     "HF_TOKEN", "XLA_SECRET", "CUDA_PASSWORD", "TORCH_HUB_TOKEN", "KERAS_KEY", "MKL_LICENSE_KEY",
     "NVIDIA_API_KEY", "OMP_TOKEN", "WANDB_API_KEY", "GITHUB_TOKEN", "MALLOC_SECRET", "PGPASSWORD",
     "TF_CLI_CONFIG_FILE", "JAX_COORDINATOR_ADDRESS", "PYTORCH_LOGIN", "UNHEARD_OF",
+    "AZURE_STORAGE_CONNECTION_STRING", "SLACK_HOOK", "MY_BEARER", "SAS", "GIT_ASKING",
 )  # fmt: skip
 SECRETS = {name: f"planted{number:02}-9f3a" for number, name in enumerate(NAMES)}
+SHORT = {"DB_PASSWORD": "hunter2", "MY_TOKEN": "qwxzv", "VAULT_PIN": "774411"}
+PRINTED = ("HF_TOKEN", "PYTORCH_LOGIN", "UNHEARD_OF", "SLACK_HOOK")  # by a framework
 USER, HOST, HOME = "jane-doe", "node17.cluster.example", "/data/home of/jane-doe"
 MESSAGE = (
     f"FileNotFoundError: {HOME}/.cache/weights of {USER} on {HOST}, "
-    f"{SECRETS['HF_TOKEN']} of {SECRETS['PYTORCH_LOGIN']} refused, see /home/john/log and "
+    f"{', '.join([*map(SECRETS.get, PRINTED), *SHORT.values()])} refused, see /home/john/log and "
     f"/Users/john/log, /opt/{USER}/x, "
     f"{sys.prefix}/lib/python3/site-packages/torch/nn.py, /opt/secretive/bin/python3.11 -c"
 )
 LINES = "-BEGIN-\nline 'one'\n\"two\" / three\n"
-NEVER = (*SECRETS.values(), USER, HOST, "node17", HOME, "john", "secretive", sys.prefix)
+NEVER = (
+    *SECRETS.values(),
+    *SHORT.values(),
+    USER,
+    HOST,
+    "node17",
+    HOME,
+    "john",
+    "secretive",
+    sys.prefix,
+)
 
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SECRETS.items():
+    for name, value in (SECRETS | SHORT).items():
         monkeypatch.setenv(name, value)
     for name, value in (("USER", USER), ("HOME", HOME), ("HOSTNAME", HOST)):
         monkeypatch.setenv(name, value)
@@ -57,15 +71,19 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def leaks(folder: Path) -> Iterator[str]:
-    """Whatever was planted, in any file and any name of a file below the folder. Logs stay on
-    their machine and have what frameworks print."""
+    """Whatever was planted, in any file and any name of a file below the folder, also in what is
+    packed. Logs stay on their machine. They have names and folders, but no variable of anybody's
+    unless a framework prints it."""
     for path in folder.rglob("*"):
-        if path.is_dir() or "logs" in path.parts:
+        if path.is_dir():
             continue
         content = path.read_bytes()
         if path.suffix == ".zst":
             content = pa.input_stream(str(path), compression="zstd").read()
-        for one in NEVER:
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+            content += repr((table.to_pydict(), table.schema.metadata)).encode()
+        for one in SECRETS.values() if "logs" in path.parts else NEVER:
             if one.encode() in content or one in path.name:
                 yield f"{path.relative_to(folder)}: {one}"
 
@@ -80,6 +98,7 @@ def test_only_named_variables_are_recorded(planted: None) -> None:
 def test_the_list_names_what_is_known_to_change_times() -> None:
     assert {"TF_ENABLE_ONEDNN_OPTS", "GLIBC_TUNABLES", "LD_PRELOAD", "XLA_FLAGS"} <= set(FLAGS)
     assert [*FLAGS] == sorted(set(FLAGS)) and not any(n.endswith("_THREADS") for n in FLAGS)
+    assert all(HARMLESS.match(n) and not HOLDS_SECRET.search(n) for n in FLAGS)  # none is masked
 
 
 def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +151,39 @@ def test_a_secret_however_it_is_spelled(
     monkeypatch.setenv(name, value)
     left = anonymous({"reason": f"no {spelling(secret)}!"})["reason"]
     assert "(secret)" in left and not re.search("BEGIN|one|two|three|4711|0123", left)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PGPASSWORD", "hunter2"), ("HF_TOKEN", "abcdefg"), ("API_KEY", "a-b1"),
+     ("SMTP_PASSWORD", "4711"), ("SAS", "sv=2022&sig=x"), ("X", "Passw0rd!"),
+     ("SLACK", "https://hooks.slack.com/services/T0/B0/Xy12Zq"), ("URL", "ftp://u:pass1@h"),
+     ("MY_BEARER", "correcthorse"), ("JSON", '{"private": "MIIEvQIBADANBgkqhkiG9w0"}'),
+     ("STORAGE", "Protocol=https;AccountKey=abc12==;Suffix=net")],
+)  # fmt: skip
+def test_a_secret_that_is_short_or_of_any_variable(name, value, monkeypatch) -> None:
+    monkeypatch.setenv(name, value)
+    text = anonymous({"reason": f"{value} refused, '{value}'"})["reason"]
+    assert value not in text and text.count("(secret)") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MAX_TOKENS", "2048"), ("AUTH_TYPE", "basic"), ("KEY_DIR", "/data"), ("PASSWORD", "no"),
+     ("DATA", "/data/sets:/more"), ("IMAGE", "ubuntu22.04"), ("DTYPE", "bfloat16"),
+     ("RUN", "mnist-cnn"), ("BUILT", "2026-11-25"), ("INDEX", "https://pypi.org/simple"),
+     ("GPU", "NVIDIA H100 80GB HBM3"), ("MODE", "noninteractive"), ("TERM", "xterm-256color")],
+)  # fmt: skip
+def test_what_honest_texts_have_too_stays(name, value, monkeypatch) -> None:
+    monkeypatch.setenv(name, value)
+    said = {"reason": f"of {value} in {value}.", "name": value}
+    assert anonymous(said) == said
+
+
+def test_a_short_secret_names_a_row_and_is_none_inside_a_word(monkeypatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "abacus")
+    row = {"framework": "abacus", "reason": "abacus, abacuses"}
+    assert anonymous(row) == {**row, "reason": "(secret), abacuses"}
 
 
 def test_what_names_a_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +245,7 @@ def test_a_study_leaves_nothing_of_it(planted, study, abacus, tmp_path, monkeypa
         out = tmp_path / "reports" / "machines" / "here"
         write_machine(out, *collect(made.folders))
     reasons = {one.variant: one.reason for one in record.contenders}
+    assert list((made.folders.logs).rglob("*.log"))
     assert reasons["raises-names"] == "OSError: cannot open ~/x of (user)"
     write_report(load([out]), tmp_path / "reports")
     made.folders.study.unlink()  # the request stays on its machine, with paths as they were given
