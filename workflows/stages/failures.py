@@ -24,11 +24,17 @@ from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json
 
-# UUIDs, addresses, files in a temporary folder, days and months, and any word with a digit in it.
+# What is another each time: UUIDs, addresses, files in a temporary folder, zones behind a time,
+# days and months, numbers that are written in letters, and any word with a digit in it.
 PASSING = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0[xX][0-9a-fA-F]+|/tmp/\S*|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b"
-    r"|\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[AP]M\b|\w*\d\w*"
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0[xX][0-9a-fA-F]+|\b(?:[a-f]{8,}|[A-F]{8,})\b"
+    r"|\S*samestep-[0-9a-f]{16}\S*|/tmp/\S*"
+    r"|\d{1,2}:\d\d[\d:.]*(?: ?[AP]M)? ?(?:UTC|MSK|Z|[A-Z]{1,4}T)\b"
+    r"|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[AP]M\b"
+    r"|\b(?:inf|Inf|infinity|Infinity|nan|NaN)\b|\w*\d\w*"
 )
+PLURAL = re.compile(r"(?<=[a-z]{2})s\b")  # of what is counted
 
 
 def contest_files(folders: Folders, study: Configuration) -> list[Path]:
@@ -124,7 +130,7 @@ def ways(path: Path) -> list[tuple[str, ...]]:
 def lasting(reason: str) -> list[str]:
     """The words of a reason that are the same whenever the same happens, whatever their order: a
     set of Python has another one in each process."""
-    kept = PASSING.sub("", reason.replace(tempfile.gettempdir(), "/tmp"))
+    kept = PLURAL.sub("", PASSING.sub("", reason.replace(tempfile.gettempdir(), "/tmp")))
     return sorted(set(re.findall(r"[^\W\d_]{2,}", kept)))
 
 
