@@ -75,6 +75,7 @@ CHECKLIST = (
         "restart",
         ("restart",),
         "An optimiser that remembers its last run begins the next one elsewhere.",
+        computes=True,
     ),
     Item(
         "implementation of the optimiser",
@@ -140,6 +141,7 @@ CHECKLIST = (
         "SAME padding with stride 2",
         ("same_padding",),
         "Zeros on both sides give other outputs than at two sides. Checked with a unit impulse.",
+        computes=True,
     ),
     Item(
         "precision of weights",

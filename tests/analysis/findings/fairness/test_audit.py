@@ -98,18 +98,26 @@ def test_a_difference_that_nobody_declares_is_a_mismatch_and_heads_the_report(
     assert first.values == {"pytorch": "both sides", "tensorflow": "bottom and right"}
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "usual"),
+    [("precision", "float64", "float32"), ("restart", "remembers", "forgets"),
+     ("same_padding", "both sides", "bottom and right")],
+)  # fmt: skip
 def test_a_difference_in_what_is_computed_withholds_the_ratio(
     changed: Callable[[Callable[[ContenderRecord], None]], Findings],
-) -> None:
+    setting: str, value: str, usual: str,
+) -> None:  # fmt: skip
     def other(contender: ContenderRecord) -> None:
+        if contender.settings:
+            contender.settings[setting] = usual
         if contender.name == "tensorflow/tuned/cpu/1":
-            contender.settings |= {"precision": "float64", "layout": "NCHW"}
+            contender.settings |= {setting: value, "layout": "NCHW"}
 
     found = changed(other)
     refused = [row for row in found.comparisons if row.estimate.verdict == "refused"]
     assert {row.id.contender for row in refused} == {"tensorflow/tuned/cpu/1"}
     assert refused[0].reason == (
-        "precision: float64 (tensorflow/tuned/cpu/1), float32 (pytorch/tuned/cpu/1), and no "
+        f"{setting}: {value} (tensorflow/tuned/cpu/1), {usual} (pytorch/tuned/cpu/1), and no "
         "certificate declares it"
     )
     assert all(row.estimate.verdict != "refused" for row in found.pairs if row.axis == "workload")
