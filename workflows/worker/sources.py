@@ -9,7 +9,8 @@ from pathlib import Path
 def sources(module: str) -> list[Path]:
     """The files of an adapter: its module and what that imports of its own package.
 
-    A module outside any package may import modules beside it whose names begin with its own.
+    A module outside any package may import modules beside it whose names begin with its own. If a
+    text in the source is made like f"package.folder.{name}", all modules of that folder are found.
     """
     spec = importlib.util.find_spec(module)
     if not spec or not spec.origin:
@@ -34,7 +35,16 @@ def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, [package if node.level else "", node.module]))
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+            yield from by_name(str(node.values[0].value), package, first)
         for name in names:
             own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
             if name.startswith(own_prefix):
                 yield from (f for f in (own.with_suffix(".py"), own / "__init__.py") if f.is_file())
+
+
+def by_name(begin: str, package: str, first: Path) -> Iterator[Path]:
+    """The files of a folder below the first one, if a text begins like their modules' names."""
+    below = begin.removeprefix(f"{package}.").split(".")
+    if package and begin.startswith(f"{package}.") and begin.endswith("."):
+        yield from sorted(first.parent.joinpath(*below[:-1]).glob("*.py"))

@@ -1,15 +1,19 @@
 """Settings that an adapter's source writes down: `"compilation": "eager"` reads nothing back.
 
-Only the source is read. A setting counts as written down if every way to its value ends at the
-same literal: in the dict itself, a constant, an attribute of `self`, or a function of the adapter's
-own. A choice between several literals counts as read, because what it depends on may be live.
+Only the source is read. A setting counts as read back if the expression of its value, followed
+through assignments, arguments and functions of the adapter's own, reaches a call or an attribute of
+something that is not the adapter's: of what it imports, or of an object whose origin it does not
+show. Whatever else it is made of stands in the source, or is what the harness has asked for. A
+single literal counts as written down whatever decides between it and "n/a".
 """
 
 import ast
+import builtins
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
 from functools import cache
-from pathlib import Path
+from itertools import zip_longest
 from typing import NamedTuple
 
 from frameworks.contract import Framework, Setting
@@ -17,8 +21,25 @@ from workflows.worker.sources import sources
 
 NOTHING = "n/a"  # the framework does not have the setting
 CONVERSIONS = ("str", "bool", "int", "float")
+# What an adapter is asked for, by the contract's names: to repeat it reads nothing back.
+ASKED = ("conditions", "workload", "variant", "precision")
+CALLED = ("restart", "put", "step")  # with arrays of the harness
+# Modules whose functions say nothing about a framework.
+PLAIN = ("frameworks.contract", "frameworks.conditions", "frameworks.description",
+         "frameworks.workloads", "collections", "copy", "dataclasses", "enum", "functools",
+         "itertools", "operator", "re", "string", "types", "typing")  # fmt: skip
 Values = set[Setting] | None  # None: not known before it runs
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = Function | None
+
+
+class Origin(IntEnum):
+    """Where a value comes from: the source or the harness; an object that the source does not show;
+    or the framework. Whatever such an object is asked for is the framework's."""
+
+    WRITTEN = 0
+    UNKNOWN = 1
+    READ = 2
 
 
 class Written(NamedTuple):
@@ -26,22 +47,40 @@ class Written(NamedTuple):
     place: str  # `adapter.py:41`
 
 
+class Entry(NamedTuple):
+    """An expression that becomes a setting's value."""
+
+    values: Values
+    read: bool
+    place: str
+
+    def gives(self, value: Setting) -> bool:
+        """Whether it is a literal, or a choice between literals that nothing live decides."""
+        telling = (self.values or set()) - {NOTHING}
+        return any(one == value and isinstance(one, bool) == isinstance(value, bool)
+                   for one in telling if len(telling) == 1 or not self.read)  # fmt: skip
+
+
 def written_down(description: Framework, settings: Mapping[str, Setting]) -> dict[str, Written]:
-    """Of the settings in effect, those whose values stand in the adapter's source as they are."""
-    found = literals(description.adapter.partition(":")[0])
-    return {
-        name: one
-        for name, value in settings.items()
-        for one in found.get(name, ())
-        if one.value == value and isinstance(value, bool) == isinstance(one.value, bool)
-    }
+    """Of the settings in effect, those whose values no way through the source reads back."""
+    found = entries_of(description.adapter.partition(":")[0])
+    written = {}
+    for name, value in settings.items():
+        own = found.get(name) or found.get("", [])
+        places = [one.place for one in own if one.gives(value)]
+        if not any(one.read for one in own):
+            places += [one.place for one in own if one.values is None]
+        if places and value != NOTHING:
+            written[name] = Written(value, places[0])
+    return written
 
 
 @cache
-def literals(module: str) -> dict[str, list[Written]]:
-    """All literals that `settings()` gives, by setting; none if the source cannot be read."""
+def entries_of(module: str) -> dict[str, list[Entry]]:
+    """What `settings()` gives by setting, and under "" what gives settings whose names only a run
+    tells; none if the source cannot be read."""
     try:
-        return Source(sources(module)).literals()
+        return Source(module).entries()
     except (ImportError, OSError, SyntaxError, ValueError, RecursionError):
         return {}
 
@@ -49,37 +88,67 @@ def literals(module: str) -> dict[str, list[Written]]:
 class Source:
     """An adapter's files, with everything that they define by its name."""
 
-    def __init__(self, files: list[Path]) -> None:
+    def __init__(self, module: str) -> None:
         self.functions: dict[str, list[Function]] = defaultdict(list)
+        self.classes: dict[str, list[ast.ClassDef]] = defaultdict(list)
         self.constants: dict[str, list[ast.expr]] = defaultdict(list)  # of modules and classes
         self.attributes: dict[str, list[ast.expr]] = defaultdict(list)  # of self
+        self.calls: dict[str, list[ast.Call]] = defaultdict(list)
+        self.assigned: dict[Scope, list[tuple[ast.expr, ast.expr]]] = defaultdict(list)
+        self.scope: dict[ast.AST, Scope] = {}  # the innermost function around a node
+        self.owner: dict[ast.AST, str] = {}  # the class of a method
+        self.imported: dict[str, Origin] = {}  # by the name that a file gives it
         self.file: dict[ast.AST, str] = {}
         self.looking: set[str] = set()
-        for file in files:
-            tree = ast.parse(file.read_text())
-            for node in ast.walk(tree):
-                self.file[node] = file.name
-                if isinstance(node, Function):
-                    self.functions[node.name].append(node)
-                elif isinstance(node, ast.ClassDef | ast.Module):
-                    for name, value in assigned(node.body):
-                        self.constants[name].append(value)
-                for target, value in targets(node):
-                    if isinstance(target, ast.Attribute) and is_self(target.value):
-                        self.attributes[target.attr].append(value)
+        self.package = module.rpartition(".")[0]
+        self.first = self.package or module
+        for file in sources(module):
+            self.enter(ast.parse(file.read_text()), None, file.name)
 
-    def literals(self) -> dict[str, list[Written]]:
-        found: dict[str, list[Written]] = defaultdict(list)
+    def enter(self, node: ast.AST, scope: Scope, file: str) -> None:
+        self.file[node], self.scope[node] = file, scope
+        if isinstance(node, Function):
+            self.functions[node.name].append(node)
+            scope = node
+        elif isinstance(node, ast.ClassDef | ast.Module):
+            for name, value in assigned(node.body):
+                self.constants[name].append(value)
+            for method in node.body:
+                self.owner[method] = getattr(node, "name", "")
+            if isinstance(node, ast.ClassDef):
+                self.classes[node.name].append(node)
+        elif isinstance(node, ast.Call):
+            self.calls[named(node.func)].append(node)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            base = "" if isinstance(node, ast.Import) else "." * node.level + (node.module or "")
+            for alias in node.names:
+                plain = self.plain(base or alias.name)
+                name = alias.asname or alias.name.partition(".")[0]
+                self.imported[name] = Origin.WRITTEN if plain else Origin.READ
+        for target, value in targets(node):
+            self.assigned[scope].append((target, value))
+            if isinstance(target, ast.Attribute) and is_self(target.value):
+                self.attributes[target.attr].append(value)
+        for child in ast.iter_child_nodes(node):
+            self.enter(child, scope, file)
+
+    def plain(self, module: str) -> bool:
+        """Whether a module is the adapter's own, or one that says nothing about a framework."""
+        own = (".", f"{self.first}." if self.package else self.first)
+        return f"{module}.".startswith((*own, *(f"{one}." for one in PLAIN)))
+
+    def entries(self) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = defaultdict(list)
         for scope, node in self.reached():
             for name, value in entries(node):
                 values = self.values(value, scope)
-                telling = (values or set()) - {NOTHING}
-                if values is not None and len(telling) == 1:
-                    place = f"{self.file[node]}:{value.lineno}"
-                    found[name].append(Written(telling.pop(), place))
+                table = self.functions.get(named(value)) or self.classes.get(named(value))
+                if values != {NOTHING} and not table and (name or not self.reaches(value)):
+                    read = self.origin(value, set()) == Origin.READ
+                    found[name].append(Entry(values, read, f"{self.file[node]}:{value.lineno}"))
         return found
 
-    def reached(self) -> Iterator[tuple[Function | None, ast.AST]]:
+    def reached(self) -> Iterator[tuple[Scope, ast.AST]]:
         """Everything that a call of `settings` may run or look up, by names alone."""
         names, waiting = set[str](), ["settings"]
         while waiting:
@@ -87,18 +156,104 @@ class Source:
             if name in names:
                 continue
             names.add(name)
-            defined = [*self.functions[name], *self.constants[name]]
-            for one in defined:
-                scope = one if isinstance(one, Function) else None
+            for one in [*self.functions[name], *self.constants[name], *self.attributes[name]]:
+                scope = one if isinstance(one, Function) else self.scope[one]
                 for node in ast.walk(one):
                     yield scope, node
                     waiting += [getattr(node, "id", ""), getattr(node, "attr", "")]
+
+    def reaches(self, node: ast.expr) -> bool:
+        """Whether all of a dict comes from pieces of source whose own entries are found."""
+        match node:
+            case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Attribute(attr="fromkeys")):
+                return True
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")))):
+                return False
+            case ast.Call(func=function):
+                return is_name(function, "dict") or bool(self.functions[named(function)])
+            case ast.Name(id=name):
+                found = self.local(node, name) or self.constants[name]
+            case ast.Attribute(value=owner, attr=name) if is_self(owner):
+                found = [*self.attributes[name], *self.constants[name]]
+            case _:
+                return False
+        return bool(found) and all(isinstance(x, ast.expr) and self.reaches(x)
+                                   for x in found if not is_name(x, named(node)))  # fmt: skip
+
+    def origin(self, node: ast.AST, seen: set[ast.AST]) -> Origin:
+        """Where the value of an expression comes from, or that of a function's results."""
+        if node in seen:
+            return Origin.WRITTEN
+        seen.add(node)
+
+        def most(nodes: Iterable[ast.AST]) -> Origin:
+            return max((self.origin(one, seen) for one in nodes), default=Origin.WRITTEN)
+
+        match node:
+            case ast.Name(id="super"):
+                return Origin.READ
+            case ast.Name(id=name):
+                if (found := self.local(node, name)) is not None:
+                    return most(found) if found else Origin.UNKNOWN
+                if found := [*self.constants[name], *self.functions[name], *self.classes[name]]:
+                    return most(found)
+                if name in ASKED or hasattr(builtins, name):
+                    return Origin.WRITTEN
+                return self.imported.get(name, Origin.UNKNOWN)
+            case ast.ClassDef(bases=bases):
+                return Origin(most(bases) // Origin.READ * Origin.READ)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return most(deciding(node))
+            case ast.Attribute(value=owner, attr=name):
+                ours = [*self.attributes[name], *self.constants[name], *self.functions[name]]
+                if is_self(owner) or (isinstance(owner, ast.Name) and self.classes.get(owner.id)):
+                    return most(ours) if ours else Origin.UNKNOWN
+                of = self.origin(owner, seen)
+                return max(Origin.READ if of else of, most(ours))
+            case ast.Call(ast.Name("getattr"), [owner, ast.Constant(str(name)), *more]):
+                return most([ast.Attribute(owner, name, ast.Load()), *more])
+            case ast.Call(func=function, args=given, keywords=by_name):
+                called = self.origin(function, seen)
+                if called == Origin.UNKNOWN and not is_own(function):
+                    return Origin.READ
+                return max(called, most([*given, *(one.value for one in by_name)]))
+        return most(ast.iter_child_nodes(node))
+
+    def local(self, node: ast.AST, name: str) -> list[ast.AST] | None:
+        """What a name of a function or of those around it stands for; None if it is of none."""
+        scope = self.scope.get(node)
+        while scope:
+            found = [v for target, v in self.assigned[scope] if is_name(target, name)]
+            given = [one.arg for one in parameters(scope)]
+            if name in given and scope.name in CALLED:
+                return []
+            if name in given:
+                found += self.arguments(scope, name, given.index(name))
+                return None if not found and name in ASKED else [*found]
+            if found:
+                return [*found]
+            scope = self.scope[scope]
+        return None
+
+    def arguments(self, function: Function, name: str, place: int) -> list[ast.expr]:
+        """What a parameter is given, in every call of a function of that name, or by default."""
+        owner = self.owner.get(function, "")
+        place -= bool(owner and "staticmethod" not in map(named, function.decorator_list))
+        own, found = function.args, list[ast.expr]()
+        for call in self.calls[owner if function.name == "__init__" else function.name]:
+            found += [one.value for one in call.keywords if one.arg == name]
+            found += call.args[place : place + 1] if place >= 0 else []
+        defaults = zip_longest(reversed([*own.posonlyargs, *own.args]), reversed(own.defaults))
+        pairs = [*defaults, *zip(own.kwonlyargs, own.kw_defaults, strict=True)]
+        return found + [value for one, value in pairs if value and one and one.arg == name]
 
     def values(self, node: ast.expr, scope: Function | None) -> Values:
         """The literals that an expression can have; None if it depends on anything else."""
         match node:
             case ast.Constant(value=str() | bool() | int() | float() as value):
                 return {value}
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return {-value}
             case ast.JoinedStr(values=parts):
                 texts = [self.only(part, scope) for part in parts]
                 return None if None in texts else {"".join(map(str, texts))}
@@ -115,7 +270,8 @@ class Source:
                 given = [value for one in self.functions[name] for value in returned(one)]
                 return self.named(given, f"{name}()")
             case ast.Name(id=name):
-                local = [value for target, value in all_targets(scope) if is_name(target, name)]
+                known = self.assigned[scope] if scope else []
+                local = [value for target, value in known if is_name(target, name)]
                 return self.named(local or self.constants[name], name, scope)
             case ast.Attribute(attr=name, value=owner) if is_self(owner):
                 return self.named(self.attributes[name] + self.constants[name], f".{name}")
@@ -146,40 +302,78 @@ class Source:
 
 
 def entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names and values that a piece of source puts into a dict."""
+    """The names and values that a piece of source puts into a dict; "" if only a run tells the
+    name."""
+    pairs: list[tuple[ast.expr | None, ast.expr]] = []
     match node:
         case ast.Dict(keys=keys, values=values):
-            pairs: list[tuple[ast.expr | None, ast.expr]] = [*zip(keys, values, strict=True)]
-        case ast.Call(func=ast.Name(id="dict") | ast.Attribute(attr="update"), keywords=named):
-            yield from ((one.arg, one.value) for one in named if one.arg)
-            return
-        case ast.Assign(targets=[ast.Subscript(slice=key)], value=value):
+            pairs = [*zip(keys, values, strict=True)]
+        case ast.DictComp(key=key, value=value):
             pairs = [(key, value)]
+        case ast.Call(func=ast.Attribute(attr="fromkeys"), args=[names, value]):
+            every = names.elts if isinstance(names, ast.List | ast.Tuple | ast.Set) else [None]
+            pairs = [(one, value) for one in every]
+        case ast.Call(func=ast.Attribute(attr="setdefault" | "__setitem__"), args=[key, value]):
+            pairs = [(key, value)]
+        case ast.Call(func=ast.Name(id="dict") | ast.Attribute(attr="update"), args=given):
+            yield from ((one.arg, one.value) for one in node.keywords if one.arg)
+            listed = [one for many in given for one in getattr(many, "elts", [])]
+            pairs = [(x.elts[0], x.elts[1]) for x in listed if len(getattr(x, "elts", [])) == 2]
         case _:
-            return
+            for target, value in targets(node):
+                if isinstance(target, ast.Subscript):
+                    pairs.append((target.slice, value))
     for name, value in pairs:
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        if not isinstance(name, ast.Constant):
+            yield "", value
+        elif isinstance(name.value, str):
             yield name.value, value
 
 
 def targets(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment assigns, and what to."""
+    """What an assignment assigns, and what to. What is taken out of something stands for all."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
     if isinstance(node, ast.Assign):
-        yield from ((target, node.value) for target in node.targets)
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
-        yield node.target, node.value
+        pairs = [(target, node.value) for target in node.targets]
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and node.value:
+        pairs = [(node.target, node.value)]
+    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        pairs = [(node.target, node.iter)]
+    elif isinstance(node, ast.withitem) and node.optional_vars:
+        pairs = [(node.optional_vars, node.context_expr)]
+    while pairs:
+        target, value = pairs.pop()
+        if isinstance(target, ast.Starred):
+            pairs.append((target.value, value))
+        elif not isinstance(target, ast.Tuple | ast.List):
+            yield target, value
+        elif isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            pairs += zip(target.elts, value.elts, strict=True)
+        else:
+            pairs += [(one, value) for one in target.elts]
 
 
-def all_targets(scope: Function | None) -> Iterator[tuple[ast.expr, ast.expr]]:
-    for node in ast.walk(scope) if scope else ():
-        yield from targets(node)
+def deciding(function: Function) -> Iterator[ast.AST]:
+    """What a function returns, and what decides which."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value:
+            yield node.value
+        elif isinstance(node, ast.If | ast.While):
+            yield node.test
+        elif isinstance(node, ast.Match):
+            yield node.subject
+        elif isinstance(node, ast.For):
+            yield node.iter
+
+
+def parameters(function: Function) -> list[ast.arg]:
+    own = function.args
+    return [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
 
 
 def assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     for node in body:
-        for target, value in targets(node):
-            if isinstance(target, ast.Name):
-                yield target.id, value
+        yield from ((t.id, value) for t, value in targets(node) if isinstance(t, ast.Name))
 
 
 def returned(function: Function) -> Iterator[ast.expr]:
@@ -188,9 +382,19 @@ def returned(function: Function) -> Iterator[ast.expr]:
             yield node.value or ast.Constant(None)
 
 
-def is_name(node: ast.expr, name: str) -> bool:
+def is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
 def is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def named(node: ast.AST) -> str:
+    """The name that a function is called by."""
+    return str(getattr(node, "id", "") or getattr(node, "attr", ""))
+
+
+def is_own(function: ast.expr) -> bool:
+    """Whether this is a method of the adapter itself, though its source does not show it."""
+    return isinstance(function, ast.Attribute) and is_self(function.value)

@@ -1,4 +1,4 @@
-"""Settings that stand in an adapter's source as literals, however they get there."""
+"""Settings that stand in an adapter's source as entries_of, however they get there."""
 
 import sys
 
@@ -8,15 +8,16 @@ from frameworks.contract import SETTINGS, Framework, Variant
 from frameworks.registry import framework
 from tests.conftest import ROOT
 from workflows.worker.sources import sources
-from workflows.worker.written_down import literals, written_down
+from workflows.worker.written_down import entries_of, written_down
 
 
 def found(tmp_path, monkeypatch, text, **settings):
     """What is written down in the adapter `writing.py`, of the settings in effect."""
     (tmp_path / "writing.py").write_text(text)
+    (tmp_path / "writing_modes.py").write_text('HOW = "eager"')
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("writing", None)
-    literals.cache_clear()
+    entries_of.cache_clear()
     described = Framework(
         name="writing",
         title="Writing",
@@ -48,6 +49,36 @@ WRITTEN = {
     "in a table": "TABLE = {'compilation': 'eager'}\ndef settings(self):\n    return {**TABLE}",
     "or nothing": "def settings(self):\n    return {'compilation': 'eager' if gpu else 'n/a'}",
     "as a text": "def settings(self):\n    return {'compilation': f'eager'}",
+    "for many": "def settings(self):\n    return dict.fromkeys(['compilation', 'x'], 'eager')",
+    "for each": "def settings(self):\n    return {x: 'eager' for x in ('compilation',)}",
+    "of several": "def settings(self):\n    a, b = 'eager', 1\n    return {'compilation': a}",
+    "by a method": "def settings(self):\n    return {'compilation': 'EAGER'.lower()}",
+    "formatted": "def settings(self):\n    return {'compilation': '%s' % 'eager'}",
+    "by variant": "MODES = {'x': 'eager'}\ndef settings(self):\n"
+    "    return {'compilation': MODES[self.variant]}",
+    "if a variant": "def settings(self):\n"
+    "    return {'compilation': 'eager' if self.variant == 'x' else 'jit'}",
+    "by default": "def settings(self, how='eager'):\n    return {'compilation': how}",
+    "of a module": "import writing_modes\ndef settings(self):\n"
+    "    return {'compilation': writing_modes.HOW}",
+    "from a module": "from writing_modes import HOW\ndef settings(self):\n"
+    "    return {'compilation': HOW}",
+    "of an enumeration": "from enum import Enum\nclass Mode(Enum):\n    EAGER = 'eager'\n"
+    "def settings(self):\n    return {'compilation': Mode.EAGER.value}",
+    "of another class": "class T:\n    HOW = 'eager'\n"
+    "def settings(self):\n    return {'compilation': T.HOW}",
+    "by pairs": "def settings(self):\n    return dict([('compilation', 'eager')])",
+    "unless set": "def settings(self):\n    found = {}\n"
+    "    found.setdefault('compilation', 'eager')\n    return found",
+    "by a constructor": "class T:\n    def __init__(self, how):\n        self.how = how\n"
+    "    def settings(self):\n        return {'compilation': self.how}\n"
+    "def trainer():\n    return T('eager')",
+    "by getattr": "def settings(self):\n    return {'compilation': getattr(self, 'x', 'eager')}",
+    "of an argument": "def settings(self):\n    return {'compilation': how('eager')}\n"
+    "def how(x):\n    return x",
+    "as it was asked for": "class T:\n    def __init__(self, conditions, variant):\n"
+    "        self.asked = conditions.precision + variant\n"
+    "    def settings(self):\n        return {'compilation': self.asked}",
 }
 READ = {
     "off an object": "def settings(self):\n    return {'compilation': self.model.mode}",
@@ -56,10 +87,18 @@ READ = {
     "by a library": "def settings(self):\n    return {'compilation': library.mode()}",
     "elsewhere": "def settings(self):\n    return {}\ndef other():\n"
     "    return {'compilation': 'eager'}",
-    "of an argument": "def settings(self):\n    return {'compilation': how('eager')}\n"
-    "def how(x):\n    return x",
-    "of itself": "def settings(self):\n    return {'compilation': how()}\ndef how():\n"
-    "    return how()",
+    "by a condition": "import x\ndef settings(self):\n    return {'compilation': how()}\n"
+    "def how():\n    if x.compiles:\n        return 'jit'\n    return 'eager'",
+    "of an attribute": "import x\nclass T:\n    def f(self):\n        self.a, b = x.net(), 1\n"
+    "    def settings(self):\n        return {'compilation': how(self.a)}\n"
+    "def how(a):\n    return 'eager' if a else 'jit'",
+    "of the weights": "class T:\n    def restart(self, weights):\n"
+    "        self.w = {n: w.astype('int8') for n, w in weights.items()}\n"
+    "    def settings(self):\n        return {'compilation': str(self.w['x'].dtype)}",
+    "by a model of its own": "import x\nclass Net(x.Module):\n    pass\ndef settings(self):\n"
+    "    return {'compilation': Net().mode}",
+    "by name": "import x\ndef settings(self):\n    return {n: x.get(n) for n in NAMES}",
+    "after all": "def settings(self):\n    return {'compilation': 'x', **super().settings()}",
     "another value": "def settings(self):\n    return {'compilation': 'jit'}",
 }
 
@@ -85,11 +124,25 @@ def test_a_source_that_cannot_be_read_writes_nothing_down(tmp_path, monkeypatch)
     assert not found(tmp_path, monkeypatch, "def settings(:", compilation="eager")
 
 
+def test_what_the_workload_says_is_no_reading(tmp_path, monkeypatch):
+    text = (
+        "from dataclasses import asdict\nclass T:\n    def __init__(self, workload):\n"
+        "        self.workload = workload\n    def settings(self):\n"
+        "        return {**asdict(self.workload.optimiser), 'denormals': self.x.kept, 'y': 1}"
+    )
+    effective = {"epsilon": 1e-8, "beta1": 0.9, "denormals": "kept", "blas": "n/a"}
+    assert {*found(tmp_path, monkeypatch, text, **effective)} == {"epsilon", "beta1"}
+
+
 @pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax", "keras"])
 def test_our_own_adapters_write_nothing_down(name):
-    """Keras' backends are imported by name, so that nothing finds their sources."""
-    literals.cache_clear()
-    written = literals(framework(name).adapter.partition(":")[0])
-    assert not {*written} & {*SETTINGS, "device", "freed_memory", "huge_pages"}
+    """But what they answer "n/a", and what JAX says itself."""
+    entries_of.cache_clear()
+    module = framework(name).adapter.partition(":")[0]
+    given = entries_of(module)
+    settings = [*SETTINGS, "device", "freed_memory", "huge_pages", "max_pooling", "weights_memory"]
+    for setting in settings if name != "jax" else {*settings} - {"optimiser"}:
+        assert all(one.read for one in given.get(setting, [])), (setting, given[setting])
+    assert any(one.read for one in given[""])
     backends = ROOT / "frameworks" / "keras" / "backends"
-    assert name != "keras" or not {*backends.glob("*.py")} & {*sources("frameworks.keras.adapter")}
+    assert name != "keras" or {*backends.glob("*.py")} <= {*sources(module)}
