@@ -16,6 +16,7 @@ from samestep.terminal import Problem, unknown
 from workflows.conformance.engine import Examined, Outcome
 from workflows.conformance.rules import RULES
 from workflows.conformance.subject import Subject
+from workflows.machine.guardian import nothing_left
 from workflows.progress import Progress
 
 STYLES = {"holds": "green", "broken": "bold red", "does not apply": "dim"}
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in RULES:
             raise unknown("rule", name, RULES)
     title, rules = f"check {arguments.name}", arguments.rule or list(RULES)
-    with Progress(len(rules), title) as progress:
+    with Progress(len(rules), title) as progress, nothing_left():
         outcomes: list[Outcome] = []
         with Subject(
             description,

@@ -18,8 +18,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,6 +106,18 @@ def below() -> list[int]:
         found += new
     # A dead child of ours is waited for; that of another is its parent's affair.
     return [pid for pid in found if parents[pid][1] not in "ZX" or parents[pid][0] == os.getpid()]
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """End whatever was started meanwhile and is left, also in a session or with an environment of
+    its own. For a process that nobody guards."""
+    adopt()
+    before = set(below())
+    try:
+        yield
+    finally:
+        end(lambda: [pid for pid in below() if pid not in before])
 
 
 def session(pid: int) -> int:

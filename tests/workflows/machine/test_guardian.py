@@ -121,6 +121,17 @@ def test_a_study_that_is_gone_already_is_seen_unless_it_is_elsewhere(environment
     assert guarded(environment, "sys.exit(4)").returncode == status
 
 
+def test_what_hides_from_its_session_and_its_environment_is_not_left():
+    starts = "import subprocess as s; s.Popen(['sleep', '90'], env={}, start_new_session=True)"
+    before = subprocess.Popen(["sleep", "90"])
+    with guardian.nothing_left():
+        subprocess.run([sys.executable, "-c", starts], check=True)
+        (hidden,) = {*guardian.below()} - {before.pid}
+    assert not psutil.pid_exists(hidden) and before.poll() is None
+    before.kill()
+    before.wait()
+
+
 def test_a_worker_dies_with_a_coordinator_that_nobody_guards(tmp_path):
     program = """
 import sys, time
