@@ -3,6 +3,7 @@ package's in a process of its own, and mistakes that neither the catalogue nor t
 has."""
 
 import sys
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads.layers import Dense, ReLU
+from frameworks.workloads.optimisers import Adam
 from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
 from workflows.certify.diagnosis import ALL_WELL, NOTHING, examine
@@ -144,9 +146,37 @@ class Burst(OracleTrainer):
 
 
 class KernelsDecayed(OracleTrainer):
+    decays: ClassVar = {"dense1": 0.02, "dense2": 0.02, "dense3": 0.02}
+
     def apply(self, gradients):
-        kernels = {n: g + 0.02 * self.parameters[n] for n, g in gradients.items() if g.ndim > 1}
+        decayed = {f"{layer}.kernel": decay for layer, decay in self.decays.items()}
+        kernels = {n: gradients[n] + k * self.parameters[n] for n, k in decayed.items()}
         super().apply(gradients | kernels)
+
+
+class UnlikeDecayed(KernelsDecayed):
+    decays: ClassVar = {"dense1": 0.02, "dense2": 0.03}
+
+
+class GradientsInFloat32(OracleTrainer):
+    def differentiate(self, inputs, targets):
+        loss, gradients = super().differentiate(inputs, targets)
+        return loss, {n: g.astype(np.float32).astype(np.float64) for n, g in gradients.items()}
+
+
+class EpsilonInside(OracleTrainer):
+    """Adam's, in the root."""
+
+    def update(self, name, gradient):
+        right, adam, state = (
+            super().update(name, gradient),
+            self.workload.optimiser,
+            self.states[name],
+        )
+        if adam.kind != "adam":
+            return right
+        v = state.v / (1 - adam.beta2**state.t)
+        return right * (np.sqrt(v) + adam.epsilon) / np.sqrt(v + adam.epsilon**2)
 
 
 class LastLayerFrozen(OracleTrainer):
@@ -182,6 +212,37 @@ def test_what_no_mistake_reproduces_is_located(trainer, words, diagnosed, tmp_pa
     square = small(Dense(7), ReLU(), Dense(7), ReLU(), Dense(3), shape=(12,), classes=None)
     answer = examine(InProcess(trainer), square, "default", tmp_path).text
     assert answer.startswith("in a miniature of it, ") and words in answer
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        (GradientsInFloat32, "dense2.bias is off by "),
+        (
+            EpsilonInside,
+            "the update is not, first at step 1, where of the change dense1.kernel is off",
+        ),
+        (UnlikeDecayed, "dense1.kernel is off by "),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_one_number_is_no_evidence_of_a_factor_nor_of_weight_decay(trainer, words, tmp_path):
+    """It is a multiple of any other."""
+    single = small(Dense(7), ReLU(), Dense(1), shape=(12,), classes=None)
+    single = replace(single, optimiser=Adam(0.003))
+    answer = examine(InProcess(trainer), single, "default", tmp_path).text
+    assert words in answer and "times" not in answer and "decay" not in answer
+    assert ("those of float32 arithmetic" in answer) is (trainer is GradientsInFloat32)
+
+
+def test_one_number_has_the_factor_that_all_others_have(tmp_path):
+    class Doubled(OracleTrainer):
+        def apply(self, gradients):
+            super().apply({name: 2 * gradient for name, gradient in gradients.items()})
+
+    single = small(Dense(7), ReLU(), Dense(1), shape=(12,), classes=None)
+    answer = examine(InProcess(Doubled), single, "default", tmp_path).text
+    assert "of the first gradient, every tensor is 2 times the right one" in answer
 
 
 def test_without_plain_sgd_there_is_no_gradient_to_speak_of(diagnosed):

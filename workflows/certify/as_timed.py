@@ -116,7 +116,8 @@ def likely_precision(error: float) -> str:
             "most tensors are closer: a sum that cancels in this one would look so, or one sample "
             "in which a ReLU or a max-pooling is undecided"
         )
-    return f"products in {'bfloat16' if error > 2**-10 else 'TF32 or float16'} would look so"
+    named = "bfloat16" if error > 2**-10 else "TF32 or float16"
+    return f"products or gradients in {named} would look so"
 
 
 def beyond(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,14 @@ from workflows.worker.recorded_run import STEPS, Moment, RecordedRun
 AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradients visible
 ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
 FORMATS = {"float32": 23, "TF32 or float16": 10, "bfloat16": 7}  # bits after the point
+FEW = 3  # numbers other than zero: one number is always a multiple of another
+
+
+class Relation(NamedTuple):
+    """How a value is related to the right one; `explained` if that is all there is to it."""
+
+    text: str
+    explained: bool = False
 
 
 def distance(value: Any, right: Any) -> float:
@@ -37,7 +45,7 @@ def divergences(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
     start, given = seen.moments[0].weights, right.moments[0].weights
     wrong = differing(start, given)
     if wrong:
-        found = {name: rearrangement(start[name], given[name]) for name in wrong}
+        found = {name: Relation(rearrangement(start[name], given[name])) for name in wrong}
         yield (
             f"the weights before the first step are not those given: {by_tensor(found, len(given))}"
         )
@@ -71,13 +79,13 @@ def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
     loss, right_loss = seen.moments[1].loss, right.moments[1].loss
     wrong = differing(seen.gradients, right.gradients)
     start = right.moments[0].weights
-    found = {n: relation(seen.gradients[n], right.gradients[n], start[n]) for n in wrong}
-    hint = "" if any("times" in text for text in found.values()) else reduced_precision(seen, right)
+    found = relations(seen.gradients, right.gradients, start, wrong)
+    hint = "" if any(one.explained for one in found.values()) else reduced_precision(seen, right)
     gradient = by_tensor(found, len(right.gradients))
     if distance(loss, right_loss) > AGREES:
         yield (
             f"the first loss is {loss:.12g} where {right_loss:.12g} is right "
-            f"({relation(loss, right_loss)}), and of the first gradient, "
+            f"({ratio(loss, right_loss)}), and of the first gradient, "
             f"{gradient or 'all is right'}; look at the forward pass and the loss{hint}"
         )
     if wrong:
@@ -96,13 +104,14 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
         n = losses[0]
         yield (
             f"the weights agree at every step, and loss() does not, first {when(n)} "
-            f"({relation(seen[n].loss, right[n].loss)})"
+            f"({ratio(seen[n].loss, right[n].loss)})"
         )
     n = moved[0]
-    found = {}
-    for name in differing(seen[n].weights, right[n].weights):
-        change, right_change = (m[n].weights[name] - m[n - 1].weights[name] for m in (seen, right))
-        found[name] = relation(change, right_change, right[n - 1].weights[name])
+    wrong, before = differing(seen[n].weights, right[n].weights), right[n - 1].weights
+    change, right_change = (
+        {name: m[n].weights[name] - m[n - 1].weights[name] for name in wrong} for m in (seen, right)
+    )
+    found = relations(change, right_change, before, wrong)
     changes = by_tensor(found, len(right[n].weights))
     if not losses:
         yield (
@@ -114,7 +123,7 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
     if losses[:1] == [n] and distance(seen[n].loss, right[n].loss) > ALIKE:
         yield (
             f"step {n} starts from the right weights and has another loss "
-            f"({relation(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on"
+            f"({ratio(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on"
         )
     yield (
         f"the first {known} is right and the update is not, first {when(n)}, where of the change "
@@ -144,27 +153,73 @@ def rearrangement(value: np.ndarray, given: np.ndarray) -> str:
             return f"flipped along axis {axis}"
     if distance(np.sort(value.ravel()), np.sort(given.ravel())) < ALIKE:
         return "of the same values in other places"
-    found = relation(value, given)
-    return found if "times" in found else "of other values"
+    times = factor(value, given)
+    return f"{times:.6g} times the right one" if times else "of other values"
 
 
-def relation(value: Any, right: Any, weights: Any = None) -> str:
-    """How a value is related to the right one.
+def relations(
+    seen: Weights, right: Weights, weights: Weights, names: list[str]
+) -> dict[str, Relation]:
+    """How each of these tensors is related to the right one.
 
     `2.5 times the right one` if the factor is constant. `the right one plus 0.01 times the
-    weights` if that is the difference. Otherwise how far the value is off.
+    weights` if that is the difference, of every tensor with the same number. Otherwise how far the
+    tensor is off. A tensor of few numbers has only what others have.
     """
-    value, right = np.asarray(value, np.float64), np.asarray(right, np.float64)
-    norm = float(np.sum(right**2))
-    factor = float(np.sum(value * right)) / norm if norm else 0.0
-    if not value.any():
+    pairs = {name: (seen[name], right[name]) for name in names}
+    factors = {name: times for name, pair in pairs.items() if (times := factor(*pair))}
+    decays = {name: k for name, pair in pairs.items() if (k := decay(*pair, weights[name]))}
+    k = next(iter(decays.values()), 0.0)
+    decayed = bool(k) and all(fits(own - true, k * weights[name], true)
+                              for name, (own, true) in pairs.items())  # fmt: skip
+    found = {}
+    for name, (own, true) in pairs.items():
+        others = [times for times in factors.values() if fits(own, times * true, true)]
+        if not own.any():
+            found[name] = Relation("zero")
+        elif name in factors or others:
+            times = factors.get(name, others[0] if others else 0.0)
+            found[name] = Relation(f"{times:.6g} times the right one", True)
+        elif decayed:
+            text = f"the right one plus {k:.3g} times the weights (weight decay?)"
+            found[name] = Relation(text, True)
+        else:
+            found[name] = Relation(off_by(own, true))
+    return found
+
+
+def factor(value: np.ndarray, right: np.ndarray) -> float:
+    """The number that makes the right tensor this one; 0 if there is none, or it is 1."""
+    if np.count_nonzero(right) < FEW or not value.any():
+        return 0.0
+    times = float(np.sum(value * right) / np.sum(np.square(right)))
+    return times if distance(value, times * right) < ALIKE < abs(times - 1) else 0.0
+
+
+def decay(value: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
+    """The multiple of the weights by which a tensor differs from the right one; 0 if by another."""
+    if np.count_nonzero(weights) < FEW:
+        return 0.0
+    added = float(np.sum((value - right) * weights) / np.sum(np.square(weights)))
+    return added if distance(value - right, added * weights) < ALIKE else 0.0
+
+
+def fits(value: np.ndarray, asked: np.ndarray, right: np.ndarray) -> bool:
+    """Whether a tensor is the one that is asked for, within the rounding of the right one."""
+    room = ALIKE * np.linalg.norm(asked) + AGREES * np.linalg.norm(right)
+    return bool(np.linalg.norm(value - asked) <= room)
+
+
+def ratio(loss: float, right: float) -> str:
+    """How a loss is related to the right one."""
+    if not loss:
         return "zero"
-    if distance(value, factor * right) < ALIKE and abs(factor - 1) > ALIKE:
-        return f"{factor:.6g} times the right one"
-    if weights is not None and np.any(weights):
-        added = float(np.sum((value - right) * weights) / np.sum(np.square(weights)))
-        if distance(value - right, added * np.asarray(weights, np.float64)) < ALIKE:
-            return f"the right one plus {added:.3g} times the weights (weight decay?)"
+    times = loss / right if right else 1.0
+    far = np.isfinite(times) and abs(times - 1) > ALIKE
+    return f"{times:.6g} times the right one" if far else off_by(loss, right)
+
+
+def off_by(value: Any, right: Any) -> str:
     return f"off by {distance(value, right):.1e}"
 
 
@@ -175,7 +230,7 @@ def reduced_precision(seen: RecordedRun, right: RecordedRun) -> str:
         return f" (weights() gives {listed(sorted(kinds))}: look for what is not float64)"
     pairs = [(seen.gradients.get(n, g), g) for n, g in right.gradients.items()]
     error = float(np.median([distance(*pair) for pair in pairs]))
-    if not 0 < error < 1 or len({relation(*pair) for pair in pairs}) == 1:
+    if not 0 < error < 1:
         return ""
     digits = -np.log2(error)
     title, bits = min(FORMATS.items(), key=lambda item: abs(item[1] + 1 - digits))
@@ -193,12 +248,13 @@ def when(step: int) -> str:
     return f"at step {step}" if step else "before the first step"
 
 
-def by_tensor(found: dict[str, str], count: int) -> str:
+def by_tensor(found: dict[str, Relation], count: int) -> str:
     """What holds of each tensor, written once if it holds of all `count`."""
-    if len(found) == count > 1 and len(set(found.values())) == 1:
-        return f"every tensor is {found.popitem()[1]}"
-    clearest = sorted(found.items(), key=lambda item: (item[1] != "zero", "times" not in item[1]))
-    return listed([f"{name} is {text}" for name, text in clearest])
+    texts = {one.text for one in found.values()}
+    if len(found) == count > 1 and len(texts) == 1:
+        return f"every tensor is {texts.pop()}"
+    clearest = sorted(found.items(), key=lambda item: (item[1].text != "zero", not item[1][1]))
+    return listed([f"{name} is {one.text}" for name, one in clearest])
 
 
 def listed(parts: list[str], most: int = 4) -> str:

@@ -70,8 +70,8 @@ EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
             {"again": [0.0, 2e-3]},
             "in float32, after restart() the loss of step 2 differs by 2.0e-03",
         ),
-        ({"rounding": {"w": 3e-3}}, "products in bfloat16 would look so"),
-        ({"rounding": {"w": 3e-4}}, "products in TF32 or float16 would look so"),
+        ({"rounding": {"w": 3e-3}}, "products or gradients in bfloat16 would look so"),
+        ({"rounding": {"w": 3e-4}}, "products or gradients in TF32 or float16 would look so"),
         ({"unfenced": 0.93}, "synchronise() returned with 93% of the step still to be done"),
     ],
 )
