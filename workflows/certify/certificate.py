@@ -251,7 +251,7 @@ class Examination:
             return
         found = self.miniature(workload, scratch)
         if row.status == "refused":
-            row.reason = f"{row.reason}; {found.text}"
+            row.reason = f"{row.reason}; {found.cause(deviations)}"
         elif undeclared(found, deviations):
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
@@ -323,7 +323,7 @@ class Examination:
             return  # a miniature in float64 cannot explain what only float32 shows
         found = self.miniature(self.runner.workload, scratch)
         if refused:
-            result.cause = found.text
+            result.cause = found.cause(self.deviations)
         elif result.status == "declared" and self.deviations:
             if undeclared(found, self.deviations):
                 result.status, result.reason = "refused", f"not what is declared: {found.text}"

@@ -6,7 +6,7 @@ weights equal the contender's, and the right ones do not. If no mistake reproduc
 contender, the diagnosis says where its run first differs from the right one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -35,6 +35,10 @@ ALL_WELL = (
     f"a miniature of it agrees with plain NumPy in all its {STEPS} steps: look at what only size "
     "or time brings, or at the reference"
 )
+AS_DECLARED = (
+    f"a miniature of it shows only the declared mistake in all its {STEPS} steps, so the fault "
+    "comes later: look at what only size or time brings"
+)
 
 
 class Diagnosis(NamedTuple):
@@ -44,6 +48,11 @@ class Diagnosis(NamedTuple):
     mistakes: tuple[str, ...] = ()  # names of the mistakes that reproduce it
     wrong: bool = False  # it differs from the right run by more than rounding can
     trained: bool = True  # if not, `text` says why no miniature was trained
+
+    def cause(self, deviations: Iterable[Deviation]) -> str:
+        """Why a contender that declares these was refused. What it declares is no cause."""
+        declared = {deviation.mistake for deviation in deviations} & {*self.mistakes}
+        return AS_DECLARED if declared else self.text
 
 
 def examine(

@@ -8,6 +8,7 @@ from frameworks.registry import framework
 from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.workflows.conftest import several
+from workflows.certify.diagnosis import AS_DECLARED
 from workflows.certify.runs import FAILED, RESTARTED, Reference, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
@@ -274,6 +275,7 @@ def test_a_declared_mistake_is_followed_to_the_last_step(certified):
     assert strays.status == "refused"
     assert "beside the declared mistake, loss differs by" in strays.reason
     assert "at step 22 (allowed 1e-09)" in strays.reason
+    assert strays.cause == AS_DECLARED  # and not how to mend what is declared
 
 
 def test_a_deviation_without_a_mistake_that_numpy_can_make_is_refused(certified):
