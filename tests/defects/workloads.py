@@ -37,4 +37,11 @@ WORKLOADS: dict[str, dict[str, Any]] = {
         "loss": "sparse_cross_entropy",
         "optimiser": "rmsprop",
     },
+    "normalised": {
+        "dataset": VECTORS,
+        "batch": 6,
+        "layers": [{"dense": 8}, "batch_norm", "relu", {"dense": 3}],
+        "loss": "mean_squared_error",
+        "optimiser": "sgd",
+    },
 }  # fmt: skip

@@ -161,6 +161,7 @@ class Examination:
         optimiser is declared. Returns the long run."""
         names = ["long"] if self.pitfall else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
+        results: dict[str, Result] = {}
         for name in names:
             if name in self.runner.runs:
                 own = self.train(worker, name, file)
@@ -172,21 +173,28 @@ class Examination:
                         f"weights() gave {own.changed} as an array that training goes on "
                         "changing: give copies"
                     )
-                if name == "long":
-                    long = own
+                results |= {name: own} if name in ("long", "full") else {}
+        long = results["long"]
         self.result.losses, self.result.restarted = long.losses, restarted(long)
         self.result.followed = self.followed("long", long, self.deviations)
+        if "full" in results and self.runner.follows_full:
+            self.result.followed_full = self.followed("full", results["full"], self.deviations)
         return long
 
     def followed(self, name: str, own: Result, deviations: list[Deviation]) -> Measured | None:
-        """How far a run is from NumPy's with the declared mistake, if one is declared."""
+        """How far a run is from NumPy's with the declared mistakes, of the optimiser and of state
+        that deviates; None if the optimiser deviates, but not as any mistake."""
         run = self.runner.runs[name]
         mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
-        if mistakes:
-            self.say(f"{name} run in NumPy")
-        found = against(own, mistakes, self.runner.trained(run), self.runner.place(run.narrow))
+        astray = max(self.result.state.values(), default=0.0) > self.limits.tolerance
+        if not mistakes and (deviations or not astray):
+            return None
+        self.say(f"{name} run in NumPy")
+        state = {tensor: one.mistake for tensor, one in self.state.items() if one.mistake}
+        place = self.runner.place(run.narrow)
+        found = against(own, mistakes, state, self.runner.trained(run), place)
         if found:
-            set_aside(found, {*self.runner.workload.idle, *self.state})
+            set_aside(found, {*self.runner.workload.idle, *self.state} - {*state})
         return found
 
     def compare_gradients(self, worker: WorkerProcess, file: Path) -> None:

@@ -1,17 +1,17 @@
-"""A declared mistake, followed to the end: plain NumPy makes it in every step of the long run.
+"""Declared mistakes, followed to the end: plain NumPy makes them in every step of a run.
 
 A deviation that is declared is exactly that. What else a contender does differently (a schedule, a
 skipped update, another loss) leads it away from NumPy, however small it is at first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from frameworks.oracle import OracleTrainer
-from frameworks.oracle.mistakes import CATALOGUE
+from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
@@ -22,36 +22,68 @@ from workflows.worker import training
 
 
 def against(
-    own: Result, mistakes: Sequence[str], workload: Workload, folder: Path
+    own: Result, mistakes: Sequence[str], state: Mapping[str, str], workload: Workload, folder: Path
 ) -> Measured | None:
-    """How far a run is from NumPy's with one of the mistakes, the closest; None without mistakes.
+    """How far a run is from NumPy's: with one of the optimiser's mistakes, if any, the closest.
 
-    `folder` has the workload's mini-batches and initial weights.
+    `state` are tensors with their mistakes. Each is compared with the right one or the mistake's,
+    whichever is closer after the first step. `folder` has the workload's mini-batches and initial
+    weights. None if no mistake of the optimiser fits the workload.
 
     Raises:
         Uncanonical: there is no such mistake.
     """
-    found = [
-        compare(own, right)
-        for mistake in mistakes
-        if (right := mistaken(mistake, workload, folder, len(own.losses), tuple(own.weights)))
-    ]
+    found = []
+    for names in [(mistake,) for mistake in mistakes] or [()]:
+        if right := mistaken(names, workload, folder, len(own.losses), tuple(own.weights)):
+            found.append(compare(own, right))
+            for mistake in dict.fromkeys(state.values()):
+                tensors = [name for name in state if state[name] == mistake]
+                with_it = (*names, mistake)
+                if another := mistaken(with_it, workload, folder, len(own.losses),
+                                       tuple(own.weights)):  # fmt: skip
+                    closer(found[-1], compare(own, another), tensors)
     return min(found, key=lambda one: one.worst_loss, default=None)
 
 
-@lru_cache(maxsize=4)  # contenders that differ in threads only follow one another
+def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> None:
+    """Take over the distances of those tensors that begin closer in the other run."""
+    begin = min((step for step in measured.weights if step), default=0)
+    for name in tensors:
+        if another.weights[begin][name] < measured.weights[begin][name]:
+            for step, own in measured.weights.items():
+                own[name] = another.weights[step][name]
+
+
+@lru_cache(maxsize=8)  # contenders that differ in threads only follow one another
 def mistaken(
-    name: str, workload: Workload, folder: Path, steps: int, at: tuple[int, ...]
+    names: tuple[str, ...], workload: Workload, folder: Path, steps: int, at: tuple[int, ...]
 ) -> Result | None:
-    """NumPy's run with a mistake; None if the mistake does not fit the workload."""
-    if name not in CATALOGUE:
-        raise Uncanonical(
-            f"its Deviation names the mistake {name!r}{suggestion(name, CATALOGUE)}: "
-            "docs/extending.md lists the names"
-        )
+    """NumPy's run with these mistakes; None if one does not fit the workload."""
+    for name in names:
+        if name not in CATALOGUE:
+            raise Uncanonical(
+                f"its Deviation names the mistake {name!r}{suggestion(name, CATALOGUE)}: "
+                "docs/extending.md lists the names"
+            )
     weights = initial(workload, folder)
-    trainer = CATALOGUE[name].trainer(workload, weights)
+    trainer = with_all([CATALOGUE[name] for name in names], workload, weights)
     return in_numpy(trainer, folder, weights, steps, at) if trainer else None
+
+
+def with_all(
+    mistakes: Sequence[Mistake], workload: Workload, weights: Weights
+) -> OracleTrainer | None:
+    """A trainer that makes all of these mistakes, which are about different things; None if one
+    does not fit the workload."""
+    kinds: list[type[OracleTrainer]] = []
+    for mistake in mistakes:
+        if not (trainer := mistake.trainer(workload, weights)):
+            return None
+        workload = trainer.workload  # which may be another
+        kinds += [type(trainer)] * (type(trainer) is not OracleTrainer)
+    together: type[OracleTrainer] = type("Together", (*kinds, OracleTrainer), {})
+    return together(workload, weights)
 
 
 def initial(workload: Workload, folder: Path) -> Weights:

@@ -118,7 +118,7 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
             wrong = wrong or (
                 f"more than declared: loss off by {early:.1e} {FROM}, declared {bound:.1e}"
             )
-        wrong = wrong or wrong_beside(row.followed, tolerance)
+        wrong = wrong or wrong_beside(row.followed, tolerance, row.followed_full)
     elif own:
         wrong = wrong or own
     wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits)
@@ -152,10 +152,14 @@ def judge_optimiser(
     return OptimiserRow(status="declared", reason=reasons(deviations), run=run)
 
 
-def wrong_beside(followed: Measured | None, tolerance: float) -> str:
-    """What a run does beside the mistake that is declared, which NumPy made in every step."""
+def wrong_beside(followed: Measured | None, tolerance: float, full: Measured | None = None) -> str:
+    """What a run does beside the mistakes that are declared, which NumPy made in every step."""
     limit = max(tolerance, REPRODUCES)
-    return wrong_run(followed, limit, BESIDE, FROM_NUMPY) if followed else UNNAMED
+    if not followed:
+        return UNNAMED
+    return wrong_run(followed, limit, BESIDE, FROM_NUMPY) or wrong_run(
+        full, limit, f"{BESIDE}at full size ", FROM_NUMPY
+    )
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:
@@ -189,15 +193,21 @@ def set_aside(measured: Measured, tensors: Iterable[str]) -> dict[str, float]:
 def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Deviation]) -> None:
     """Add what is declared of state to a row that is not refused, or refuse it."""
     off = max(row.state.values(), default=0.0)
-    if row.status in ("agrees", "declared") and off > tolerance:
-        own = list(dict.fromkeys(deviations))
-        bound = min(deviation.state_within for deviation in own)
-        row.status = "declared" if off <= bound else "refused"
-        row.reason = (
-            "; ".join(filter(None, [row.reason, reasons(own)]))
-            if off <= bound
-            else f"more than declared: state off by {off:.1e} {FROM}, declared {bound:.1e}"
-        )
+    if row.status not in ("agrees", "declared") or off <= tolerance:
+        return
+    own = list(dict.fromkeys(deviations))
+    bound = min(deviation.state_within for deviation in own)
+    wrong = (
+        ""
+        if off <= bound
+        else (f"more than declared: state off by {off:.1e} {FROM}, declared {bound:.1e}")
+    )
+    if not all(deviation.mistake for deviation in own):
+        wrong = wrong or UNNAMED
+    elif row.followed:  # a part of a step is not
+        wrong = wrong or wrong_beside(row.followed, tolerance, row.followed_full)
+    row.status = "refused" if wrong else "declared"
+    row.reason = wrong or "; ".join(filter(None, [row.reason, reasons(own)]))
 
 
 def reasons(deviations: list[Deviation]) -> str:

@@ -34,6 +34,7 @@ FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
+FOLLOWED = 2e10  # FLOP; a full-size run that costs more is not followed in NumPy
 SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a contest together
 # Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
@@ -199,6 +200,12 @@ class Runner:
             first=run.first,
             out=str(out.resolve()),
         )
+
+    @property
+    def follows_full(self) -> bool:
+        """Whether plain NumPy trains the run at full size in reasonable time."""
+        run = self.runs["full"]
+        return run.steps * self.trained(run).flops_per_step <= FOLLOWED
 
     @property
     def turns(self) -> list[tuple[int, int]]:

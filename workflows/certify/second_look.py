@@ -43,6 +43,7 @@ BOTH = (Float32OracleTrainer, OracleTrainer)
 LOOKED_AT = {  # what was measured, and in which run
     "long": "long", "full": "full", "substituted": "substituted",
     "substituted_full": "substituted_full", "followed": "long",
+    "followed_full": "full",
 }  # fmt: skip
 Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 

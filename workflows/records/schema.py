@@ -266,8 +266,8 @@ class CertificateRow(Contender):
 
     `long` compares `steps` steps of the (perhaps narrower) workload, `full` a few at full size.
     `substituted` and `substituted_full` are the same two runs with the deviating part replaced by
-    plain SGD. `followed` compares the long run with that of plain NumPy, which makes the declared
-    mistake. `optimisers` are the long run with the other optimisers, by kind.
+    plain SGD. `followed` and `followed_full` compare the first two with those of plain NumPy, which
+    makes the declared mistakes. `optimisers` are the long run with the other optimisers, by kind.
 
     `gradients` are the relative L2 distances of the first step's gradients at full size, in
     float64. `rounding` compares its float32 gradients, under the timed conditions, with the
@@ -304,6 +304,7 @@ class CertificateRow(Contender):
     substituted: Measured | None = None
     substituted_full: Measured | None = None
     followed: Measured | None = None
+    followed_full: Measured | None = None
     optimisers: dict[str, OptimiserRow] = {}
     gradients: dict[str, float] = {}
     state: dict[str, Distance] = {}

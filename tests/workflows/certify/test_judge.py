@@ -1,6 +1,7 @@
 """What a certificate concludes from what was measured. Nothing is trained here."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,6 +109,8 @@ def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
     assert status == "refused" and "nothing can follow" in reason
     status, reason = judged(DEVIATION, **{**runs, "followed": measured(1e-7)})
     assert status == "refused" and "beside the declared mistake, loss differs by 1.0e-07" in reason
+    status, reason = judged(DEVIATION, **{**runs, "followed_full": measured(1e-7)})
+    assert status == "refused" and "at full size loss differs by 1.0e-07 from NumPy's" in reason
     status, reason = judged(DEVIATION, **{**runs, "substituted_full": FAR})
     assert status == "refused" and "with plain SGD at full size" in reason
 
@@ -127,7 +130,10 @@ def test_a_declared_optimiser_covers_nothing_else(parts):
     assert judged(DEVIATION, **{**runs, **parts})[0] == "refused"
 
 
-STATE = Deviation("state.batch_norm.variance", "another reason", state_within=0.1)
+STATE = Deviation(
+    "state.batch_norm.variance", "another reason", state_within=0.1,
+    mistake="batch-norm-running-variance-biased",
+)  # fmt: skip
 
 
 def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared():
@@ -146,6 +152,18 @@ def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared()
     row.status, row.reason, row.state = "declared", "optimiser.adam: a reason", {"v": 0.02}
     judge_state(row, ASKED.tolerance, [STATE])
     assert row.reason == "optimiser.adam: a reason; state.batch_norm.variance: another reason"
+
+
+def test_state_that_is_declared_to_deviate_is_the_mistake_in_every_step():
+    for changed, deviation, words in (
+        ({"followed": measured(0, 1e-7)}, STATE, "beside the declared mistake, w differs by"),
+        ({"followed_full": measured(0, 1e-7)}, STATE, "at full size w differs by 1.0e-07"),
+        ({}, replace(STATE, mistake=""), "nothing can follow"),
+    ):
+        row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
+        row = row.model_copy(update={"state": {"v": 0.02}, "followed": EXACT, **changed})
+        judge_state(row, ASKED.tolerance, [deviation])
+        assert row.status == "refused" and words in row.reason
 
 
 def test_a_network_that_magnifies_rounding_has_more_room_in_float32_alone():

@@ -47,11 +47,12 @@ def defect(
     base: str = "default",
     declared: float | None = None,
     mistake: str = "",
+    component: str = "optimiser.adam",
 ) -> Callable[[Plant], Plant]:
     """Put a function on the list, under its own name; its docstring is the summary.
 
-    `declared`: the variant declares that Adam deviates, by how much its loss, and as which
-    `mistake`.
+    `declared`: the variant declares that Adam or another `component` deviates, by how much, and as
+    which `mistake`.
     """
 
     def enter(plant: Plant) -> Plant:
@@ -59,7 +60,8 @@ def defect(
         summary = " ".join((plant.__doc__ or "").split())
         deviations = ()
         if declared is not None:
-            deviations = (Deviation("optimiser.adam", "another epsilon", declared, mistake),)
+            reason = "another epsilon" if component == "optimiser.adam" else "another average"
+            deviations = (Deviation(component, reason, declared, mistake, declared),)
         DEFECTS[framework, name] = Defect(
             name,
             summary,

@@ -59,3 +59,33 @@ def beside_declaration(trainer):
     if "betas" in trainer._optimiser.param_groups[0]:
         epsilon_before_correction(trainer)
         every(trainer, 50, times=0)
+
+
+@defect(
+    "normalised", "declaration",
+    "beside the declared mistake, batch_norm1.variance differs .* after step 52",
+    declared=0.5, mistake="batch-norm-running-variance-biased",
+    component="state.batch_norm.variance",
+)  # fmt: skip
+def beside_declared_state(trainer):
+    """Declares Keras' biased running variance, which it has, and inflates it from step 21 on"""
+    import torch
+
+    def plant(module):
+        normalise, done = module.forward, [0]
+
+        def forward(inputs):
+            before = module.running_var.clone()
+            outputs = normalise(inputs)
+            done[0] += 1
+            kept = (1 - module.momentum) * before
+            count = inputs.numel() // module.num_features
+            biased = (module.running_var - kept) * ((count - 1) / count)
+            module.running_var.data.copy_((kept + biased) * (1.02 if done[0] > 20 else 1))
+            return outputs
+
+        module.forward = forward
+
+    for module in trainer._network.modules():
+        if isinstance(module, torch.nn.BatchNorm1d | torch.nn.BatchNorm2d):
+            plant(module)
