@@ -15,7 +15,7 @@ from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
-from workflows.certify.judge import Uncanonical, compare
+from workflows.certify.judge import Uncanonical, compare, names
 from workflows.certify.runs import Result
 from workflows.records.schema import Measured
 from workflows.worker import training
@@ -33,13 +33,20 @@ def against(
     Raises:
         Uncanonical: there is no such mistake.
     """
+    component = f"optimiser.{workload.optimiser.kind}"
+    for mistake in [*mistakes, *state.values()]:
+        if mistake not in CATALOGUE:
+            known = f"; {component} may be {', '.join(names(component))}" * (mistake in mistakes)
+            like = suggestion(mistake, CATALOGUE)
+            raise Uncanonical(f"its Deviation names the mistake {mistake!r}{like}{known}")
     found = []
-    for names in [(mistake,) for mistake in mistakes] or [()]:
-        if right := mistaken(names, workload, folder, len(own.losses), tuple(own.weights)):
+    choices: list[tuple[str, ...]] = [(mistake,) for mistake in mistakes] or [()]
+    for made in choices:
+        if right := mistaken(made, workload, folder, len(own.losses), tuple(own.weights)):
             found.append(compare(own, right))
             for mistake in dict.fromkeys(state.values()):
                 tensors = [name for name in state if state[name] == mistake]
-                with_it = (*names, mistake)
+                with_it = (*made, mistake)
                 if another := mistaken(with_it, workload, folder, len(own.losses),
                                        tuple(own.weights)):  # fmt: skip
                     closer(found[-1], compare(own, another), tensors)
@@ -57,17 +64,11 @@ def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> Non
 
 @lru_cache(maxsize=8)  # contenders that differ in threads only follow one another
 def mistaken(
-    names: tuple[str, ...], workload: Workload, folder: Path, steps: int, at: tuple[int, ...]
+    made: tuple[str, ...], workload: Workload, folder: Path, steps: int, at: tuple[int, ...]
 ) -> Result | None:
     """NumPy's run with these mistakes; None if one does not fit the workload."""
-    for name in names:
-        if name not in CATALOGUE:
-            raise Uncanonical(
-                f"its Deviation names the mistake {name!r}{suggestion(name, CATALOGUE)}: "
-                "docs/extending.md lists the names"
-            )
     weights = initial(workload, folder)
-    trainer = with_all([CATALOGUE[name] for name in names], workload, weights)
+    trainer = with_all([CATALOGUE[name] for name in made], workload, weights)
     return in_numpy(trainer, folder, weights, steps, at) if trainer else None
 
 

@@ -1,13 +1,20 @@
 """Judges a certificate: how far two results are apart, and which status follows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
 from frameworks.contract import Deviation
+from frameworks.oracle import OracleTrainer
+from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.registry import framework
-from frameworks.workloads import Weights, Workload, leaves
+from frameworks.workloads import Dataset, Weights, Workload, initial_weights, leaves
 from frameworks.workloads.distance import relative
+from frameworks.workloads.layers import Dense
+from frameworks.workloads.optimisers import OPTIMISERS, SGD
+from frameworks.workloads.residual import BatchNorm
+from frameworks.workloads.smaller import batches
 from workflows.certify.as_timed import beyond, farthest_tensor, wrong_as_timed
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
@@ -24,10 +31,6 @@ from workflows.records.schema import CertificateRow, Contender, Measured, Optimi
 
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 BESIDE = "not what is declared: beside the declared mistake, "
-UNNAMED = (
-    "a deviation that nothing can follow: the mistake of its Deviation is to name one that "
-    "docs/extending.md lists and that this workload can have"
-)
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
@@ -118,7 +121,7 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
             wrong = wrong or (
                 f"more than declared: loss off by {early:.1e} {FROM}, declared {bound:.1e}"
             )
-        wrong = wrong or wrong_beside(row.followed, tolerance, row.followed_full)
+        wrong = wrong or wrong_beside(deviations, row.followed, tolerance, row.followed_full)
     elif own:
         wrong = wrong or own
     wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits)
@@ -147,19 +150,73 @@ def judge_optimiser(
     bound = min((deviation.loss_within for deviation in deviations), default=0.0)
     if wrong_start(run, tolerance) or not early_loss(run) <= bound:
         return OptimiserRow(status="refused", reason=wrong, run=run)
-    if beside := wrong_beside(followed, tolerance):
+    if beside := wrong_beside(deviations, followed, tolerance):
         return OptimiserRow(status="refused", reason=beside, run=run)
     return OptimiserRow(status="declared", reason=reasons(deviations), run=run)
 
 
-def wrong_beside(followed: Measured | None, tolerance: float, full: Measured | None = None) -> str:
+def wrong_beside(
+    deviations: Iterable[Deviation],
+    followed: Measured | None,
+    tolerance: float,
+    full: Measured | None = None,
+) -> str:
     """What a run does beside the mistakes that are declared, which NumPy made in every step."""
     limit = max(tolerance, REPRODUCES)
     if not followed:
-        return UNNAMED
+        return unnamed(deviations)
     return wrong_run(followed, limit, BESIDE, FROM_NUMPY) or wrong_run(
         full, limit, f"{BESIDE}at full size ", FROM_NUMPY
     )
+
+
+def unnamed(deviations: Iterable[Deviation]) -> str:
+    """That deviations name no mistake that fits, and which do."""
+    components = dict.fromkeys(deviation.component for deviation in deviations)
+    return "a deviation that nothing can follow: name the mistake in its Deviation. " + "; ".join(
+        f"{one} may be {', '.join(names(one)) or 'none'}" for one in components
+    )
+
+
+@cache
+def names(component: str) -> list[str]:
+    """The mistakes that a deviation of this component may be: those that change a small network by
+    its optimiser, or nothing of it but the tensor of state."""
+    part, _, rest = component.partition(".")
+    optimiser = OPTIMISERS.get(rest, SGD) if part == "optimiser" else SGD
+    network = Workload(
+        name="named", dataset=Dataset("normal", 8, (3,), None), batch=8,
+        layers=(Dense(4), BatchNorm(), Dense(2)), loss="mean_squared_error",
+        optimiser=optimiser(optimiser.exact_rate),
+    )  # fmt: skip
+    right, found = few_steps(OracleTrainer, network), []
+    state = rest.replace(".", "1.")
+    with np.errstate(all="ignore"):
+        for name, mistake in CATALOGUE.items():
+            own = few_steps(mistake.trainer, network)
+            changed = {n for n, w in own.items() if not np.array_equal(w, right[n])}
+            updates = getattr(mistake.how, "updates", OracleTrainer.updates)
+            of_optimisers = (
+                updates is not OracleTrainer.updates
+                or mistake.how.__module__ == "frameworks.oracle.mistakes.optimisers"
+            )
+            fits = changed and of_optimisers if part == "optimiser" else changed == {state}
+            found += [name] * bool(fits)
+    return sorted(found)
+
+
+def few_steps(
+    make: Callable[[Workload, Weights], OracleTrainer | None], network: Workload
+) -> Weights:
+    """The weights after three steps; none if the trainer does not fit the network."""
+    try:
+        if not (trainer := make(network, initial_weights(network, 1))):
+            return {}
+        for inputs, targets in batches(network, 1, 3):
+            trainer.step(trainer.put(inputs, targets))
+    except (ValueError, IndexError):
+        return {}
+    return trainer.weights()
 
 
 def declared(contender: Contender, optimiser: str) -> list[Deviation]:
@@ -203,9 +260,9 @@ def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Devi
         else (f"more than declared: state off by {off:.1e} {FROM}, declared {bound:.1e}")
     )
     if not all(deviation.mistake for deviation in own):
-        wrong = wrong or UNNAMED
+        wrong = wrong or unnamed(own)
     elif row.followed:  # a part of a step is not
-        wrong = wrong or wrong_beside(row.followed, tolerance, row.followed_full)
+        wrong = wrong or wrong_beside(own, row.followed, tolerance, row.followed_full)
     row.status = "refused" if wrong else "declared"
     row.reason = wrong or "; ".join(filter(None, [row.reason, reasons(own)]))
 

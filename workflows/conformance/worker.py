@@ -10,6 +10,7 @@ import numpy as np
 
 from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
+from frameworks.workloads.distance import relative
 from frameworks.workloads.smaller import batches
 from workflows.worker.border import as_loss, as_weights
 from workflows.worker.clock import fenced, now
@@ -105,7 +106,7 @@ class Requests(Handlers):
     def repeat(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """The losses of a trainer, of another from the same weights, and of the first restarted.
 
-        `odd` names a tensor that differs from the first run's at the end, "" if none does, by run.
+        `odd` is the tensor that is farthest from the first run's at the end, and how far, by run.
         """
         asked = from_dict(workload)
         given, mini_batches = initial_weights(asked, SEED), drawn(asked, STEPS)
@@ -115,10 +116,10 @@ class Requests(Handlers):
         trained = {name: array.copy() for name, array in first.weights().items()}
         second = self.made(asked, variant)  # only now: trainers side by side are another rule's
         runs["second"] = losses(second, mini_batches)
-        odd = {"second": different(second.weights(), trained)}
+        odd = {"second": farthest(second.weights(), trained)}
         first.restart(given)
         runs["restarted"] = losses(first, mini_batches)
-        odd["restarted"] = different(first.weights(), trained)
+        odd["restarted"] = farthest(first.weights(), trained)
         return {**runs, "odd": odd}
 
     def interleave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
@@ -226,6 +227,14 @@ def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
         trainer.synchronise()
         found.append(as_loss(trainer.loss()))
     return found
+
+
+def farthest(weights: Weights, others: Weights) -> tuple[str, float]:
+    """The tensor that differs most, and its relative distance (L2); NaN equals NaN."""
+    same = {n: np.array_equal(weights[n], w, equal_nan=True) for n, w in others.items()}
+    found = {n: 0.0 if same[n] else relative(weights[n], w) for n, w in others.items()}
+    name = max(found, key=lambda one: found[one])
+    return name, found[name]
 
 
 def uncanonical(found: Weights, wanted: Weights) -> list[str]:

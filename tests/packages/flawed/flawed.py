@@ -37,6 +37,8 @@ def __getattr__(name):
     rule = name.removeprefix("FRAMEWORK_").replace("_", "-")
     if rule == "source":
         return described(rule, "hasty:HastyAdapter")
+    if rule == "last-bit":
+        return described(rule, "flawed_adapters:RestartsNearly")
     if rule == "float32":
         return described(rule, "flawed_adapters:Float32Only", precisions=("float32",))
     if rule == "precision-undeclared":

@@ -79,7 +79,7 @@ class DrawsNumbers(AbacusTrainer):
     def step(self, batch):
         super().step(batch)
         if self.steps > 2:
-            self.last *= 1 + 1e-3 * RANDOM.random()
+            self.last *= 1 + 10 * RANDOM.random()
 
 
 @adapter
@@ -89,6 +89,18 @@ class RestartsTheWeightsOnly(AbacusTrainer):
             self.parameters = {n: w.astype(self.conditions.precision) for n, w in weights.items()}
         else:
             super().restart(weights)
+
+
+@adapter
+class RestartsNearly(AbacusTrainer):
+    """A weight has another last bit after a restart."""
+
+    def restart(self, weights):
+        again = hasattr(self, "parameters")
+        super().restart(weights)
+        if again:
+            first = next(iter(self.parameters.values())).reshape(-1)
+            first[0] = np.nextafter(first[0], np.inf, dtype=first.dtype)
 
 
 @adapter

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Deviation
+from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads.distance import REST, astray, relative
 from workflows.certify.judge import (
     FROM,
@@ -17,6 +18,7 @@ from workflows.certify.judge import (
     judge_optimiser,
     judge_state,
     loss_distances,
+    names,
     set_aside,
 )
 from workflows.certify.runs import Result
@@ -107,6 +109,7 @@ def test_a_declaration_is_held_to_its_bound_and_to_the_rest_at_full_size_too():
     assert "loss off by 9.0e-01" in judged(DEVIATION, **{**runs, "full": FAR})[1]
     status, reason = judged(DEVIATION, **{**runs, "followed": None})
     assert status == "refused" and "nothing can follow" in reason
+    assert "optimiser.adam may be adam-of-keras, adam-of-keras-by-default, amsgrad, " in reason
     status, reason = judged(DEVIATION, **{**runs, "followed": measured(1e-7)})
     assert status == "refused" and "beside the declared mistake, loss differs by 1.0e-07" in reason
     status, reason = judged(DEVIATION, **{**runs, "followed_full": measured(1e-7)})
@@ -164,6 +167,15 @@ def test_state_that_is_declared_to_deviate_is_the_mistake_in_every_step():
         row = row.model_copy(update={"state": {"v": 0.02}, "followed": EXACT, **changed})
         judge_state(row, ASKED.tolerance, [deviation])
         assert row.status == "refused" and words in row.reason
+
+
+def test_a_deviation_may_be_what_fits_its_component():
+    assert "amsgrad" in names("optimiser.adam") and "amsgrad" not in names("optimiser.rmsprop")
+    assert "rmsprop-epsilon-inside-the-root" in names("optimiser.rmsprop")
+    assert "batch-norm-running-variance-biased" in names("state.batch_norm.variance")
+    assert not {"adam-of-keras", "bias-missing"} & {*names("state.batch_norm.variance")}
+    assert names("state.no_layer.mean") == []
+    assert {*names("optimiser.momentum")} < {*CATALOGUE}
 
 
 def test_a_network_that_magnifies_rounding_has_more_room_in_float32_alone():

@@ -13,6 +13,7 @@ from frameworks.description import NAME
 from frameworks.device import DEVICES
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads.parsing import suggestion
+from workflows.certify.judge import names
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
@@ -95,9 +96,11 @@ def oddities(d: Framework) -> Iterator[str]:
     for name, variant in d.variants.items():
         for deviation in variant.deviations:
             if deviation.mistake and deviation.mistake not in CATALOGUE:
+                known = ", ".join(names(deviation.component))
                 yield (
                     f"variant {name!r} declares the mistake {deviation.mistake!r}, which is none"
-                    f"{suggestion(deviation.mistake, CATALOGUE)} (docs/extending.md lists them)"
+                    f"{suggestion(deviation.mistake, CATALOGUE)}; {deviation.component} may be "
+                    f"{known or 'none'}"
                 )
 
 
