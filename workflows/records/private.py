@@ -31,13 +31,14 @@ COMMON = frozenset(
      "mlp", "contest", "replicate", "study", "reference", "data", "test", "none", "true",
      "false"]
 )  # fmt: skip
+PLAIN = re.compile(r"[a-z_]+")
 SHORTEST = 3  # characters of a name
 LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|HOOK|BEARER|PRIVATE"
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH(?!OR)|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|HOOK|BEARER|PRIVATE"
     r"|CONN(?:ECTION)?_?STR|(?:^|_)(?:PAT|DSN|SAS|PIN|OTP|JWT|PW)(?:_|$)|_PWD$",
     re.IGNORECASE,
 )
@@ -100,16 +101,19 @@ def anonymous(value: Any) -> Any:
             said = pattern.sub(instead, said)
         return said
 
-    def clean(value: Any, free: bool) -> Any:
+    def clean(value: Any, free: bool, named: bool = False) -> Any:
+        """`named`: keys of plain letters are names of settings, which are no texts."""
         if isinstance(value, str):
             return text(value, free)
         if isinstance(value, list):
             return [clean(item, free) for item in value]
         if isinstance(value, dict):
             return {
-                clean(key, free): names(item)
+                clean(key, free and not (named and PLAIN.fullmatch(key))): names(item)
                 if key in PATHS
-                else clean(item, free or (key in TEXTS and not isinstance(item, list)))
+                else clean(
+                    item, free or (key in TEXTS and not isinstance(item, list)), key == "settings"
+                )
                 for key, item in value.items()
             }
         return value
@@ -168,7 +172,7 @@ def telling(names: Iterable[str]) -> Iterable[str]:
 
 def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
     """The secrets of this user's variables, the longest first, however a message spells them, and
-    whether each is a secret in free texts only. Elsewhere it could name a row."""
+    whether each is a secret in free texts only. Elsewhere a word or a number could name a row."""
     found = dict[str, bool]()
     for name, value in os.environ.items():
         parts = [
@@ -179,7 +183,7 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
             found.setdefault(value, True)
         for one in [*named, *parts]:
             if known_secret(one, bool(HOLDS_NUMBER.search(name)) or one in parts):
-                found[one] = len(one) < CLEAR
+                found[one] = not LONG_WORD.search(one)
     every = sorted(found.items(), key=lambda item: len(item[0]), reverse=True)
     return [(spelled(secret), free) for secret, free in every]
 

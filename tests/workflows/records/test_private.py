@@ -18,10 +18,11 @@ from analysis.data.loading import load
 from analysis.report.page import write as write_report
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import write
-from tests.conftest import package
+from tests.conftest import ROOT, package
 from workflows.environments.stage import Built
 from workflows.machine.tuning import FLAGS, LONGEST, variables
-from workflows.records.machine_folder import read_machine, write_machine
+from workflows.records.machine_folder import open_machine, read_machine, write_machine
+from workflows.records.machine_records import MachineRecords
 from workflows.records.private import HARMLESS, HOLDS_SECRET, anonymous
 from workflows.records.storage import read_json, write_json
 from workflows.stages.collect import collect
@@ -184,6 +185,29 @@ def test_a_short_secret_names_a_row_and_is_none_inside_a_word(monkeypatch) -> No
     monkeypatch.setenv("HF_TOKEN", "abacus")
     row = {"framework": "abacus", "reason": "abacus, abacuses"}
     assert anonymous(row) == {**row, "reason": "(secret), abacuses"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("X_KEY", "precision"), ("MY_TOKEN", "optimiser"), ("PASS", "mnist-cnn"),
+     ("AUTHOR2", "learning_rate"), ("K_KEY", "sparse_cross_entropy"), ("A_KEY", "agrees"),
+     ("GIT_AUTHOR_DATE", "2026-11-22"), ("HOSTNAME", "optimiser"), ("LOGNAME", "compilation")],
+)  # fmt: skip
+def test_our_own_words_do_not_damage_a_record(name, value, monkeypatch) -> None:
+    """Nothing that is measured is lost because a variable or a host has a word of records."""
+    (folder,) = (ROOT / "reports/reference/machines").iterdir()
+    records, _ = open_machine(folder)
+    written = records.model_dump(mode="json")
+    monkeypatch.setenv(name, value)
+    again = MachineRecords.model_validate(anonymous(written)).model_dump(mode="json")
+    kept = ("machine", "workloads", "datasets")
+    assert [again[key] for key in kept] == [written[key] for key in kept]
+    for own, other in zip(again["contests"], written["contests"], strict=True):
+        assert [own[key] for key in ("started", "order")] == [
+            other[k] for k in ("started", "order")
+        ]
+        for one, two in zip(own["contenders"], other["contenders"], strict=True):
+            assert one["settings"].keys() == two["settings"].keys()
 
 
 def test_what_names_a_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:
