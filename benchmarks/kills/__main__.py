@@ -96,18 +96,10 @@ class Kills:
         self, who: psutil.Process | str, group: int, found: list[psutil.Process]
     ) -> list[psutil.Process]:
         """Kill, and return what has to end by that."""
-        if who == CTRL_C:
-            with suppress(ProcessLookupError):
-                os.killpg(group, signal.SIGINT)
-            return []
         if isinstance(who, str):
-            # Guardians and workers are in groups of their own. Stopped first, nobody sees another
-            # end.
-            for kill in (psutil.Process.suspend, psutil.Process.kill):
-                for one in found:
-                    with suppress(psutil.Error):
-                        kill(one)
-            return found
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGINT if who == CTRL_C else signal.SIGKILL)
+            return [] if who == CTRL_C else found
         below = [who]
         with suppress(psutil.Error):
             below += who.children(recursive=True)

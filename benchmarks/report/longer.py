@@ -68,9 +68,12 @@ def longer(
         found = found.set_column(BATCHES.get_field_index(name), field, column)
     contest.started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat()
     places = rows.groupby(["contender", "round"]).indices
+    counted = [found[name].to_numpy() for name in ("switches", "cpu_ns")]
     for turn in contest.turns:
         own_places = places[turn.contender, turn.round]
         first, last = ends[own_places[0]] - each[own_places[0]], ends[own_places[-1]] - 1
         turn.start_ns = int(finished[first] - took[first])
         turn.duration_s = int(finished[last] - turn.start_ns) / 1e9
+        turn.switches, cpu_ns = (int(one[first : last + 1].sum()) for one in counted)
+        turn.cpu_s = None if turn.cpu_s is None else cpu_ns / 1e9
     return found

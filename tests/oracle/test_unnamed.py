@@ -103,11 +103,11 @@ PLANTED = {
     ),
     "weak decay": (
         gradients(lambda n, g, w: g + 1e-4 * w), "mlp",
-        "dense1.kernel is the right one plus 0.0001 times the weights (weight decay?)",
+        "every tensor is the right one plus 0.0001 times the weights (weight decay?)",
     ),
     "betas swapped": (
         numbers(beta1=0.999, beta2=0.9), "mlp",
-        "the update is not, first at step 2, where of the change dense3.bias is 1.05",
+        "the update is not, first at step 2, where of the change dense1.kernel is off by",
     ),
     "steps not counted": (
         oracle(updates={**UPDATES, "adam": uncounted}), "mlp",
