@@ -289,8 +289,8 @@ def test_an_update_that_waits_until_the_loss_is_read_is_found(worker, monkeypatc
         def step(batch):
             update()
             compute(batch)
-            spin(0.0003)  # the gradients
-            waiting.append(0.0002)
+            spin(0.0012)  # the gradients
+            waiting.append(0.0008)
             if not by:
                 update()
 
