@@ -97,6 +97,8 @@ def between(before: Counters, after: Counters) -> dict[str, Any]:
     if before.threads and after.threads:  # a thread that ended takes its share with it
         new = Schedule(0, 0)
         known = [(before.threads.get(i, new), later) for i, later in after.threads.items()]
+        # A number whose time went back is another thread's.
+        known = [(once if once.ran <= later.ran else new, later) for once, later in known]
         figures["cpu_s"] = sum(later.ran - once.ran for once, later in known) / 1e9
         figures["waited_s"] = sum(later.waited - once.waited for once, later in known) / 1e9
     own, rest = set(after.cores), set(after.ticks) - set(after.cores)
@@ -111,7 +113,8 @@ def between(before: Counters, after: Counters) -> dict[str, Any]:
 
 
 def passed(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+    """None, too, if the counter fell, because a core has gone or counts anew."""
+    return None if before is None or after is None or after < before else after - before
 
 
 def grown(before: Counters, after: Counters, cores: Iterable[int], what: str) -> int:

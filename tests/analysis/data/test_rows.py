@@ -13,6 +13,7 @@ from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.analysis.turns import stored as as_table
 from tests.analysis.turns import with_turns
+from tests.conftest import ROOT
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords, MissingRow
@@ -306,3 +307,19 @@ def test_what_a_turn_may_count(
         for field, value in counted.items():
             setattr(turn, field, value)
     assert load([stored(tmp_path, records, whole[1])])
+
+
+def test_what_computes_nothing_may_take_no_time(tmp_path: Path) -> None:
+    """A clock may be too coarse for it, and it is compared with nothing."""
+    (source,) = (ROOT / "reports/aa/machines").iterdir()
+    records, table = read_machine(source)
+    for contender, fine in (("noop/default/cpu/1", True), ("pytorch/default/cpu/1", False)):
+        rows = table.to_pandas()
+        own = rows.index[(rows["contender"] == contender) & ~rows["warmup"]][0]
+        rows.loc[own, ["transfer_ns", "step_ns", "cpu_ns"]] = 0
+        folder = stored(tmp_path / contender.partition("/")[0], records, rows)
+        if fine:
+            load([folder])
+        else:
+            with pytest.raises(RecordError, match="a mini-batch that took no time"):
+                load([folder])

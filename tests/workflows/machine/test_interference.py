@@ -109,6 +109,17 @@ def test_a_thread_that_ended_takes_nothing_back():
     assert (found["cpu_s"], found["waited_s"]) == (1.0, 0.0)
 
 
+def test_counters_that_fall_are_of_another_core_or_thread():
+    """A core that goes takes its count along; the kernel uses a thread's number again."""
+    before = Counters(0, [0], threads={7: Schedule(10**9, 10**9)}, throttles=5, pressure_us=900)
+    after = Counters(
+        10**9, [0], threads={7: Schedule(4 * 10**6, 10**6)}, throttles=2, pressure_us=9
+    )
+    found = between(before, after)
+    assert (found["throttles"], found["pressure_s"]) == (None, None)
+    assert (found["cpu_s"], found["waited_s"]) == (0.004, 0.001)
+
+
 def test_without_any_file_everything_is_none_but_the_time(files):
     found = between(look(77, [0]), look(77, [0]))
     assert found.pop("duration_s") >= 0
