@@ -1,5 +1,7 @@
-"""Certificates that contradict themselves. A status follows from distances. Each is held against
-the loosest limit that a certificate can have for it, so that nothing that was certified is refused.
+"""Certificates that contradict themselves: a status follows from distances.
+
+Each distance is compared with the loosest limit that a certificate can have for it, so that nothing
+that was certified is refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +86,7 @@ def compared(
 
 def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[Bound]:
     operation = own.elementwise
-    # A single operation is held against NumPy's in units in the last place of float32.
+    # Results of a single operation are counted in units in the last place of float32.
     yield from of_runs(row, max(certificate.tolerance, LOOSEST * bool(operation)))
     yield from of_float32(row, certificate)
     yield "unfenced", [row.unfenced or 0.0], LEFT if operation else UNFENCED

@@ -52,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if more := gains(studies):
             figures.append(("threads.csv", threads(more)))
             tables["threads.csv"] = table(more)
-        for folder in sorted(options.studies[0].glob("machines/*"))[:1] if studies else []:
-            machine = read_records(folder)
-            averaged = averages.averages(machine, studies[0])
-            ordered = averages.orders(machine, studies[0])
+        if records := [one for own in options.studies[:1] for one in own.glob("machines/*")]:
+            found = averages.processes(read_records(min(records)))
+            averaged = averages.averages(found, studies[0])
+            ordered = averages.orders(found, studies[0])
             figures.append(("averages.csv", averages.figure(averaged, ordered)))
             tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
         if shared := divided(studies):

@@ -4,7 +4,7 @@ It is about the rule only. The steps are those of a study whose contenders do th
 same minutes, and nothing is measured for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean, median
@@ -103,24 +103,23 @@ def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
     return found
 
 
-def averages(machine: Machine, study: Study) -> list[Average]:
-    """Of each contender that the study compares."""
+def averages(found: Mapping[BenchmarkId, list[Process]], study: Study) -> list[Average]:
+    """Of each contender that the study compares; `found` are its `processes`."""
     figures = {one[:5]: one.median for one in study.times}
     return [
         Average(one.workload, one.contender, name, len(own), len(own[0].ms), median(values), *(
             of(values) / figures[one] for of in (median, min, max)
         ))
-        for one, own in processes(machine).items()
+        for one, own in found.items()
         if one in figures
         for name, statistic in STATISTICS.items()
         for values in [[statistic(process) for process in own]]
     ]  # fmt: skip
 
 
-def orders(machine: Machine, study: Study) -> list[Order]:
+def orders(found: Mapping[BenchmarkId, list[Process]], study: Study) -> list[Order]:
     """Each statistic against each, over the pairs of frameworks of which one is faster. Processes
     of one replicate stand against each other."""
-    found = processes(machine)
     pairs = [
         (found[one], found[other], row.verdict == "faster")
         for row in study.ratios

@@ -9,13 +9,11 @@ from analysis.format import count, listing, title
 from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import Pair, Ratio, Study
 from analysis.literature.table7 import CPUS, Over, networks, processor_over, readable, spreads
+from analysis.literature.then import BOTH, GPU_OF_2016
 from analysis.literature.today import NOW, THEN, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two
 from frameworks.device import HOST
-
-GPU_OF_2016 = "gtx-1080"
-BOTH = ("TensorFlow", "Torch")
 
 
 @dataclass(frozen=True)
@@ -85,10 +83,11 @@ def widest(studies: Sequence[Study]) -> dict[tuple[str, int], Ratio]:
 
 def spread_figure(rows: Sequence[Apart]) -> Figure:
     names = list(dict.fromkeys(row.network for row in rows))
+    every = by_network(spreads())
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
         for place, name in enumerate(names):
-            then = by_network(spreads())[name]
+            then = every[name]
             axes.plot(then, [place + 0.22] * len(then), "o", color=THEN, markerfacecolor=PAPER,
                       markersize=3.5, alpha=0.6)  # fmt: skip
             own = [row for row in rows if row.network == name]

@@ -9,6 +9,8 @@ from analysis.literature.table7 import Cell, Over
 # PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
 # measured one after the other, as in 2016.
 ITSELF = 1.24
+BOTH = ("TensorFlow", "Torch")  # whose like is timed today
+GPU_OF_2016 = "gtx-1080"
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,18 @@ def then() -> list[Then]:
 
 
 def ratios() -> Iterator[Then]:
-    for over in table7.tool_over("TensorFlow", "Torch"):
+    for over in table7.tool_over(*BOTH):
         yield ratio("tool over tool", over, "Torch")
     for over in table7.over_the_fastest():
         yield ratio("over the fastest", over, over.base.tool)
     for over in table7.spreads():
         yield ratio("slowest over fastest of five", over, over.base.tool)
-    for over in table7.spreads(("TensorFlow", "Torch")):
+    for over in table7.spreads(BOTH):
         yield ratio("slower over faster of TensorFlow and Torch", over, over.base.tool)
     for over in table7.threads_over(2, 1):
         yield ratio("two threads over one", over, "1 thread")
-    for over in table7.processor_over("gtx-1080"):
-        yield ratio("best processor cell over GPU", over, "gtx-1080")
+    for over in table7.processor_over(GPU_OF_2016):
+        yield ratio("best processor cell over GPU", over, GPU_OF_2016)
 
 
 def shares() -> Iterator[Then]:

@@ -71,8 +71,7 @@ class Conformance:
     ) -> None:
         examined = subjects[variant]
         if reason := self.known.get(rule) or self.known.get((variant, rule)):
-            # What an allocator keeps varies, and may be below the limit by chance.
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=rule != "memory"))
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
         outcome = examined.outcome(rule)
         if outcome.finding.status == "does not apply":
             pytest.skip(outcome.finding.seen)

@@ -106,25 +106,25 @@ def test_rows_are_the_intervals_of_the_comparisons(findings: Findings) -> None:
 
 
 def test_a_study_as_precise_as_asked_says_so_and_no_more(findings: Findings) -> None:
-    told = advice(findings.machine, asked(findings, 0.5).half_widths)
+    advised = advice(findings.machine, asked(findings, 0.5).half_widths)
     worst = max(line.half_width or 0 for line in findings.half_widths)
     asked(findings, 0.03)
-    assert told.sentences == [
+    assert advised.sentences == [
         f"Every ratio is known to within {100 * worst:.2g} %; 50 % were asked for."
     ]
-    assert told.command == ""
+    assert advised.command == ""
 
 
-def test_what_is_missing_is_told_with_its_price_and_command(found: Found) -> None:
+def test_what_is_missing_is_advised_with_its_price_and_command(found: Found) -> None:
     findings = asked(found(NOISY), 0.03)
     lines = findings.half_widths
     more = max(line.more or 0 for line in lines)
     assert more > 10
-    told = advice(findings.machine, lines)
+    advised = advice(findings.machine, lines)
     assert re.search(rf" {more} more replicates, about \d+ minutes, would bring all of them to 3 % "
                      r"with a probability of 80 %\. This command measures only the new ones:$",
                      said(findings))  # fmt: skip
-    assert told.command == f"snakemake --cores 1 --config replicates={7 + more}"
+    assert advised.command == f"snakemake --cores 1 --config replicates={7 + more}"
 
 
 def test_what_no_study_can_reach_is_not_advised(found: Found) -> None:
@@ -184,8 +184,8 @@ def test_more_replicates_than_fit_in_its_minutes_need_a_study_without_a_limit(fo
     assert again(limited, 9, limited=True) == "snakemake --cores 1 --config replicates=9 minutes="
     findings = asked(found(NOISY), 0.03)
     findings.machine.study.configuration["minutes"] = 15
-    told = advice(findings.machine, findings.half_widths)
-    assert told.command.endswith(" minutes=")
+    advised = advice(findings.machine, findings.half_widths)
+    assert advised.command.endswith(" minutes=")
     findings.machine.study.command = "python -m workflows.stages.run"
     by_hand = advice(findings.machine, findings.half_widths)
     assert by_hand.command == "" and "` and `minutes: null`, and run" in by_hand.sentences[-1]

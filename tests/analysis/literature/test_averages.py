@@ -56,10 +56,10 @@ def test_each_rule_but_ours_is_a_tools_of_2016() -> None:
 
 def test_ours_is_the_figure_of_the_study() -> None:
     (folder,) = (REFERENCE / "machines").iterdir()
-    machine, study = read_records(folder), read(REFERENCE)
-    found = averages(machine, study)
+    own = processes(read_records(folder))
+    found = averages(own, read(REFERENCE))
     ours = [row for row in found if row.statistic == OURS]
-    assert len(ours) == len(processes(machine)) and len(found) == len(ours) * len(STATISTICS)
+    assert len(ours) == len(own) and len(found) == len(ours) * len(STATISTICS)
     assert all(row.over_ours == pytest.approx(1, rel=0.1) for row in ours)
     assert all(row.least <= row.over_ours <= row.most for row in found)
     first = [row for row in found if row.statistic == "mean, with the first step"]
@@ -68,7 +68,8 @@ def test_ours_is_the_figure_of_the_study() -> None:
 
 def test_an_order_changes_if_a_rule_turns_it_round() -> None:
     (folder,) = (REFERENCE / "machines").iterdir()
-    found = {(row.one, row.other): row for row in orders(read_records(folder), read(REFERENCE))}
+    own = processes(read_records(folder))
+    found = {(row.one, row.other): row for row in orders(own, read(REFERENCE))}
     assert len(found) == len(STATISTICS) ** 2
     assert len({row.compared for row in found.values()}) == 1
     assert found[OURS, OURS].changed == 0  # every process agrees with the study
