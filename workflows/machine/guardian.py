@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -90,22 +90,36 @@ def end(found: Callable[[], Iterable[int]]) -> None:
         time.sleep(0.01)
 
 
-def below() -> list[int]:
-    """The descendants of this process. None are known elsewhere than on Linux."""
-    parents = {}
-    if not LINUX:
-        return []
-    for place in Path("/proc").iterdir():
+def parents() -> dict[int, tuple[int, str]]:
+    """The parent and the state of each process. None are known elsewhere than on Linux."""
+    found: dict[int, tuple[int, str]] = {}
+    for place in Path("/proc").iterdir() if LINUX else ():
         if place.name.isdecimal():
             with suppress(OSError):
                 state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
-                parents[int(place.name)] = (int(parent), state)
-    found, new = list[int](), [os.getpid()]
+                found[int(place.name)] = (int(parent), state)
+    return found
+
+
+def below() -> list[int]:
+    """The descendants of this process."""
+    known, found, new = parents(), list[int](), [os.getpid()]
     while new:
-        new = [pid for pid, (parent, _) in parents.items() if parent in new]
+        new = [pid for pid, (parent, _) in known.items() if parent in new]
         found += new
     # A dead child of ours is waited for; that of another is its parent's affair.
-    return [pid for pid in found if parents[pid][1] not in "ZX" or parents[pid][0] == os.getpid()]
+    return [pid for pid in found if known[pid][1] not in "ZX" or known[pid][0] == os.getpid()]
+
+
+def inherited(own: Container[int]) -> list[int]:
+    """The children of this process that other processes have started, who have ended. They are in
+    sessions of their own. `own` are this one's children that are, too."""
+    here = os.getsid(0)
+    return [
+        pid
+        for pid, (parent, _) in parents().items()
+        if parent == os.getpid() and pid not in own and session(pid) not in (here, 0)
+    ]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 from zipfile import BadZipFile
 
 import psutil  # type: ignore[import-untyped]
@@ -67,6 +67,7 @@ class WorkerProcess:
     """
 
     module = "workflows.worker.worker"
+    alive: ClassVar[set[int]] = set()  # process numbers
 
     def __init__(
         self,
@@ -112,6 +113,7 @@ class WorkerProcess:
             )
             why = getattr(error, "strerror", "") or error
             raise WorkerDied(f"cannot start {interpreter}: {why}{again}") from None
+        WorkerProcess.alive.add(self.process.pid)
 
     def __enter__(self) -> Self:
         return self
@@ -244,6 +246,7 @@ class WorkerProcess:
         """Kill the process and whatever it has started. Of too long a log, the end stays."""
         self.process.kill()
         self.process.wait()
+        WorkerProcess.alive.discard(self.process.pid)
         guardian.end(self.left)
         if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
             last = self.last_printed()
@@ -253,13 +256,13 @@ class WorkerProcess:
 
     def left(self) -> list[int]:
         """Processes that this one has started and that are still there, by their session and by
-        the temporary folder that they were given."""
+        the temporary folder that they were given, and whatever workers that have ended left."""
         mark = f"TMPDIR={self.scratch.name}\0".encode()
         return [
             pid
             for pid in guardian.below()
             if guardian.session(pid) == self.process.pid or mark in guardian.environment(pid)
-        ]
+        ] + guardian.inherited(WorkerProcess.alive)
 
     def dismiss(self) -> None:
         """Let the process end, without waiting for it."""

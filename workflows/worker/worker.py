@@ -22,7 +22,7 @@ from workflows.worker.border import explain, kind, where
 from workflows.worker.handlers import Handlers
 
 OUT_OF_THE_WAY = 100  # descriptors from here on are not those that programs close
-SET_PDEATHSIG = 1  # of Linux' prctl
+SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36  # of Linux' prctl
 FIRST_TO_GO = "500"  # if memory runs out: rather this process than the coordinator
 
 
@@ -86,10 +86,12 @@ def channel() -> tuple[IO[str], IO[str]]:
 
 
 def die_with_the_coordinator() -> None:
-    """However the coordinator ends, this process does not compute on. It also leaves no core
-    file, and goes first when memory runs out."""
+    """However the coordinator ends, this process does not compute on. Its daemons stay below it,
+    so that the coordinator inherits none but those of a worker that has ended. It also leaves no
+    core file, and goes first when memory runs out."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -13,6 +13,8 @@ import pytest
 from benchmarks.kills.study import marked
 from tests.conftest import ROOT, python
 from workflows.machine import guardian
+from workflows.records.schema import Contender
+from workflows.worker.process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux' prctl and pidfd")
 
@@ -131,6 +133,33 @@ def test_what_hides_from_its_session_and_its_environment_is_not_left():
     assert not psutil.pid_exists(hidden) and before.poll() is None
     before.kill()
     before.wait()
+
+
+def test_what_a_worker_leaves_hidden_ends_with_it_and_nothing_else_does(tmp_path, monkeypatch):
+    (tmp_path / "hides.py").write_text(
+        "import subprocess\n"
+        "print(subprocess.Popen(['sleep', '90'], env={}, start_new_session=True).pid)"
+    )
+    (tmp_path / "worker_of_a_test.py").write_text(
+        "import os, subprocess, sys\n"
+        "from workflows.worker.worker import die_with_the_coordinator\n"
+        "die_with_the_coordinator()\n"
+        "subprocess.run([sys.executable, '-m', 'hides'], check=True)\n"
+        "os.read(0, 1)"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(WorkerProcess, "module", "worker_of_a_test")
+    noop = Contender(framework="noop", variant="default", device="cpu", threads=1)
+    child = subprocess.Popen(["sleep", "90"])
+    with WorkerProcess(sys.executable, noop) as one, WorkerProcess(sys.executable, noop) as other:
+        hidden, beside = (psutil.Process(int(own.written(30))) for own in (one, other))
+        assert one.process.pid in {parent.pid for parent in hidden.parents()}
+        one.end()
+        assert not hidden.is_running() and beside.is_running() and child.poll() is None
+        assert other.process.poll() is None
+    assert not beside.is_running()
+    child.kill()
+    child.wait()
 
 
 def test_a_worker_dies_with_a_coordinator_that_nobody_guards(tmp_path):
