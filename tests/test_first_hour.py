@@ -113,6 +113,7 @@ def stopped_and_gone_on_with(tmp_path: Path, name: str) -> Path:
     return there
 
 
+@pytest.mark.all
 def test_what_is_stopped_goes_on_in_another_folder(tmp_path, monkeypatch, abacus):
     there = stopped_and_gone_on_with(tmp_path, "small")
     # What is finished needs neither data sets nor the reference's weights.

@@ -232,6 +232,7 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
     assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))
 
 
+@pytest.mark.all
 def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     contenders = [{"framework": "abacus", "variants": ["default", "raises"]}]
     study = clone(contenders=contenders, replicates=1)
@@ -274,6 +275,7 @@ def test_a_killed_study_goes_on_where_it_was(done):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+@pytest.mark.all
 def test_as_many_replicates_as_fit_are_measured_after_the_first_contest(clone):
     study = clone(minutes=0.01, replicates=2)
     first = study.snakemake("--dry-run", "--quiet", "host")

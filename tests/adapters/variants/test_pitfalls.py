@@ -97,6 +97,7 @@ def test_what_jax_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seen["default"]) > 2 * len(REGRESSION.parameter_shapes)  # weights and Adam's state
 
 
+@pytest.mark.all
 def test_compiled() -> None:
     counters = pytest.importorskip("torch._dynamo.utils").counters
     before = counters["stats"]["unique_graphs"]

@@ -82,6 +82,7 @@ def test_averaged_gradients_of_halves_are_those_of_the_whole(name: str, tmp_path
         assert APART[name] in diagnosed(worker, NORMALISED, tmp_path, state)
 
 
+@pytest.mark.all
 def test_the_second_process_ends_with_the_first_and_another_follows_a_failure(
     tmp_path: Path,
 ) -> None:

@@ -299,14 +299,11 @@ def test_a_reason_has_neither_passwords_nor_home_folders(tmp_path):
     assert last_lines(log) == "one / " * 7 + "cannot reach https://...@index.org/simple"
 
 
-@pytest.mark.parametrize(
-    "again",
-    [pytest.param(False, marks=pytest.mark.brief), pytest.param(True, marks=pytest.mark.all)],
-)
+@pytest.mark.all
 def test_a_study_goes_on_without_what_could_not_be_built(
-    offline, real_wheels, abacus, small, tmp_path, again
+    offline, real_wheels, abacus, small, tmp_path
 ):
-    """One framework is there and one is not. `again`: then that is tried again, and is there."""
+    """One framework is there and one is not. Then that is tried again, and is there."""
     wheels = offline(tmp_path / "wheels")
     shutil.copytree(real_wheels, wheels)
     bead = abacus_as(tmp_path / "bead", "bead")
@@ -325,8 +322,6 @@ def test_a_study_goes_on_without_what_could_not_be_built(
 
     left = study.would_run()
     assert "environment" in left and not {"contest", "certify", "reference"} & left
-    if not again:
-        return
 
     packed(wheels, bead, "bead")
     assert "An environment could be built that was not" in study.snakemake(fails=True)
