@@ -1,9 +1,10 @@
 """Keep a default study among those of docs/repeatability.md, in few bytes, for example:
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
-The sum that comparisons rest on, transfer and step of a mini-batch, stays as it was measured. Its
-division and all other times are kept to a few microseconds, distances of certificates to two
-digits. A folder that has been kept can be kept again and stays what it is.
+The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 100,000,
+processor time to one in 400, and all other times to a few microseconds, or those of a turn to 32.
+Distances of certificates are kept to two digits. A folder that has been kept can be kept again and
+stays what it is.
 """
 
 import argparse
@@ -16,20 +17,25 @@ import pyarrow as pa
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
 
-GRAIN_NS = 4096  # zeros in the low bits cost nothing in a compressed column
-CPU_NS = 32768  # of processor times, of which only sums are shown
+# Zeros in the low bits cost nothing in a compressed column.
+GRAIN_NS = 4096
+SUM_BITS = 16  # that are kept, of transfer and step
+CPU_BITS = 8  # of processor times, of which only sums are shown
+TURN_US = 64
+OF_TURNS = ("waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
 DISTANCE = 2  # digits
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 
 def thinned(batches: pa.Table) -> pa.Table:
-    """Times in whole grains, but for the sum of transfer and step."""
+    """Times in whole grains, and with so many bits."""
     transfer, step = (batches[name].to_numpy() for name in ("transfer_ns", "step_ns"))
     data, cpu = (batches[name].to_numpy() for name in ("data_ns", "cpu_ns"))
-    values = {"data_ns": grains(data), "cpu_ns": grains(cpu, CPU_NS)}
-    values["transfer_ns"] = transfer // GRAIN_NS * GRAIN_NS
-    values["step_ns"] = transfer + step - values["transfer_ns"]
-    values["start_ns"] = starts(batches["start_ns"].to_numpy(), values["data_ns"] + transfer + step)
+    total = leading(transfer + step, SUM_BITS)
+    values = {"data_ns": grains(data), "cpu_ns": leading(cpu, CPU_BITS)}
+    values["transfer_ns"] = np.minimum(transfer // GRAIN_NS * GRAIN_NS, total)
+    values["step_ns"] = total - values["transfer_ns"]
+    values["start_ns"] = starts(batches["start_ns"].to_numpy(), values["data_ns"] + total)
     for name, value in values.items():
         place = batches.schema.get_field_index(name)
         batches = batches.set_column(place, name, pa.array(value))
@@ -37,6 +43,13 @@ def thinned(batches: pa.Table) -> pa.Table:
 
 
 def grains(times: np.ndarray, grain: int = GRAIN_NS) -> np.ndarray:
+    return (times + grain // 2) // grain * grain
+
+
+def leading(times: np.ndarray, bits: int) -> np.ndarray:
+    """Each rounded to its first bits."""
+    _, exponents = np.frexp(times)
+    grain = 2 ** np.maximum(exponents - bits, 0).astype(np.int64)
     return (times + grain // 2) // grain * grain
 
 
@@ -70,6 +83,9 @@ def kept(records: MachineRecords) -> MachineRecords:
     for contest in values["contests"]:
         for turn in contest["turns"]:
             turn["start_ns"] = turn["start_ns"] // GRAIN_NS * GRAIN_NS
+            for name in OF_TURNS:
+                if turn[name] is not None:
+                    turn[name] = round(turn[name] * 1e6 / TURN_US) * TURN_US / 1e6
     return MachineRecords.model_validate(values)
 
 
