@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.data.loading import load
     from analysis.data.series import with_others
     from analysis.format import any_encoding, file_name
+    from analysis.literature.section import SECTION
     from analysis.report.page import write
     from analysis.report.terminal import all_lines
     from workflows.records.storage import RecordError, unforeseen
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with unforeseen(options.folders[0]):
             machines = with_others(load(options.folders), options.earlier)
             out = options.out or Path("reports") / file_name(machines[0].study.name)
-            chapters = write(machines, out, options.brief)
+            chapters = write(machines, out, options.brief, [SECTION])
             text = "\n".join(all_lines(chapters))
     except (RecordError, OSError) as error:
         print(f"analysis: {error}", file=sys.stderr)

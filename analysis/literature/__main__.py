@@ -23,10 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import read as read_records
-    from analysis.literature import averages
-    from analysis.literature.impossible import impossible
+    from analysis.literature import averages, transfer
     from analysis.literature.ledger.claims import judge
     from analysis.literature.page import page
+    from analysis.literature.peaks import impossible
     from analysis.literature.spread import apart, speed_ups, spread_figure
     from analysis.literature.studies import read
     from analysis.literature.then import COLUMNS, then, values
@@ -58,6 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ordered = averages.orders(found, studies[0])
             figures.append(("averages.csv", averages.figure(averaged, ordered)))
             tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
+        for folder in options.studies:
+            if folder.name == transfer.STUDY:
+                own = transfer.times(read_records(min(folder.glob("machines/*"))))
+                moves, lines = transfer.moved(own), transfer.bandwidths(own)
+                beside_steps = transfer.shares(options.studies[0])
+                figures.append(("transfer.csv", transfer.figure(moves, lines, beside_steps)))
+                tables |= {
+                    "transfer.csv": table(moves),
+                    "bandwidth.csv": table(lines),
+                    "transfer-shares.csv": table(beside_steps),
+                }
         if shared := divided(studies):
             tables["parallel.csv"] = table(shared)
         files = {"claims.md": page(judge(studies), studies, figures)}

@@ -6,11 +6,24 @@ Operations follow from the layers (`data/layers.csv`), by the rule of `Workload.
 (github.com/hclhkbu/dlbench at 78d8a41) does other work than its name says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from analysis.format import count
+from analysis.literature import table7
 from analysis.literature.table7 import CPUS, HALF, Cell, readable, rows
+from analysis.report.figures.panels import logarithmic
+from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
+
+TOOLS = ("Caffe", "CNTK", "TensorFlow", "MXNet", "Torch")
+ROW = 0.115  # inches for each tool of a network
+VALUE = attrgetter("value")
+MARKS = {True: "o", False: "D"}  # processors, GPUs
 
 
 @dataclass(frozen=True)
@@ -105,3 +118,83 @@ def share(cell: Cell) -> Share:
         flops / (cell.time + HALF) / most,
         None if defined is None else defined / cell.time / most,
     )
+
+
+def impossible() -> Figure:
+    found = shares()
+    theme = Theme(tuple(tool.lower() for tool in TOOLS), ())
+    with canvas(1.3 + ROW * (len(TOOLS) + 1) * len(table7.networks())) as drawn:
+        axes = drawn.add_subplot()
+        named = {(one.cell.network, one.cell.tool): one for one in sorted(found, key=VALUE)}
+        for one in found:
+            most = one.exceeds and named[one.cell.network, one.cell.tool] is one
+            draw(axes, one, theme.colour(one.cell.tool.lower()), most)
+        axes.axvline(1, color=INK, linewidth=1.4)
+        axes.set_xscale("log")
+        logarithmic(axes, "x")
+        axes.set_xlabel("share of the processor's peak in float32 (1: all of it)")
+        axes.set_yticks(
+            [top(name) + (len(TOOLS) - 1) / 2 for name in table7.networks()], table7.networks()
+        )
+        axes.set_ylim(top(table7.networks()[-1]) + len(TOOLS) - 0.3, -0.7)
+        bare(axes, "x")
+        drawn.legend(handles=handles(theme), loc="outside upper left", ncols=4, labelcolor=INK,
+                     handletextpad=0.1, columnspacing=1, borderaxespad=0.2)  # fmt: skip
+        return Figure(
+            drawn,
+            "impossible",
+            "Published times against the peak",
+            "Each mark is a cell of Table 7 of Shi et al. (2016): the operations of the network "
+            "that the cell names, over its time and the peak of the cores or the GPU at their "
+            "highest clock. Hollow: the same time with the operations of the definition in the "
+            "authors' repository. Pale: a doubtful or recovered reading. Above 1 a processor "
+            "cannot have done the work. On a GPU it proves nothing, because some convolutions take "
+            "fewer operations than are counted. Logarithmic axis.",
+            "Dot plot of the share of the peak by network, tool and device.",
+            finding(found),
+            inlined=False,
+        )
+
+
+def finding(found: Sequence[Share]) -> str:
+    above = [one for one in found if one.exceeds]
+    most = max(found, key=VALUE)
+    threads = "" if most.cell.threads is None else f" with {count(most.cell.threads, 'thread')}"
+    return (
+        f"{len(above)} of {len(found)} published times need more than the peak, most of all "
+        f"{most.cell.tool}'s {most.cell.network}{threads} on the "
+        f"{processors()[most.cell.device]['title']}: {most.value:.1f} times."
+    )
+
+
+def top(network: str) -> float:
+    """Where a network's first tool is drawn."""
+    return table7.networks().index(network) * (len(TOOLS) + 1)
+
+
+def draw(axes: Axes, one: Share, colour: str, most: bool) -> None:
+    """`most`: the cell is the farthest above the peak of its tool and network, and is named."""
+    place = top(one.cell.network) + TOOLS.index(one.cell.tool)
+    mark = MARKS[one.cell.device in CPUS]
+    pale = 0.4 if one.cell.note else 1
+    axes.plot([one.value], [place], mark, color=colour, markersize=3.6, alpha=pale)
+    if one.exceeds and one.defined:
+        axes.plot([one.defined, one.value], [place, place], color=colour, linewidth=0.7, zorder=1)
+        axes.plot([one.defined], [place], mark, color=colour, markersize=4.2,
+                  markerfacecolor=PAPER, markeredgewidth=1.1, zorder=4)  # fmt: skip
+    if most:
+        axes.annotate(f"{one.value:.1f}", (one.value, place), xytext=(5, 0), va="center",
+                      textcoords="offset points", fontsize=8)  # fmt: skip
+
+
+def handles(theme: Theme) -> list[Line2D]:
+    tools = [
+        Line2D([], [], marker="s", linestyle="", color=theme.colour(tool.lower()), label=tool)
+        for tool in TOOLS
+    ]
+    kinds = [("o", INK, "processor"), ("D", INK, "GPU"), ("o", PAPER, "as defined")]
+    return tools + [
+        Line2D([], [], marker=mark, linestyle="", color=INK, markerfacecolor=inside,
+               markersize=4.5, label=label)
+        for mark, inside, label in kinds
+    ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,8 @@ from workflows.records.storage import RecordError
 VERDICTS: dict[str, Verdict] = {
     name: name for name in ("faster", "slower", "equivalent", "cannot tell")
 }
+NEEDED = ("pairs", "contenders", "missing")  # tables
+OPTIONAL = ("traps", "parts", "elementwise", "settings", "use")
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
@@ -144,37 +146,47 @@ def read(folder: Path) -> Study:
     Raises:
         RecordError: the folder has no tables, or they are of an older samestep.
     """
-    tables = {name: table(folder / "tables" / f"{name}.csv") for name in ("pairs", "contenders")}
+    tables = {name: table(folder / "tables" / f"{name}.csv") for name in NEEDED}
+    tables |= {name: optional(folder, name) for name in OPTIONAL}
     try:
-        ratios = tuple(ratio(folder.name, row) for row in tables["pairs"])
-        check(folder, ratios, tables["pairs"])
-        traps = optional(folder, "traps")
-        ratios += tuple(pitfall(folder.name, row) for row in traps)
-        shares = optional(folder, "parts")
-        ratios += tuple(one for row in shares for one in of_parts(folder.name, row))
-        alone = optional(folder, "elementwise")
-        ratios += tuple(of_positions(folder.name, row) for row in alone)
+        return study(folder.name, tables)
+    except RecordError as error:
+        raise RecordError(f"{folder}: {error}") from None
+
+
+def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> Study:
+    """A study from the rows of its tables.
+
+    Raises:
+        RecordError: a column is missing, or intervals are not at CONFIDENCE.
+    """
+    traps, alone = tables.get("traps", ()), tables.get("elementwise", ())
+    try:
+        ratios = tuple(ratio(name, row) for row in tables["pairs"])
+        check(ratios, tables["pairs"])
+        ratios += tuple(pitfall(name, row) for row in traps)
+        ratios += tuple(one for row in tables.get("parts", ()) for one in of_parts(name, row))
+        ratios += tuple(of_positions(name, row) for row in alone)
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
-        lacking = table(folder / "tables" / "missing.csv")
-        missing = {row["device"]: row["reason"] for row in reversed(lacking)}
+        missing = {row["device"]: row["reason"] for row in reversed(tables["missing"])}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
         aliases = read_back(alone)
-        modes = compilation(optional(folder, "settings"))
+        modes = compilation(tables.get("settings", ()))
         memory = {
             contender(row): float(row["peak_mib"]) - float(row["idle_mib"])
-            for row in optional(folder, "use")
+            for row in tables.get("use", ())
             if row["peak_mib"] and row["idle_mib"]
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
     except (KeyError, ValueError) as error:
         raise RecordError(
-            f"{folder}: tables without {error}; write the report again: samestep report {folder}"
+            f"tables without {error}; write the report again: samestep report {name}"
         ) from None
     return Study(
-        folder.name,
+        name,
         ratios,
         frozenset({HOST.name, *measured}),
-        {name: reason for name, reason in missing.items() if name not in measured},
+        {device: reason for device, reason in missing.items() if device not in measured},
         times,
         aliases,
         modes,
@@ -183,13 +195,13 @@ def read(folder: Path) -> Study:
     )
 
 
-def check(folder: Path, ratios: Sequence[Ratio], table: Sequence[dict[str, str]]) -> None:
+def check(ratios: Sequence[Ratio], table: Sequence[dict[str, str]]) -> None:
     """Refuse intervals at another confidence, which the p-values give away."""
     for ratio, row in zip(ratios, table, strict=True):
         p = number(row["p"])
         if ratio.usable and p and 1e-6 < p < 0.5 and not math.isclose(ratio.p(1.0), p, rel_tol=0.1):
             raise RecordError(
-                f"{folder}: its intervals are not at {CONFIDENCE:.0%}; leave `confidence` out of "
+                f"its intervals are not at {CONFIDENCE:.0%}; leave `confidence` out of "
                 "the configuration, and write the report again"
             )
 

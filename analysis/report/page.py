@@ -19,7 +19,7 @@ from analysis.report.first import FirstScreen
 from analysis.report.first.across import across
 from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
-from analysis.report.layout import Chapter, File, Part, Parts, StudySection
+from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
 from analysis.report.markup import anchor, for_html, for_markdown, numbers, packed, variable
 from analysis.report.numbering import Labels
 from analysis.report.tables import Table
@@ -45,17 +45,19 @@ class Shown(NamedTuple):
     chapters: list[tuple[str, list[Part]]]
 
 
-def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[Chapter]:
+def write(
+    machines: Sequence[Machine], out: Path, brief: bool = False, further: Sequence[Section] = ()
+) -> list[Chapter]:
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have.
 
     `brief`: only report.md, what it shows or links, and the tables that judge claims, without the
     table of settings, which is larger than all others together. Of several machines, it has what is
-    between them and their first screens.
+    between them and their first screens. `further` sections come before the last one.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
-        chapters, files = render(machines, brief)
+        chapters, files = render(machines, brief, further)
     with ExitStack() as stack:  # all or none, so that a full disk leaves the report of before
         for name, content in reversed(files.items()):
             stack.enter_context(atomic(out / name)).write_bytes(content.encode())
@@ -67,7 +69,7 @@ def write(machines: Sequence[Machine], out: Path, brief: bool = False) -> list[C
 
 
 def render(
-    machines: Sequence[Machine], brief: bool = False
+    machines: Sequence[Machine], brief: bool = False, further: Sequence[Section] = ()
 ) -> tuple[list[Chapter], dict[str, str]]:
     """Chapters, and the content of every file by its path in the report's folder."""
     found = [Findings(machine) for machine in machines]
@@ -80,7 +82,7 @@ def render(
     chapters = [
         Chapter(findings, theme, len(found), caveats(findings, len(found))) for findings in found
     ]
-    sections = list(show(chapters, brief))
+    sections = list(show(chapters, brief, further))
     data = {f"{name}.csv": text for name, text in tables(found).items()}
     files: dict[str, str] = {f"tables/{name}": text for name, text in data.items()}
     screens = [screen(chapter) for chapter in chapters]
@@ -107,9 +109,11 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
             yield figure
 
 
-def show(chapters: Sequence[Chapter], brief: bool = False) -> Iterator[Shown]:
+def show(
+    chapters: Sequence[Chapter], brief: bool = False, further: Sequence[Section] = ()
+) -> Iterator[Shown]:
     """The sections that have any part."""
-    for section in SECTIONS:
+    for section in (*SECTIONS[:-1], *further, SECTIONS[-1]):
         inside, about, first, in_markdown = "", "", False, False
         if isinstance(section, StudySection):
             first = section.first

@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
 STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "fence", "parts", "parallel",
-           "operations", "traps")  # fmt: skip
+           "operations", "transfer", "traps")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 

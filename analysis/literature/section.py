@@ -1,0 +1,56 @@
+"""A section of a study's report: the claims of the literature that its own ratios decide."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+from analysis.findings.findings import tables
+from analysis.format import capital
+from analysis.literature.ledger.claims import Judgement, Verdict, judge
+from analysis.literature.page import said
+from analysis.literature.studies import study
+from analysis.report.layout import Chapter, Paragraph, Parts, Section, Terms
+from workflows.records.storage import RecordError
+
+PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
+VERDICTS: Sequence[Verdict] = get_args(Verdict)
+
+
+def judged(chapter: Chapter) -> list[Judgement]:
+    """Those with a ratio of this study, verdict by verdict. None if its intervals are at another
+    confidence than the rules are about."""
+    found = {
+        name: list(csv.DictReader(io.StringIO(text)))
+        for name, text in tables([chapter.findings]).items()
+    }
+    try:
+        own = study(chapter.findings.machine.study.name, found)
+    except RecordError:
+        return []
+    decided = (one for one in judge([own]) if one.deciding)
+    return sorted(decided, key=lambda one: VERDICTS.index(one.verdict))
+
+
+def claims(chapter: Chapter) -> Parts:
+    own = judged(chapter)
+    link = f"[What was claimed, and how it is judged]({PAGE})"
+    return [
+        Terms([
+            (
+                f"{capital(one.verdict)}: “{one.claim.quote}” ({one.claim.source}, {one.claim.id})",
+                "; ".join(filter(None, [*map(said, one.deciding), one.why])),
+            )
+            for one in own
+        ]),
+        Paragraph(link * bool(own), style="soft"),
+    ]  # fmt: skip
+
+
+def verdicts(chapter: Chapter) -> str:
+    found = Counter(one.verdict for one in judged(chapter))
+    return ", ".join(f"{name}: {number}" for name, number in found.items())
+
+
+SECTION = Section("Claims of the literature", claims, inside=verdicts)
