@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from analysis.data.results import USUAL, BenchmarkId, Machine
 from analysis.format import listing, title
 from analysis.literature.dots import HEIGHT, legend, ratios_on
-from analysis.literature.studies import Study
+from analysis.literature.studies import StudyTables
 from analysis.report.figures.style import PALETTE, Figure, canvas
 from analysis.report.prose import share, two
 from frameworks.workloads import from_dict
@@ -103,7 +103,7 @@ def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
     return found
 
 
-def averages(found: Mapping[BenchmarkId, list[Process]], study: Study) -> list[Average]:
+def averages(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> list[Average]:
     """Of each contender that the study compares; `found` are its `processes`."""
     figures = {one[:5]: one.median for one in study.times}
     return [
@@ -117,7 +117,7 @@ def averages(found: Mapping[BenchmarkId, list[Process]], study: Study) -> list[A
     ]  # fmt: skip
 
 
-def orders(found: Mapping[BenchmarkId, list[Process]], study: Study) -> list[Order]:
+def orders(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> list[Order]:
     """Each statistic against each, over the pairs of frameworks of which one is faster. Processes
     of one replicate stand against each other."""
     pairs = [

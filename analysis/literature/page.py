@@ -7,7 +7,7 @@ from typing import get_args
 from analysis.format import alike, count, listing, markdown_table, title
 from analysis.literature.ledger.claims import Judgement, Verdict
 from analysis.literature.ledger.double_ratios import ELSEWHERE, GAIN
-from analysis.literature.studies import PART, POSITION, Ratio, Study
+from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
 from analysis.literature.table7 import rows
 from analysis.literature.threads import Divided, divided
 from analysis.report.figures.style import Figure
@@ -38,7 +38,9 @@ DECIDES = {
 
 
 def page(
-    judgements: Sequence[Judgement], studies: Sequence[Study], figures: Iterable[tuple[str, Figure]]
+    judgements: Sequence[Judgement],
+    studies: Sequence[StudyTables],
+    figures: Iterable[tuple[str, Figure]],
 ) -> str:
     """`figures`: with the name of the file that has all their numbers."""
     verdicts: tuple[Verdict, ...] = get_args(Verdict)
@@ -108,7 +110,7 @@ def headline(judgements: Sequence[Judgement]) -> str:
     )
 
 
-def measured(studies: Sequence[Study]) -> str:
+def measured(studies: Sequence[StudyTables]) -> str:
     if not studies:
         return "No study was given, so calculations alone decide."
     named = listing(f"[{one.name}](../{one.name}/report.md)" for one in studies)
@@ -117,7 +119,7 @@ def measured(studies: Sequence[Study]) -> str:
     return f"Measured ratios come from the {which} {named}, on {listing(machines)}."
 
 
-def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[Study]) -> list[str]:
+def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTables]) -> list[str]:
     """What the studies ask that are needed; why hardware is missing, in the frameworks' words."""
     if name == "needs a study that has not been run":
         asked = {word for one in own for word in one.claim.study.split(", ")}
@@ -140,7 +142,7 @@ def cells(one: Judgement) -> list[str]:
     return [own.id, f"“{own.quote}” ({own.source})", own.statement, decided, own.published]
 
 
-def said(row: Ratio) -> str:
+def said(row: MeasuredRatio) -> str:
     """`MNIST CNN, default, 1 thread: PyTorch over TensorFlow 2.13 (2.05 to 2.23)`"""
     middle, low, high = alike(row.value, row.low, row.high)
     mark = f" {DECLARED}" * ("declared" in row.certificate)

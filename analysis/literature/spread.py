@@ -7,7 +7,7 @@ from statistics import median
 from analysis.data.results import grouped
 from analysis.format import count, listing, title
 from analysis.literature.dots import HEIGHT, legend, ratios_on
-from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.literature.table7 import CPUS, Over, networks, processor_over, readable, spreads
 from analysis.literature.then import BOTH, GPU_OF_2016
 from analysis.literature.today import NOW, THEN, certified
@@ -37,7 +37,7 @@ class Apart:
     two_tools: float
 
 
-def apart(studies: Sequence[Study], effects: Mapping[tuple[str, str], float]) -> list[Apart]:
+def apart(studies: Sequence[StudyTables], effects: Mapping[tuple[str, str], float]) -> list[Apart]:
     """`effects`: the time of what a tool trained over that of the network that it is named after,
     by network and tool."""
     cells = [
@@ -61,7 +61,7 @@ def by_network(found: Sequence[Over]) -> dict[str, list[float]]:
     return grouped((over.one.network, over.value) for over in found)
 
 
-def widest(studies: Sequence[Study]) -> dict[tuple[str, int], Ratio]:
+def widest(studies: Sequence[StudyTables]) -> dict[tuple[str, int], MeasuredRatio]:
     """Of each network and number of threads, the pair of frameworks that is farthest apart, the
     slower one first. All three are compared; of a network in several studies, the first counts."""
     names = {name.lower(): name for name in networks()}
@@ -74,7 +74,7 @@ def widest(studies: Sequence[Study]) -> dict[tuple[str, int], Ratio]:
         for row in certified([study], pair)
         if row.workload in names and row.device == HOST.name and (row.value or 0.0) >= 1
     ]
-    found: dict[tuple[str, int], Ratio] = {}
+    found: dict[tuple[str, int], MeasuredRatio] = {}
     for key, own in grouped(((names[row.workload], row.threads), row) for row in rows).items():
         first = [row for row in own if row.study == own[0].study]
         found[key] = max(first, key=lambda row: row.value or 0.0)
@@ -132,7 +132,7 @@ def finding(rows: Sequence[Apart]) -> str:
     )
 
 
-def speed_ups(studies: Sequence[Study]) -> Figure:
+def speed_ups(studies: Sequence[StudyTables]) -> Figure:
     then = processor_over(GPU_OF_2016)
     now = certified(studies, Pair("device", HOST.name, "gpu"))
     names = networks()

@@ -1,4 +1,4 @@
-"""What the ledger reads of a study: the pairs in its tables, and what its machines lack."""
+"""What judging reads of a study: the pairs in its tables, and what its machines lack."""
 
 import csv
 import math
@@ -59,7 +59,7 @@ EAGER = Pair("variant", "trap-eager", "default")
 
 
 @dataclass(frozen=True)
-class Ratio:
+class MeasuredRatio:
     """A row of a study's pairs.csv, traps.csv or parts.csv, read in the direction of a claim.
     `verdict` is the study's, None if the pair was not compared, and then `reason` says why.
     `certificate` sums up what was proven about both sides; it is empty if they may not be
@@ -87,7 +87,7 @@ class Ratio:
         return bool(self.certificate and self.low and self.high)
 
     @property
-    def inverse(self) -> "Ratio":
+    def inverse(self) -> "MeasuredRatio":
         return replace(
             self,
             pair=Pair(self.pair.axis, self.pair.over, self.pair.one),
@@ -112,7 +112,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyTables:
     """`hardware`: the devices on which anything was measured. `missing`: why a device is not
     there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
     original, by framework and setting. `compilation`: what was read back of each framework's
@@ -121,7 +121,7 @@ class Study:
     columns as a time."""
 
     name: str
-    ratios: tuple[Ratio, ...]
+    ratios: tuple[MeasuredRatio, ...]
     hardware: frozenset[str]
     missing: dict[str, str]
     times: tuple[Time, ...] = ()
@@ -130,7 +130,7 @@ class Study:
     unread: dict[str, frozenset[str]] = field(default_factory=dict)
     memory: dict[tuple[str, str, str, str, int], float] = field(default_factory=dict)
 
-    def of(self, pair: Pair) -> list[Ratio]:
+    def of(self, pair: Pair) -> list[MeasuredRatio]:
         """The rows of a pair, in its direction."""
         turned = Pair(pair.axis, pair.over, pair.one)
         return [
@@ -140,7 +140,7 @@ class Study:
         ]
 
 
-def read(folder: Path) -> Study:
+def read(folder: Path) -> StudyTables:
     """A study from the tables of its report.
 
     Raises:
@@ -154,7 +154,7 @@ def read(folder: Path) -> Study:
         raise RecordError(f"{folder}: {error}") from None
 
 
-def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> Study:
+def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTables:
     """A study from the rows of its tables.
 
     Raises:
@@ -182,7 +182,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> Study:
         raise RecordError(
             f"tables without {error}; write the report again: samestep report {name}"
         ) from None
-    return Study(
+    return StudyTables(
         name,
         ratios,
         frozenset({HOST.name, *measured}),
@@ -195,7 +195,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> Study:
     )
 
 
-def check(ratios: Sequence[Ratio], table: Sequence[dict[str, str]]) -> None:
+def check(ratios: Sequence[MeasuredRatio], table: Sequence[dict[str, str]]) -> None:
     """Refuse intervals at another confidence, which the p-values give away."""
     for ratio, row in zip(ratios, table, strict=True):
         p = number(row["p"])
@@ -221,10 +221,10 @@ def optional(folder: Path, name: str) -> list[dict[str, str]]:
     return table(path) if path.is_file() else []
 
 
-def ratio(study: str, row: dict[str, str]) -> Ratio:
+def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
     axis = row["axis"]
     one = row.get(axis) or f"{row['framework']}/{row['variant']}"
-    return Ratio(
+    return MeasuredRatio(
         study=study,
         machine=row["machine"],
         pair=Pair(axis, one, row["against"]),
@@ -252,7 +252,7 @@ def time(row: dict[str, str]) -> Time:
     return Time(*contender(row), float(row["median_ms"]), *ends)
 
 
-def pitfall(study: str, row: dict[str, str]) -> Ratio:
+def pitfall(study: str, row: dict[str, str]) -> MeasuredRatio:
     """A row of traps.csv: the time of a pitfall's variant over that of the variant beside it."""
     proven, reason = evidence(row)
     values = {"axis": "variant", "against": row["beside"], "certificate": proven}
@@ -277,7 +277,7 @@ def evidence(row: dict[str, str]) -> tuple[str, str]:
     return "the same losses", ""
 
 
-def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
+def of_parts(study: str, row: dict[str, str]) -> list[MeasuredRatio]:
     """The two ratios in a row of parts.csv: what loss and gradients take over the loss, and over
     the whole step. They have no verdict of their own, because nobody asks whether they are 1."""
     columns = {LOSS: ("gradient_over_forward", "over_forward"),
@@ -288,14 +288,14 @@ def of_parts(study: str, row: dict[str, str]) -> list[Ratio]:
     ]
 
 
-def of_positions(study: str, row: dict[str, str]) -> Ratio:
+def of_positions(study: str, row: dict[str, str]) -> MeasuredRatio:
     """The ratio in a row of elementwise.csv: what the first operation of a process takes over the
     next four."""
     alone = {**row, "replicates": row["first_replicates"]}
     return unranked(study, alone, Pair(POSITION, FIRST, OTHERS), "first_over_others", "first")
 
 
-def unranked(study: str, row: dict[str, str], pair: Pair, name: str, ends: str) -> Ratio:
+def unranked(study: str, row: dict[str, str], pair: Pair, name: str, ends: str) -> MeasuredRatio:
     """The ratio in the column `name`, its interval in those that begin with `ends`. It has no
     verdict of its own."""
     values = {"axis": pair.axis, pair.axis: pair.one, "against": pair.over, "ratio": row[name]}

@@ -8,7 +8,7 @@ from statistics import median
 from analysis.format import count, title
 from analysis.literature.dots import HEIGHT, legend, rows_on
 from analysis.literature.ledger.double_ratios import SECOND
-from analysis.literature.studies import WORKERS, Study
+from analysis.literature.studies import WORKERS, StudyTables
 from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
@@ -53,7 +53,7 @@ class Divided:
     reason: str
 
 
-def divided(studies: Sequence[Study]) -> list[Divided]:
+def divided(studies: Sequence[StudyTables]) -> list[Divided]:
     return [
         Divided(row.workload, row.framework, row.value, row.low, row.high, row.certificate,
                 row.reason)
@@ -62,7 +62,7 @@ def divided(studies: Sequence[Study]) -> list[Divided]:
     ]  # fmt: skip
 
 
-def gains(studies: Sequence[Study]) -> list[Gain]:
+def gains(studies: Sequence[StudyTables]) -> list[Gain]:
     """By network; of a network in several studies, from the first."""
     found: dict[tuple[str, str], Gain] = {}
     then: dict[str, list[float]] = {}

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.format import count, listing
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
-from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.literature.table7 import CPUS, networks, tool_over
 from analysis.literature.then import ITSELF
 from analysis.report.figures.style import PAPER, Figure, canvas
@@ -60,7 +60,7 @@ class Defined:
     most: float
 
 
-def beside(studies: Sequence[Study]) -> list[Beside]:
+def beside(studies: Sequence[StudyTables]) -> list[Beside]:
     """By network and threads; of those in several studies, from the first."""
     found = []
     first: dict[tuple[str, int], str] = {}
@@ -79,7 +79,7 @@ def beside(studies: Sequence[Study]) -> list[Beside]:
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
 
 
-def defined(studies: Sequence[Study]) -> list[Defined]:
+def defined(studies: Sequence[StudyTables]) -> list[Defined]:
     found = []
     for (network, tool), own in peaks.definitions().items():
         named = network.lower()
@@ -97,7 +97,7 @@ def defined(studies: Sequence[Study]) -> list[Defined]:
     return found
 
 
-def certified(studies: Iterable[Study], pair: Pair) -> list[Ratio]:
+def certified(studies: Iterable[StudyTables], pair: Pair) -> list[MeasuredRatio]:
     """Rows of the tutorials' variant that may decide something."""
     rows = [row for study in studies for row in study.of(pair)]
     return [row for row in rows if row.usable and row.variant == "default"]

@@ -48,7 +48,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Row:
+class PooledControl:
     """One kind of control on one workload, pooled over studies. The unit is the contest."""
 
     workload: str
@@ -107,7 +107,7 @@ def study_trials(study: Path, machine: Machine) -> Iterator[Trial]:
             )
 
 
-def pooled(tried: Sequence[Trial]) -> list[Row]:
+def pooled(tried: Sequence[Trial]) -> list[PooledControl]:
     """A row for each workload, contender or contenders, and kind of control."""
     originals: dict[tuple[Path, str], dict[BenchmarkId, None]] = {}
     for trial in tried:
@@ -118,7 +118,7 @@ def pooled(tried: Sequence[Trial]) -> list[Row]:
         key = (trial.id.workload, whom, trial.only_waits, trial.slowed_by, trial.waits)
         groups.setdefault(key, []).append(trial)
     return [
-        Row(
+        PooledControl(
             workload, whom, slowed_by, waits, only_waits, study_means(own),
             contest_mean([(one.study, one.error) for one in own]),
             contest_mean([(one.study, one.beside) for one in own if one.beside is not None]),
@@ -155,7 +155,7 @@ def coverage(logs: Iterable[Logs]) -> tuple[int, int]:
     return sum(one >= 1 - CONFIDENCE for one in p), len(p)
 
 
-def finding(rows: Sequence[Row]) -> str:
+def finding(rows: Sequence[PooledControl]) -> str:
     """How many pooled intervals contain the truth."""
     said = []
     for where, waits in (

@@ -11,7 +11,7 @@ from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.machine import flattened, machine_lines, spoken
 from analysis.findings.series.machine_speed import log_times
 from analysis.format import count, percent, title
-from analysis.repeats.series import Study
+from analysis.repeats.series import NumberedStudy
 from analysis.report.prose import workload
 
 NAMES = {
@@ -62,7 +62,7 @@ class Change(NamedTuple):
     after: str
 
 
-def changes(first: Study, second: Study) -> list[Change]:
+def changes(first: NumberedStudy, second: NumberedStudy) -> list[Change]:
     """Only what differs and was recorded in both."""
     one, other = first.machine, second.machine
     return [
@@ -75,7 +75,7 @@ def changes(first: Study, second: Study) -> list[Change]:
     ]
 
 
-def unrecorded(first: Study, second: Study) -> list[str]:
+def unrecorded(first: NumberedStudy, second: NumberedStudy) -> list[str]:
     """What only one of the studies recorded, so that nobody knows whether it changed."""
     one, other = first.machine, second.machine
     found, found_too = both(one, other)
@@ -147,7 +147,7 @@ def configured(machine: Machine) -> dict[str, str]:
     return {f"configuration: {key}": spoken(value) for key, value in flattened(values)}
 
 
-def settings(first: Study, second: Study) -> Iterator[Change]:
+def settings(first: NumberedStudy, second: NumberedStudy) -> Iterator[Change]:
     """What frameworks said of themselves."""
     for (framework, name), by_value in changed_settings([first, second]).items():
         sides = [

@@ -23,7 +23,15 @@ from analysis.format import (
     three,
     title,
 )
-from analysis.repeats.series import Captures, Joint, Series, Study, captures, joint_tests, speeds
+from analysis.repeats.series import (
+    Captures,
+    Joint,
+    NumberedStudy,
+    Series,
+    captures,
+    joint_tests,
+    speeds,
+)
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
 from frameworks.device import DEVICES
@@ -54,7 +62,7 @@ class Page:
         return cls(list(found), joint, captures(found))
 
     @property
-    def studies(self) -> list[Study]:
+    def studies(self) -> list[NumberedStudy]:
         return sorted((s for one in self.found for s in one.studies), key=lambda s: s.number)
 
     @property
@@ -64,7 +72,7 @@ class Page:
     @property
     def starts(self) -> dict[Occasion, str]:
         """`A: amd-epyc-2c, 22 Nov 2026 07:58` for each occasion, with its first study's start."""
-        first: dict[Occasion, Study] = {}
+        first: dict[Occasion, NumberedStudy] = {}
         for study in self.studies:
             first.setdefault(study.occasion, study)
         return {
@@ -72,7 +80,7 @@ class Page:
             for n, (where, study) in enumerate(first.items())
         }
 
-    def letter(self, study: Study) -> str:
+    def letter(self, study: NumberedStudy) -> str:
         return letter(list(self.starts).index(study.occasion))
 
 
@@ -96,17 +104,17 @@ def study_sheet(page: Page) -> Sheet:
     )  # fmt: skip
 
 
-def start(study: Study) -> str:
+def start(study: NumberedStudy) -> str:
     dated = study.occasion.start == f"{span(study.machine)[0]:%Y-%m-%d}"
     return "not recorded" if dated else study.occasion.start
 
 
-def rounds(study: Study) -> str:
+def rounds(study: NumberedStudy) -> str:
     contest = study.machine.study.configuration.get("contest") or {}
     return str(contest.get("rounds", ""))
 
 
-def commits(study: Study) -> list[str]:
+def commits(study: NumberedStudy) -> list[str]:
     codes = {(c.code.commit[:7], c.code.dirty) for c in study.machine.records.contests}
     return [f"{commit or 'unknown'}{' with changes' * dirty}" for commit, dirty in sorted(codes)]
 
@@ -161,7 +169,7 @@ def joint_sheet(page: Page) -> Sheet:
     )  # fmt: skip
 
 
-def numbers(studies: Sequence[Study]) -> str:
+def numbers(studies: Sequence[NumberedStudy]) -> str:
     return runs(study.number for study in studies)
 
 
@@ -241,7 +249,7 @@ def about(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def setting(framework: str, name: str, by_value: Mapping[str, list[Study]]) -> str:
+def setting(framework: str, name: str, by_value: Mapping[str, list[NumberedStudy]]) -> str:
     """`TensorFlow's onednn is False in study 12 and True in study 13`"""
     values = [
         f"{value} in {'study' if len(studies) == 1 else 'studies'} {numbers(studies)}"

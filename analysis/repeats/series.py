@@ -24,7 +24,7 @@ Pair = tuple[BenchmarkId, BenchmarkId]  # a benchmark and the one it is compared
 
 
 @dataclass(frozen=True)
-class Study:
+class NumberedStudy:
     """One whole study; 1 is the earliest of all."""
 
     number: int
@@ -40,7 +40,7 @@ class Study:
 class Series:
     """The studies of one machine, in order of time, and their comparisons."""
 
-    studies: list[Study]
+    studies: list[NumberedStudy]
     rows: list[Movement]
 
     @property
@@ -48,7 +48,7 @@ class Series:
         return self.studies[0].machine.name
 
     @property
-    def occasions(self) -> dict[Occasion, list[Study]]:
+    def occasions(self) -> dict[Occasion, list[NumberedStudy]]:
         return grouped((study.occasion, study) for study in self.studies)
 
 
@@ -61,7 +61,7 @@ def all_series(folders: Sequence[Path]) -> list[Series]:
     if len(folders) < 2:
         raise RecordError("two studies at least are needed: a folder for each")
     by_machine = grouped(
-        (machine.name, Study(number, Findings(machine), occasion(machine)))
+        (machine.name, NumberedStudy(number, Findings(machine), occasion(machine)))
         for number, machine in enumerate(read_series(folders), 1)
     )
     found = [
@@ -73,7 +73,7 @@ def all_series(folders: Sequence[Path]) -> list[Series]:
 class Joint(NamedTuple):
     """A joint test of `studies`: mean F over the rows, and its p by permutation."""
 
-    studies: list[Study]
+    studies: list[NumberedStudy]
     contests: int
     f: float
     p: float

@@ -18,7 +18,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.machine import flattened, spoken
 from analysis.findings.series.movement import Movement, movement, movements
 from analysis.format import listing
-from analysis.repeats.series import Pair, Study
+from analysis.repeats.series import NumberedStudy, Pair
 from analysis.stats.inference import SAME, Estimate
 from analysis.stats.series import same_truth
 from workflows.records.storage import RecordError
@@ -27,7 +27,7 @@ Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Row:
+class MovedRatio:
     """One ratio in both studies; `expected` is the prediction interval of the second, None if a
     study has one replicate. `declared`: a difference between the two sides is declared."""
 
@@ -68,18 +68,18 @@ class Apart:
 class Two:
     """Both studies; 1 is the first. `series`: how many studies predict, one without a series."""
 
-    first: Study
-    second: Study
-    rows: list[Row]
+    first: NumberedStudy
+    second: NumberedStudy
+    rows: list[MovedRatio]
     apart: list[Apart]
     series: int = 1
 
     @property
-    def judged(self) -> list[Row]:
+    def judged(self) -> list[MovedRatio]:
         return [row for row in self.rows if row.beyond is not None]
 
     @property
-    def beyond(self) -> list[Row]:
+    def beyond(self) -> list[MovedRatio]:
         return [row for row in self.rows if row.beyond]
 
     @property
@@ -101,7 +101,9 @@ def side_by_side(one: Machine, other: Machine, earlier: Sequence[Machine] = ()) 
                 "name two studies that were measured at different times"
             )
     check_series([one, *earlier])
-    first, second = (Study(n, Findings(m), occasion(m)) for n, m in enumerate((one, other), 1))
+    first, second = (
+        NumberedStudy(n, Findings(m), occasion(m)) for n, m in enumerate((one, other), 1)
+    )
     predicted = predictions([*map(Findings, earlier), first.findings]) if earlier else None
     unlike = unlike_workloads(one, other)
     rows, apart = [], []
@@ -154,12 +156,12 @@ def without_ratio(before: Comparison, after: Comparison | None) -> str:
 
 
 def row(
-    first: Study,
-    second: Study,
+    first: NumberedStudy,
+    second: NumberedStudy,
     before: Comparison,
     after: Comparison,
     predicted: Mapping[Pair, Ends] | None,
-) -> Row:
+) -> MovedRatio:
     study = first.machine.study
     moved = movement(
         before.id, before.base, [before.estimate, after.estimate],
@@ -172,7 +174,7 @@ def row(
     else:
         expected = predicted.get((before.id, before.base))
     declared = bool(components(before.certificate) or components(after.certificate))
-    return Row(moved, before.estimate, after.estimate, expected, declared)
+    return MovedRatio(moved, before.estimate, after.estimate, expected, declared)
 
 
 def from_intervals(

@@ -8,7 +8,7 @@ from analysis.findings.comparisons import ToReference
 from analysis.format import count, crossed, line, listing, percent, sentence, title
 from analysis.repeats.changes import Change, changes, unrecorded
 from analysis.repeats.page import Sheet, ends, table, terminal
-from analysis.repeats.two import Row, Two
+from analysis.repeats.two import MovedRatio, Two
 from analysis.report.prose import DECLARED, two, variant, workload
 from frameworks.device import DEVICES
 
@@ -101,7 +101,7 @@ def ratio_sheet(found: Two) -> Sheet:
     return Sheet(["ratio of", "A", "B", "moved by", predicts, "beyond?", "direction"], rows)
 
 
-def turn(row: Row) -> str:
+def turn(row: MovedRatio) -> str:
     return "opposite" if row.moved.contradicted else "changed" if row.moved.crossed else ""
 
 

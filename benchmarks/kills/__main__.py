@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.kills.study import STUDIES, Study, gone_within, role
+from benchmarks.kills.study import STUDIES, KilledStudy, gone_within, role
 
 WITHIN_S = 5.0
 AS_BEFORE = "delete *.failed"
@@ -28,7 +28,7 @@ SHOWN = 2000  # characters of what a run printed
 class Kills:
     """Runs a study again and again, each run killed once unless it is complete before."""
 
-    def __init__(self, study: Study, seed: int) -> None:
+    def __init__(self, study: KilledStudy, seed: int) -> None:
         self.study, self.random = study, random.Random(seed)
         self.whole_s, self.results = 20.0, 1  # of a run from nothing to the end; learnt
         self.kept: dict[Path, int] = {}
@@ -176,7 +176,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        study = Study(Path(folder).resolve() / "one", STUDIES[options.study])
+        study = KilledStudy(Path(folder).resolve() / "one", STUDIES[options.study])
         kills = Kills(study, options.seed)
         try:
             kills.run(options.times)

@@ -71,7 +71,7 @@ MARK = "SAMESTEP_KILLS"
 RESULTS = ("detections/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
 
 
-class Study:
+class KilledStudy:
     """Everything is below `folder`: the clone, temporary files and the machine's lock."""
 
     def __init__(self, folder: Path, configuration: dict[str, Any] = CONFIGURATION) -> None:

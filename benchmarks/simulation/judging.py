@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.stats.inference import of_equivalence, students, verdict
 from benchmarks.simulation.noise import Noise, fit
-from benchmarks.simulation.records import Design, Floats, Study
+from benchmarks.simulation.records import Design, Floats, RecordedStudy
 from benchmarks.simulation.results import Cell, Naive, Rate, rate
 
 SEED = 20161
@@ -60,7 +60,7 @@ def covered(judged: Judged, truth: Floats | float = 0.0) -> Rate:
     return rate((judged.low <= truth) & (truth <= judged.high))
 
 
-def cell(studies: Sequence[Study], name: str, replicates: int, count: int) -> Cell:
+def cell(studies: Sequence[RecordedStudy], name: str, replicates: int, count: int) -> Cell:
     judged = simulated(fit(studies, DESIGNS[name][0]), name, replicates, count)
     each = ((judged.low <= 0) & (judged.high >= 0)).mean(axis=0)
     return Cell(
@@ -74,7 +74,7 @@ def cell(studies: Sequence[Study], name: str, replicates: int, count: int) -> Ce
     )
 
 
-def naive(studies: Sequence[Study]) -> list[Naive]:
+def naive(studies: Sequence[RecordedStudy]) -> list[Naive]:
     """Each contender against itself: the processes of one study, two by two, and its first half
     against its second, by all mini-batches and by the medians of processes."""
     single, pooled, medians = [], [], []

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.stats.series import predictions
 from benchmarks.simulation.judging import CONFIDENCE, DESIGNS, SEED, covered, judge, simulated
 from benchmarks.simulation.noise import by_occasion, fit
-from benchmarks.simulation.records import Floats, Study
+from benchmarks.simulation.records import Floats, RecordedStudy
 from benchmarks.simulation.results import Moved, Predicted, rate
 
 REPLICATES = 5  # the fewest of the default design
@@ -16,7 +16,7 @@ HOUR, DAY, HOST = "another hour", "another day, the same processor", "any other 
 SERIES = (3, 6)
 
 
-def spreads(studies: Sequence[Study]) -> dict[str, float]:
+def spreads(studies: Sequence[RecordedStudy]) -> dict[str, float]:
     """Standard deviations of true log-ratios, over all comparisons: between the hours of one
     occasion, between occasions of the machine with the most studies, and between all. What the
     studies are too few to show is left out."""
@@ -35,13 +35,13 @@ def spreads(studies: Sequence[Study]) -> dict[str, float]:
     }
 
 
-def usual(studies: Sequence[Study]) -> str:
+def usual(studies: Sequence[RecordedStudy]) -> str:
     """The machine with the most studies."""
     machines = [study.occasion.machine for study in studies]
     return max(dict.fromkeys(machines), key=machines.count)
 
 
-def occasions(studies: Sequence[Study]) -> Floats:
+def occasions(studies: Sequence[RecordedStudy]) -> Floats:
     """Mean log-ratios, (occasions, comparisons)."""
     return np.array(
         [
@@ -51,13 +51,13 @@ def occasions(studies: Sequence[Study]) -> Floats:
     )
 
 
-def between(studies: Sequence[Study]) -> float:
+def between(studies: Sequence[RecordedStudy]) -> float:
     """Standard deviation between occasions. The variance has that of the means' own errors in it,
     which is less than a tenth of it."""
     return float(occasions(studies).var(axis=0, ddof=1).mean() ** 0.5)
 
 
-def moved(studies: Sequence[Study], count: int) -> list[Moved]:
+def moved(studies: Sequence[RecordedStudy], count: int) -> list[Moved]:
     """Simulated intervals against other truths, and recorded intervals against the estimates of
     other recorded studies."""
     name, (design, _) = "default", DESIGNS["default"]
@@ -79,7 +79,7 @@ def moved(studies: Sequence[Study], count: int) -> list[Moved]:
     return found
 
 
-def captured(studies: Sequence[Study], where: str) -> tuple[int, int]:
+def captured(studies: Sequence[RecordedStudy], where: str) -> tuple[int, int]:
     """How many recorded intervals contain the estimate of another recorded study, of how many.
     Both are of the former design, but for those of another day, which had fewer rounds."""
     design, (replicates,) = DESIGNS["former"]
@@ -101,7 +101,7 @@ def captured(studies: Sequence[Study], where: str) -> tuple[int, int]:
     return seen, pairs
 
 
-def predicted(studies: Sequence[Study], count: int) -> list[Predicted]:
+def predicted(studies: Sequence[RecordedStudy], count: int) -> list[Predicted]:
     """Series of one study on each of several hosts, and of several hours of one host."""
     noise = fit(studies, DESIGNS["default"][0])
     sd = spreads(studies)
@@ -129,7 +129,7 @@ def predicted(studies: Sequence[Study], count: int) -> list[Predicted]:
     return found
 
 
-def held_out(studies: Sequence[Study]) -> tuple[int, int]:
+def held_out(studies: Sequence[RecordedStudy]) -> tuple[int, int]:
     """Recorded occasions whose mean lies within the prediction interval of the others, over all
     comparisons, of how many."""
     means = occasions(studies)

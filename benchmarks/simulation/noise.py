@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from analysis.data.results import grouped
-from benchmarks.simulation.records import Design, Floats, Occasion, Study, log_ratios
+from benchmarks.simulation.records import Design, Floats, Occasion, RecordedStudy, log_ratios
 from benchmarks.simulation.results import Scatter
 
 
@@ -49,7 +49,7 @@ class Noise:
         return found
 
 
-def fit(studies: Sequence[Study], design: Design) -> Noise:
+def fit(studies: Sequence[RecordedStudy], design: Design) -> Noise:
     """The noise under a design. A study with fewer rounds or places than the design has gives what
     it has, which scatters more."""
     values = []
@@ -67,11 +67,11 @@ def fit(studies: Sequence[Study], design: Design) -> Noise:
     return Noise(np.concatenate(shapes), sizes, contests / contests.sum())
 
 
-def by_occasion(studies: Sequence[Study]) -> dict[Occasion, list[Study]]:
+def by_occasion(studies: Sequence[RecordedStudy]) -> dict[Occasion, list[RecordedStudy]]:
     return grouped((study.occasion, study) for study in studies)
 
 
-def windows(study: Study, design: Design) -> Floats:
+def windows(study: RecordedStudy, design: Design) -> Floats:
     """Log-ratios of all runs of `design.rounds` rounds, (contests, windows, comparisons)."""
     logs = study.logs[..., : design.places]
     view = sliding_window_view(logs, min(design.rounds, logs.shape[2]), axis=2)

@@ -44,7 +44,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Study:
+class RecordedStudy:
     """A recorded study's contests, without those in which a compared contender is missing.
 
     `logs` are the logarithms of the steady mini-batches, (contests, contenders, rounds, places).
@@ -71,7 +71,7 @@ def log_ratios(logs: Floats, compared: Sequence[tuple[int, int]]) -> Floats:
     return np.stack([log_ratio(logs[:, one], logs[:, base]) for one, base in compared], axis=-1)
 
 
-def read(folders: Sequence[Path]) -> list[Study]:
+def read(folders: Sequence[Path]) -> list[RecordedStudy]:
     """The studies of these machine folders, by time.
 
     Raises:
@@ -85,7 +85,7 @@ def read(folders: Sequence[Path]) -> list[Study]:
     return found
 
 
-def study(folder: Path) -> Study:
+def study(folder: Path) -> RecordedStudy:
     machine = load([folder])[0]
     table = by_benchmark(processes(uncontrolled(machine)))
     matched = dict(sorted(pairs(machine, table, lambda _: machine.study.reference).items()))
@@ -97,7 +97,7 @@ def study(folder: Path) -> Study:
         raise RecordError(f"{folder}: fewer than two complete contests")
     logs = np.stack([np.stack(table[one].loc[complete, "logs"].tolist()) for one in contenders], 1)
     began = min(contest.started for contest in machine.records.contests)
-    return Study(
+    return RecordedStudy(
         folder=str(folder),
         began=began,
         occasion=Occasion(machine.name, began[:10], processor(machine).model),

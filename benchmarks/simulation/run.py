@@ -7,13 +7,13 @@ import numpy as np
 from benchmarks.simulation.judging import DESIGNS, SEED, cell, covered, naive, simulated
 from benchmarks.simulation.moving import REPLICATES, held_out, moved, predicted
 from benchmarks.simulation.noise import by_occasion, fit, scatter
-from benchmarks.simulation.records import Floats, Study
+from benchmarks.simulation.records import Floats, RecordedStudy
 from benchmarks.simulation.results import Results, Scatter, Source
 
 AGAIN = 200  # times the recorded studies are drawn to compare their tails
 
 
-def run(studies: Sequence[Study], count: int) -> Results:
+def run(studies: Sequence[RecordedStudy], count: int) -> Results:
     return Results(
         studies=count,
         folders=[study.folder for study in studies],
@@ -32,7 +32,7 @@ def run(studies: Sequence[Study], count: int) -> Results:
     )
 
 
-def sources(studies: Sequence[Study], count: int) -> list[Source]:
+def sources(studies: Sequence[RecordedStudy], count: int) -> list[Source]:
     """Each occasion, and the coverage of the default design's smallest studies if there were only
     its contests."""
     found = []
@@ -49,7 +49,7 @@ def sources(studies: Sequence[Study], count: int) -> list[Source]:
     return found
 
 
-def scatters(studies: Sequence[Study]) -> list[Scatter]:
+def scatters(studies: Sequence[RecordedStudy]) -> list[Scatter]:
     """The recorded log-ratios; as many studies with as many contests, drawn from the noise; and
     as many of normal values."""
     random = np.random.default_rng(SEED)

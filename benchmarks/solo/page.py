@@ -38,7 +38,7 @@ therefore scatters more.
 
 
 @dataclass(frozen=True)
-class Row:
+class BothWays:
     """A contender's ratio to the reference's, or its own time, both ways; `change` is alone over in
     turns. All are means of logarithms over cycles."""
 
@@ -61,7 +61,7 @@ def benchmarks(solo: Solo) -> list[BenchmarkId]:
     return sorted(found, key=lambda one: (one.workload, one.threads, one.variant, one.framework))
 
 
-def ratios(solo: Solo) -> list[Row]:
+def ratios(solo: Solo) -> list[BothWays]:
     """Each contender's time over that of the reference framework in the same variant."""
     runs, rows = by_cycle(solo), []
     for one in benchmarks(solo):
@@ -79,16 +79,16 @@ def ratios(solo: Solo) -> list[Row]:
     return rows
 
 
-def times(solo: Solo) -> list[Row]:
+def times(solo: Solo) -> list[BothWays]:
     """The median time of each contender."""
     runs = by_cycle(solo)
     logs = {key: [float(np.median(run.logs)) for run in own.values()] for key, own in runs.items()}
     return [row(one, logs[one, "turns"], logs[one, "alone"]) for one in benchmarks(solo)]
 
 
-def row(one: BenchmarkId, turns: Sequence[float], alone: Sequence[float]) -> Row:
+def row(one: BenchmarkId, turns: Sequence[float], alone: Sequence[float]) -> BothWays:
     changes = [apart - together for together, apart in zip(turns, alone, strict=True)]
-    return Row(one, *(student(logs, CONFIDENCE) for logs in (turns, alone, changes)))
+    return BothWays(one, *(student(logs, CONFIDENCE) for logs in (turns, alone, changes)))
 
 
 def ratio_table(solo: Solo) -> Iterator[str]:
@@ -121,11 +121,11 @@ def shown(mean: Mean) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def known(solo: Solo) -> list[Row]:
+def known(solo: Solo) -> list[BothWays]:
     return [row for row in ratios(solo) if row.change.low is not None]
 
 
-def unchanged(rows: Iterable[Row]) -> list[Row]:
+def unchanged(rows: Iterable[BothWays]) -> list[BothWays]:
     return [row for row in rows if row.change.low <= 0 <= row.change.high]  # type: ignore[operator]
 
 
@@ -159,7 +159,7 @@ def sentences(solo: Solo) -> str:
     return text
 
 
-def not_one(row: Row) -> bool:
+def not_one(row: BothWays) -> bool:
     """Whether both intervals of a ratio leave out 1."""
     return all(
         mean.low is not None and mean.high is not None and (mean.low > 0 or mean.high < 0)

@@ -21,7 +21,7 @@ from benchmarks.simulation.judging import (
 )
 from benchmarks.simulation.noise import fit, residuals, scatter, windows
 from benchmarks.simulation.page import document, failures
-from benchmarks.simulation.records import Design, Floats, Occasion, Study, log_ratios, read
+from benchmarks.simulation.records import Design, Floats, Occasion, RecordedStudy, log_ratios, read
 from benchmarks.simulation.results import Rate, Results
 from benchmarks.simulation.run import run
 from tests.conftest import ROOT
@@ -72,11 +72,11 @@ def test_a_design_that_misses_the_truth_too_often_is_told(found: Results) -> Non
 
 def planted(
     life: Floats, random: np.random.Generator, batch: float = 0.01, occasion: Occasion = HERE
-) -> Study:
+) -> RecordedStudy:
     """A study of two contenders, of which one has `life` (contests,) over the other."""
     logs = batch * random.standard_normal((len(life), 2, DESIGN.rounds, DESIGN.places))
     logs[:, 1] += np.asarray(life)[:, None, None]
-    return Study("planted", "2026", occasion, DESIGN, ["one"], [(1, 0)], logs)
+    return RecordedStudy("planted", "2026", occasion, DESIGN, ["one"], [(1, 0)], logs)
 
 
 def test_windows_are_runs_of_rounds_of_the_recorded_contest() -> None:

@@ -10,7 +10,16 @@ import yaml
 
 from analysis.format import alike, count, listing, three, title
 from analysis.literature.peaks import processors, shares
-from analysis.literature.studies import ALIASES, EAGER, UNLIKE, WORKERS, Pair, Ratio, Study, Time
+from analysis.literature.studies import (
+    ALIASES,
+    EAGER,
+    UNLIKE,
+    WORKERS,
+    MeasuredRatio,
+    Pair,
+    StudyTables,
+    Time,
+)
 from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
@@ -91,7 +100,7 @@ CALCULATIONS: dict[str, Callable[[], Calculation]] = {
 LIMIT = 0.05
 
 
-def fixed_cost(studies: Sequence[Study], small: str) -> Calculation | None:
+def fixed_cost(studies: Sequence[StudyTables], small: str) -> Calculation | None:
     """Whether what a step costs whatever its size is below 5 % of the step of every network.
 
     A step of the smallest workload costs at least as much, so it is an upper bound, which cannot
@@ -115,7 +124,7 @@ def fixed_cost(studies: Sequence[Study], small: str) -> Calculation | None:
     )
 
 
-def certified(study: Study) -> list[Time]:
+def certified(study: StudyTables) -> list[Time]:
     """The times of contenders in pairs of frameworks whose certificates allow a ratio."""
     proven = {
         (row.workload, side, row.variant, row.device, row.threads)
@@ -132,7 +141,7 @@ def least(times: Sequence[Time], one: Time) -> Time | None:
     return min(alike, key=lambda own: own.median, default=None)
 
 
-def aliases(studies: Sequence[Study], name: str) -> Calculation | None:
+def aliases(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     """Whether writing to what `to` returns changes the original on the same device, and on another
     device does not. None if no study has asked."""
     found: dict[tuple[str, str], str] = {}
@@ -155,7 +164,7 @@ ALIKE = 1e-12
 SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resnet-56")
 
 
-def gradients_of_shards(studies: Sequence[Study], name: str) -> Calculation | None:
+def gradients_of_shards(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     """Whether PyTorch's gradients of two halves, averaged, are those of the whole: the certificate
     of two workers says so of every network without batch normalisation, and denies it of those with
     it. None if it was tried on none of either kind."""
@@ -191,7 +200,7 @@ def distance(certificate: str) -> float:
 WIDTHS = Pair("workload", "mlp-width-2048", "mlp-width-16")
 
 
-def constant_time(studies: Sequence[Study], _: str) -> Calculation | None:
+def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
     """That a step with its gradients takes longer in a wider network, which is enough against the
     claim. None if it does not in any framework, or if no study has both widths: then the other
     parts of the claim decide."""
@@ -209,7 +218,7 @@ def constant_time(studies: Sequence[Study], _: str) -> Calculation | None:
     )
 
 
-def of_widths(study: Study) -> list[Ratio]:
+def of_widths(study: StudyTables) -> list[MeasuredRatio]:
     """One for each framework: with the fewest threads."""
     rows = [row for row in study.of(WIDTHS) if row.usable and row.variant == "default"]
     return list({row.framework: row for row in sorted(rows, key=lambda row: -row.threads)}.values())
@@ -218,7 +227,7 @@ def of_widths(study: Study) -> list[Ratio]:
 GRAPH = "tf.function"
 
 
-def graphs(studies: Sequence[Study], name: str) -> Calculation | None:
+def graphs(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     """Whether TensorFlow's step runs as a traced graph in its tutorial, and gives the same losses
     without one. None if either was not measured."""
     modes = {mode for study in studies for mode in study.compilation.get("tensorflow", ())}
@@ -245,7 +254,7 @@ def graphs(studies: Sequence[Study], name: str) -> Calculation | None:
 SLACK = 0.03  # of memory, whose allocators round
 
 
-def memory(studies: Sequence[Study], name: str) -> Calculation | None:
+def memory(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     """Whether PyTorch's process takes less memory than TensorFlow's in training each network, as in
     their tutorials, beside what each has before it. None if a network was not measured. The process
     also holds the other networks of its contest."""
@@ -271,7 +280,7 @@ def memory(studies: Sequence[Study], name: str) -> Calculation | None:
 UNREAD_SAME = frozenset({"the same"})
 
 
-def unread(studies: Sequence[Study], name: str) -> Calculation | None:
+def unread(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     """Whether steps end with the same loss and weights, to the last bit, if nobody waits for them
     before the last one. None if no study has asked."""
     found = {
@@ -293,7 +302,7 @@ def unread(studies: Sequence[Study], name: str) -> Calculation | None:
     return Calculation(not others, "; ".join(said))
 
 
-MEASURED: dict[str, Callable[[Sequence[Study], str], Calculation | None]] = {
+MEASURED: dict[str, Callable[[Sequence[StudyTables], str], Calculation | None]] = {
     "fixed cost of a step": fixed_cost,
     "aliases": aliases,
     "constant time": constant_time,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from analysis.format import listing
 from analysis.literature.ledger.judging import Rule
-from analysis.literature.studies import GRADIENTS, LOSS, PART, STEP, WORKERS, Pair, Ratio
+from analysis.literature.studies import GRADIENTS, LOSS, PART, STEP, WORKERS, MeasuredRatio, Pair
 from analysis.report.prose import workload
 
 BACKWARD, UPDATE = Pair(PART, GRADIENTS, LOSS), Pair(PART, STEP, GRADIENTS)
@@ -22,7 +22,7 @@ ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
 OPEN = {"C55": "(a) and (c) were not measured", "C59": "two GPUs were not measured"}
 
 
-def lacking(claim: str, workloads: Collection[str], found: Sequence[Ratio]) -> list[str]:
+def lacking(claim: str, workloads: Collection[str], found: Sequence[MeasuredRatio]) -> list[str]:
     """What was not measured of such a claim; nothing of any other."""
     if claim not in ASKED:
         return []

@@ -17,7 +17,7 @@ from analysis.literature.ledger.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.ledger.asked import ASKED, lacking
 from analysis.literature.ledger.double_ratios import double_ratios
 from analysis.literature.ledger.judging import NEGATED, Answer, Rule, answers, most, rule, together
-from analysis.literature.studies import Pair, Ratio, Study
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.literature.table7 import rows
 from frameworks.device import HOST
 
@@ -59,7 +59,7 @@ class Claim:
     threads: tuple[str, ...]
     frameworks: tuple[str, ...]
 
-    def about(self, row: Ratio) -> bool:
+    def about(self, row: MeasuredRatio) -> bool:
         named = (
             (self.workloads, row.workload),
             (self.variants, row.variant),
@@ -69,7 +69,7 @@ class Claim:
         )
         return all(not asked or value in asked for asked, value in named)
 
-    def complete(self, found: Sequence[Ratio]) -> bool:
+    def complete(self, found: Sequence[MeasuredRatio]) -> bool:
         """Whether there is a row for each workload and variant that the claim names, and one for
         each framework."""
         there = {(row.workload, row.variant) for row in found}
@@ -117,10 +117,10 @@ class Judgement:
     claim: Claim
     verdict: Verdict
     why: str
-    deciding: tuple[Ratio, ...] = ()
+    deciding: tuple[MeasuredRatio, ...] = ()
 
 
-def judge(studies: Sequence[Study]) -> list[Judgement]:
+def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
     """Every claim, from these studies."""
     found: dict[str, list[Answer]] = {one.id: [] for one in claims()}
     for study in studies:
@@ -146,7 +146,7 @@ def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
 
 
 def judgement(
-    one: Claim, found: Sequence[Answer], here: Collection[str], studies: Sequence[Study]
+    one: Claim, found: Sequence[Answer], here: Collection[str], studies: Sequence[StudyTables]
 ) -> Judgement:
     if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
@@ -177,7 +177,7 @@ def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
     return grouped((answer.row.framework, answer) for answer in found)
 
 
-def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[Ratio, ...]:
+def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio, ...]:
     """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
     if all have to hold and do. For a median, each framework's row in the middle. Of pairs of
     variants, a row of each framework, also of one that says something else than the verdict."""

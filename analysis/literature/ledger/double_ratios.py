@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
-from analysis.literature.studies import CONFIDENCE, Pair, Ratio
+from analysis.literature.studies import CONFIDENCE, MeasuredRatio, Pair
 from analysis.stats.inference import Verdict
 from analysis.stats.tails import t_exceeded
 
@@ -19,12 +19,12 @@ GAIN = "gain"  # the axis of one framework's gain from threads over another's
 ELSEWHERE = "elsewhere"
 
 
-def double_ratios(ratios: Sequence[Ratio]) -> Iterator[Ratio]:
+def double_ratios(ratios: Sequence[MeasuredRatio]) -> Iterator[MeasuredRatio]:
     yield from gains(ratios)
     yield from on_other_networks(ratios)
 
 
-def gains(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
+def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
     """Of two frameworks, the time with two threads over that with one: one framework's ratio over
     the other's."""
     own = [row for row in oriented(ratios, "threads") if row.pair == SECOND]
@@ -33,7 +33,7 @@ def gains(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
             yield over(row, other, Pair(GAIN, row.framework, other.framework), row.workload)
 
 
-def on_other_networks(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
+def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
     """Of two frameworks, the ratio on one network over that on another, which is the row's
     workload. The axis names the two frameworks."""
     for row, other in permutations(oriented(ratios, "framework"), 2):
@@ -42,21 +42,21 @@ def on_other_networks(ratios: Iterable[Ratio]) -> Iterator[Ratio]:
             yield over(row, other, Pair(axis, row.workload, ELSEWHERE), other.workload)
 
 
-def oriented(ratios: Iterable[Ratio], axis: str) -> list[Ratio]:
+def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:
     """The pairs along an axis, in both directions."""
     return [own for row in ratios if row.pair.axis == axis for own in (row, row.inverse)]
 
 
-def same(one: Ratio, other: Ratio, *fields: str) -> bool:
+def same(one: MeasuredRatio, other: MeasuredRatio, *fields: str) -> bool:
     names = ("machine", "device", *fields)
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
-def over(one: Ratio, other: Ratio, pair: Pair, workload: str) -> Ratio:
+def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) -> MeasuredRatio:
     """The ratio of two ratios, with its interval. It is unusable if one of the two is."""
     reasons = [row.reason for row in (one, other) if not row.usable]
     proven = sorted({one.certificate, other.certificate})
-    own = Ratio(
+    own = MeasuredRatio(
         one.study, one.machine, pair, workload, one.device, one.threads, one.variant,
         one.framework, min(one.replicates, other.replicates), None, None, None, None, "",
         "; ".join(dict.fromkeys(reasons)),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.literature.studies import Ratio
+from analysis.literature.studies import MeasuredRatio
 from analysis.stats.inference import holm
 
 RULE = re.compile(
@@ -62,7 +62,7 @@ class Answer:
     all tests of the row's study."""
 
     rule: Rule
-    row: Ratio
+    row: MeasuredRatio
     adjusted: float = 1.0
 
     @property
@@ -96,7 +96,7 @@ class Answer:
         return False if low > 1 - margin and high < 1 + margin else None
 
 
-def answers(asked: Sequence[tuple[Rule, Ratio]]) -> list[Answer]:
+def answers(asked: Sequence[tuple[Rule, MeasuredRatio]]) -> list[Answer]:
     """All tests of one study, corrected together."""
     usable = [row.usable for _, row in asked]
     p = [row.p(one.nearest(row.value or 1.0)) for one, row in asked if row.usable]

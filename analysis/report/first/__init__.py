@@ -22,7 +22,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """A framework in one variant; `title` ends with † if its computation is declared to differ.
     There is a cell for each column of the matrix."""
 
@@ -42,7 +42,7 @@ class Matrix:
 
     caption: str
     columns: Sequence[tuple[str, str]]
-    groups: Sequence[tuple[str, Sequence[Row]]]
+    groups: Sequence[tuple[str, Sequence[MatrixRow]]]
 
     def __bool__(self) -> bool:
         return bool(self.groups)

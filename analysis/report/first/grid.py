@@ -8,7 +8,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.findings.series.movement import MOVEMENT
 from analysis.format import alike, count, device, sentence, title
-from analysis.report.first import Cell, Matrix, Row
+from analysis.report.first import Cell, Matrix, MatrixRow
 from analysis.report.prose import CROSSED, DECLARED, contender, two, variant, workload
 from frameworks.device import HOST
 
@@ -45,12 +45,12 @@ def matrix(findings: Findings) -> Matrix:
         who = own[0].id
         return (who.framework, steps[key(who)].position) if key(who) in steps else ("", total(own))
 
-    def row(own: Sequence[MatrixLine], name: str) -> Row:
+    def row(own: Sequence[MatrixLine], name: str) -> MatrixRow:
         by_column, who = {line.column: line for line in own}, own[0].id
         named = contender(who) if name == OPT_IN else title(who.framework)
         if name == STEPS:
             named += f" + {steps[key(who)].change}"
-        return Row(
+        return MatrixRow(
             who.framework,
             named + f" {DECLARED}" * any(line.declared for line in own),
             [

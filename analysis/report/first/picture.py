@@ -5,7 +5,7 @@ from matplotlib.patches import Rectangle
 
 from analysis.findings.findings import Findings
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas
-from analysis.report.first import Cell, FirstScreen, Matrix, Row
+from analysis.report.first import Cell, FirstScreen, Matrix, MatrixRow
 
 NAMES, COLUMN = 1.45, 1.4  # inches, the names' column at least, and each other one
 LETTER = 0.075  # inches of a name's letter, on average
@@ -47,7 +47,7 @@ def picture(shown: FirstScreen, _: Findings, theme: Theme, name: str) -> Figure 
         )
 
 
-def draw(axes: Axes, row: Row, top: float, colour: str) -> None:
+def draw(axes: Axes, row: MatrixRow, top: float, colour: str) -> None:
     left, right = axes.get_xlim()
     bottom = top + ROW - 0.07
     axes.plot([left, right], [bottom + 0.035] * 2, color=INK, alpha=0.16, linewidth=0.8)

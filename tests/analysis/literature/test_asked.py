@@ -18,8 +18,8 @@ from analysis.literature.studies import (
     STEP,
     UNLIKE,
     WORKERS,
+    MeasuredRatio,
     Pair,
-    Ratio,
     Time,
 )  # fmt: skip
 from analysis.literature.threads import divided
@@ -27,7 +27,7 @@ from tests.analysis.literature.test_claims import NETWORKS, judged, planted
 from tests.analysis.literature.test_judging import row
 
 
-def parts(workload: str, backward: float, step: float) -> list[Ratio]:
+def parts(workload: str, backward: float, step: float) -> list[MeasuredRatio]:
     """A framework's parts on a network: loss and gradients over loss, and over the step."""
     return [
         row(value, workload=workload, pair=Pair(PART, GRADIENTS, over), verdict="cannot tell")
@@ -68,7 +68,7 @@ def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
         assert judged(planted(*light, other))["C55"].verdict == "cannot tell"
 
 
-def position(framework: str, ratio: float, spread: float = 1.0) -> Ratio:
+def position(framework: str, ratio: float, spread: float = 1.0) -> MeasuredRatio:
     pair = Pair(POSITION, FIRST, OTHERS)
     return row(ratio, spread, workload="divide", framework=framework, pair=pair)
 
@@ -102,7 +102,7 @@ def test_writing_through_the_result_of_to_is_judged_on_both_devices() -> None:
 
 
 def test_a_graph_is_read_back_and_its_losses_are_those_without_one() -> None:
-    def found(mode: str, *rows: Ratio) -> Judgement:
+    def found(mode: str, *rows: MeasuredRatio) -> Judgement:
         modes = {"tensorflow": frozenset({mode})} if mode else {}
         study = replace(planted(*rows), name="traps", compilation=modes)
         return judged(study)["C53"]
@@ -150,7 +150,7 @@ def test_memory_is_compared_on_every_network() -> None:
     assert found(0.9).verdict == "needs a study that has not been run"
 
 
-def shared(workload: str, ratio: float = 0.9, **changed: Any) -> Ratio:
+def shared(workload: str, ratio: float = 0.9, **changed: Any) -> MeasuredRatio:
     """PyTorch's two workers of one thread over one of two."""
     own = {"pair": WORKERS, "variant": WORKERS.one, "workload": workload, "threads": 2}
     return row(ratio, **{**own, **changed})

@@ -16,7 +16,7 @@ from analysis.literature.ledger.arithmetic import CALCULATIONS, vgg_19
 from analysis.literature.ledger.claims import Judgement, claims, judge
 from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
-from analysis.literature.studies import Pair, Ratio, Study, Time, evidence, read
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time, evidence, read
 from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_judging import row
 from tests.conftest import ROOT
@@ -27,12 +27,12 @@ STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "fence", 
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 
-def judged(*studies: Study) -> dict[str, Judgement]:
+def judged(*studies: StudyTables) -> dict[str, Judgement]:
     return {one.claim.id: one for one in judge(studies)}
 
 
-def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> Study:
-    return Study("planted", tuple(found), frozenset(hardware), {})  # type: ignore[arg-type]
+def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> StudyTables:
+    return StudyTables("planted", tuple(found), frozenset(hardware), {})  # type: ignore[arg-type]
 
 
 def test_the_ledger_has_every_claim_with_a_short_quotation() -> None:
@@ -93,7 +93,7 @@ def test_a_median_is_judged_in_each_framework() -> None:
 
 
 def test_who_gains_more_from_threads_is_a_ratio_of_ratios() -> None:
-    def study(tensorflow: float) -> Study:
+    def study(tensorflow: float) -> StudyTables:
         of = {"pytorch": 0.7, "tensorflow": tensorflow}
         return planted(*(
             row(ratio, pair=Pair("threads", "2", "1"), threads=2, workload=name, framework=who)
@@ -114,7 +114,7 @@ def test_who_gains_more_from_threads_is_a_ratio_of_ratios() -> None:
 
 
 def test_a_network_is_set_beside_each_other_one() -> None:
-    def study(lstm: float, *others: float) -> Study:
+    def study(lstm: float, *others: float) -> StudyTables:
         named = zip(["lstm", *NETWORKS], [lstm, *others], strict=False)
         return planted(*(row(ratio, workload=name).inverse for name, ratio in named))
 
@@ -127,7 +127,7 @@ def test_a_network_is_set_beside_each_other_one() -> None:
 
 
 def test_the_fixed_cost_of_a_step_is_bounded_by_the_smallest_step() -> None:
-    def study(name: str, **milliseconds: float) -> Study:
+    def study(name: str, **milliseconds: float) -> StudyTables:
         pair = Pair("framework", "jax", "pytorch")
         proven = [row(0.7, workload=own, pair=pair, threads=2) for own in milliseconds]
         times = tuple(
@@ -174,7 +174,7 @@ def test_both_variants_of_a_claim_are_said() -> None:
 UNFENCED = Pair("variant", "trap-unsynchronised", "default")
 
 
-def unfenced(ratio: float, framework: str, workload: str, **changed: Any) -> Ratio:
+def unfenced(ratio: float, framework: str, workload: str, **changed: Any) -> MeasuredRatio:
     own = {"pair": UNFENCED, "variant": UNFENCED.one, "framework": framework, "workload": workload}
     return row(ratio, spread=0.5, **{**own, **changed})
 

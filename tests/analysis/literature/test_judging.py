@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from analysis.literature.ledger.judging import Answer, Rule, answers, most, rule, together
-from analysis.literature.studies import Pair, Ratio
+from analysis.literature.studies import MeasuredRatio, Pair
 from analysis.stats.inference import estimate
 
 SPREAD = [-0.01, 0.0, 0.01, 0.004]
 
 
-def row(ratio: float, spread: float = 1.0, **changed: Any) -> Ratio:
+def row(ratio: float, spread: float = 1.0, **changed: Any) -> MeasuredRatio:
     """A pair whose replicates scatter by about 1 % times `spread` around `ratio`."""
     found = estimate([math.log(ratio) + spread * one for one in SPREAD], 0.05, 0.95)
     values: dict[str, Any] = {
@@ -32,10 +32,10 @@ def row(ratio: float, spread: float = 1.0, **changed: Any) -> Ratio:
         "certificate": "agrees to 1e-14",
         "reason": "",
     }
-    return Ratio(**values | changed)
+    return MeasuredRatio(**values | changed)
 
 
-def holds(text: str, *found: Ratio) -> list[bool | None]:
+def holds(text: str, *found: MeasuredRatio) -> list[bool | None]:
     own = rule(text)
     assert own
     return [answer.holds for answer in answers([(own, one) for one in found])]

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 from analysis.literature.spread import apart, finding, speed_ups, spread_figure
-from analysis.literature.studies import Pair, Study
+from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.table7 import spreads
 from tests.analysis.literature.test_judging import row
 
@@ -14,8 +14,8 @@ JAX = Pair("framework", "jax", "pytorch")
 BETWEEN = Pair("framework", "tensorflow", "jax")
 
 
-def studies(*found: object) -> list[Study]:
-    return [Study("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
+def studies(*found: object) -> list[StudyTables]:
+    return [StudyTables("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
 
 
 def test_the_widest_pair_of_three_frameworks_counts() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.literature.ledger.double_ratios import SECOND as THREADS
-from analysis.literature.studies import Pair, Study
+from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     beside,
@@ -25,8 +25,8 @@ from tests.conftest import ROOT
 MXNET = Pair("workload", "alexnet-s-mxnet", "alexnet-s")
 
 
-def planted(*found: object) -> list[Study]:
-    return [Study("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
+def planted(*found: object) -> list[StudyTables]:
+    return [StudyTables("planted", tuple(found), frozenset({"cpu"}), {})]  # type: ignore[arg-type]
 
 
 def test_rows_stand_beside_cells_of_as_many_threads() -> None:
@@ -45,7 +45,9 @@ def test_rows_stand_beside_cells_of_as_many_threads() -> None:
 
 def test_of_a_network_in_two_studies_the_first_counts() -> None:
     first, second = (
-        Study(name, (row(ratio, workload="fcn-s", threads=2, study=name),), frozenset({"cpu"}), {})
+        StudyTables(
+            name, (row(ratio, workload="fcn-s", threads=2, study=name),), frozenset({"cpu"}), {}
+        )
         for name, ratio in (("networks", 2.0), ("threads", 3.0))
     )
     assert [one.ratio for one in beside([first, second])] == [pytest.approx(0.5, rel=0.02)] * 2

@@ -23,7 +23,7 @@ from analysis.report.figures.inline import as_one_path
 from analysis.report.figures.measuring import distributions, series, start
 from analysis.report.figures.sameness import losses, pitfalls, rounding
 from analysis.report.figures.style import ON_BLACK, PALETTE, SHADES, SPARE, Figure, Theme, canvas
-from analysis.report.first import Cell, FirstScreen, Matrix, Row
+from analysis.report.first import Cell, FirstScreen, Matrix, MatrixRow
 from analysis.report.first.picture import picture
 from analysis.stats.inference import Estimate
 from tests.analysis.recipe import Recipe
@@ -349,7 +349,7 @@ def screen(shown: Matrix) -> FirstScreen:
 def test_the_matrix_is_a_file_for_light_and_for_dark_pages(findings: Findings) -> None:
     found = iter(cells())
     rows = [
-        Row(key, name, [next(found), next(found)])
+        MatrixRow(key, name, [next(found), next(found)])
         for key, name in (("pytorch", "PyTorch"), ("tensorflow", "TensorFlow † <b>"))
     ]
     shown = Matrix("Milliseconds", [("MLP", "1 thread"), ("MLP", "2 threads")], [("tuned", rows)])

@@ -10,7 +10,7 @@ import yaml
 from tests.conftest import PACKAGES, ROOT
 
 
-class Study:
+class SmallStudy:
     """A study in a folder, by the command line."""
 
     def __init__(self, folder, configuration):
@@ -43,7 +43,7 @@ class Study:
 @pytest.fixture
 def study(tmp_path, small):
     workloads = {**small["workloads"], "mnist-cnn": False}
-    return Study(tmp_path, {**small, "workloads": workloads, "minutes": None})
+    return SmallStudy(tmp_path, {**small, "workloads": workloads, "minutes": None})
 
 
 def test_from_nothing_to_the_report_and_nothing_twice(study):
