@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import read as read_records
     from analysis.literature import averages, transfer
-    from analysis.literature.ledger.claims import judge
+    from analysis.literature.judging.claims import judge
     from analysis.literature.page import page
     from analysis.literature.peaks import impossible
     from analysis.literature.spread import apart, speed_ups, spread_figure

@@ -1,12 +1,12 @@
-"""The ledger as a page: verdict by verdict, with what decides each claim."""
+"""The claims as a page: verdict by verdict, with what decides each claim."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from analysis.format import alike, count, listing, markdown_table, title
-from analysis.literature.ledger.claims import Judgement, Verdict
-from analysis.literature.ledger.double_ratios import ELSEWHERE, GAIN
+from analysis.literature.judging.claims import Judgement, Verdict
+from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
 from analysis.literature.table7 import rows
 from analysis.literature.threads import Divided, divided

@@ -8,7 +8,7 @@ from typing import get_args
 
 from analysis.findings.findings import tables
 from analysis.format import capital
-from analysis.literature.ledger.claims import Judgement, Verdict, judge
+from analysis.literature.judging.claims import Judgement, Verdict, judge
 from analysis.literature.page import said
 from analysis.literature.studies import study
 from analysis.report.layout import Chapter, Paragraph, Parts, Section, Terms

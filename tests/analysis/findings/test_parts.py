@@ -129,7 +129,7 @@ def test_a_refused_part_leaves_no_shares_but_the_reason(found: Make) -> None:
     assert line(refused, "mlp", "tensorflow").forward_share
 
 
-def test_the_ledger_reads_the_ratios(parted: Findings, tmp_path: Path) -> None:
+def test_claims_are_judged_by_the_ratios(parted: Findings, tmp_path: Path) -> None:
     write([parted.machine], tmp_path)
     study = read(tmp_path)
     rows = study.of(Pair(PART, GRADIENTS, LOSS))

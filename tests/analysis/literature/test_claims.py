@@ -1,4 +1,4 @@
-"""The ledger is complete, judges by tables alone, and is what is committed."""
+"""The list of claims is complete, judges by tables alone, and is what is committed."""
 
 import csv
 import math
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from analysis.literature.__main__ import main
-from analysis.literature.ledger.arithmetic import CALCULATIONS, vgg_19
-from analysis.literature.ledger.claims import Judgement, claims, judge
+from analysis.literature.judging.arithmetic import CALCULATIONS, vgg_19
+from analysis.literature.judging.claims import Judgement, claims, judge
 from analysis.literature.page import PITFALLS, page
 from analysis.literature.peaks import definitions, networks
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time, evidence, read
 from analysis.literature.table7 import cells, rows
-from tests.analysis.literature.test_judging import row
+from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
@@ -35,7 +35,7 @@ def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> StudyTables
     return StudyTables("planted", tuple(found), frozenset(hardware), {})  # type: ignore[arg-type]
 
 
-def test_the_ledger_has_every_claim_with_a_short_quotation() -> None:
+def test_every_claim_is_there_with_a_short_quotation() -> None:
     assert [one.id for one in claims()] == [f"C{number:02}" for number in range(1, 66)]
     assert [one["claim"] for one in rows("rules.csv")] == [one.id for one in claims()]
     assert max(len(one.quote.split()) for one in claims()) <= 15
@@ -227,7 +227,7 @@ def test_pitfalls_are_read_from_a_study_as_they_stand() -> None:
     assert {one.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
 
 
-def test_the_committed_ledger_follows_from_the_committed_tables(
+def test_the_committed_verdicts_follow_from_the_committed_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -258,7 +258,7 @@ def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_the_page_says_what_the_ledger_says() -> None:
+def test_the_page_says_what_was_judged() -> None:
     page = " ".join((ROOT / "docs/literature.md").read_text().split())
     studies = [read(ROOT / "reports" / name) for name in STUDIES]
     decided = [one for one in judge(studies) if not one.verdict.startswith("needs")]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from analysis.data.loading import read
 from analysis.findings.findings import Findings
-from analysis.literature.ledger.claims import judge
+from analysis.literature.judging.claims import judge
 from analysis.literature.section import SECTION, claims, judged, verdicts
 from analysis.literature.studies import read as read_study
 from analysis.report.caveats.registry import caveats
@@ -25,14 +25,14 @@ def chapter(confidence: float = 0.95) -> Chapter:
     return Chapter(findings, Theme.of([]), 1, caveats(findings, 1))
 
 
-def test_it_judges_as_the_ledger_does_from_the_written_tables() -> None:
+def test_it_judges_as_the_page_of_claims_does_from_the_written_tables() -> None:
     own = chapter()
-    ledger = {one.claim.id: one for one in judge([read_study(REFERENCE)]) if one.deciding}
-    assert {one.claim.id: one for one in judged(own)} == ledger and len(ledger) >= 2
+    decided = {one.claim.id: one for one in judge([read_study(REFERENCE)]) if one.deciding}
+    assert {one.claim.id: one for one in judged(own)} == decided and len(decided) >= 2
     terms, link = claims(own)
     assert next(term for term, _ in terms.items).startswith("Does not hold here: “")
-    assert len(terms.items) == len(ledger) and "docs/literature.md" in link.text
-    assert verdicts(own) == f"does not hold here: {len(ledger)}"
+    assert len(terms.items) == len(decided) and "docs/literature.md" in link.text
+    assert verdicts(own) == f"does not hold here: {len(decided)}"
 
 
 def test_another_confidence_leaves_it_out() -> None:

@@ -8,7 +8,7 @@ import pytest
 from analysis.literature.spread import apart, finding, speed_ups, spread_figure
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.table7 import spreads
-from tests.analysis.literature.test_judging import row
+from tests.analysis.literature.test_rules import row
 
 JAX = Pair("framework", "jax", "pytorch")
 BETWEEN = Pair("framework", "tensorflow", "jax")

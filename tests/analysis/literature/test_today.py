@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.literature.ledger.double_ratios import SECOND as THREADS
+from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
@@ -19,7 +19,7 @@ from analysis.literature.today import (
     then_and_now,
 )
 from analysis.report.prose import two
-from tests.analysis.literature.test_judging import row
+from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 
 MXNET = Pair("workload", "alexnet-s-mxnet", "alexnet-s")

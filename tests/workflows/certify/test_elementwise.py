@@ -89,7 +89,7 @@ def test_the_first_of_five_is_set_against_the_median_of_the_next_four(found):
     assert firsts(found.machine, one, rows) == pytest.approx(expected.tolist())
 
 
-def test_a_report_says_what_was_compared_and_the_ledger_reads_it(found, tmp_path):
+def test_a_report_says_what_was_compared_and_claims_are_judged_by_it(found, tmp_path):
     write([found.machine], tmp_path / "operations")
     text = (tmp_path / "operations" / "report.md").read_text()
     assert "## Single operations" in text and "with NumPy, number by number" in text

@@ -1,4 +1,4 @@
-"""The ledger: each claim of the literature, and the verdict that tables give it.
+"""Each claim of the literature, and the verdict that tables give it.
 
 `data/claims.csv` says what was claimed and by which rule it is judged, `data/rules.csv` which rows
 of a study's tables the rule is about. No verdict is written by hand, and no row counts whose
@@ -6,19 +6,28 @@ contenders are without a certificate; studies.py says what counts for a pitfall.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from analysis.data.results import grouped
-from analysis.format import device
-from analysis.literature.ledger.arithmetic import CALCULATIONS, MEASURED
-from analysis.literature.ledger.asked import ASKED, lacking
-from analysis.literature.ledger.double_ratios import double_ratios
-from analysis.literature.ledger.judging import NEGATED, Answer, Rule, answers, most, rule, together
-from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
+from analysis.format import device, listing
+from analysis.literature.judging.arithmetic import CALCULATIONS, MEASURED
+from analysis.literature.judging.double_ratios import double_ratios
+from analysis.literature.judging.rules import NEGATED, Answer, Rule, answers, most, rule, together
+from analysis.literature.studies import (
+    GRADIENTS,
+    LOSS,
+    PART,
+    STEP,
+    WORKERS,
+    MeasuredRatio,
+    Pair,
+    StudyTables,
+)
 from analysis.literature.table7 import rows
+from analysis.report.prose import workload
 from frameworks.device import HOST
 
 Verdict = Literal[
@@ -31,6 +40,18 @@ Verdict = Literal[
 DECIDED: dict[bool | None, Verdict] = {
     True: "holds here", False: "does not hold here", None: "cannot tell"
 }  # fmt: skip
+# Claims whose rule is no text that rules.py reads. Those about the parts of a step are shares in
+# `data/claims.csv`: an update below 10 % of a step is a step of less than 1/0.9 of the time of loss
+# and gradients, and gradients below 50 % of these are loss and gradients in less than twice the
+# time of the loss.
+BACKWARD, UPDATE = Pair(PART, GRADIENTS, LOSS), Pair(PART, STEP, GRADIENTS)
+ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
+    "C54": ((UPDATE, Rule("all rows", 1 / 0.9)), (BACKWARD, Rule("all rows", 1 / 0.5))),
+    "C55": ((BACKWARD, Rule("all rows", 5.0)),),
+    "C59": ((WORKERS, Rule("all rows", 1.03)),),
+}
+# What no table decides of them.
+OPEN = {"C55": "(a) and (c) were not measured", "C59": "two GPUs were not measured"}
 
 
 @dataclass(frozen=True)
@@ -171,6 +192,16 @@ def judgement(
     if one.hardware not in here:
         return Judgement(one, "needs hardware that is not here", device(one.hardware))
     return Judgement(one, "needs a study that has not been run", one.study)
+
+
+def lacking(claim: str, workloads: Collection[str], found: Sequence[MeasuredRatio]) -> list[str]:
+    """What was not measured of a claim in `ASKED`; nothing of any other."""
+    if claim not in ASKED:
+        return []
+    there = {row.workload for row in found}
+    absent = [workload(name) for name in workloads if name not in there]
+    parts = [f"not measured: {listing(absent)}"] if absent else []
+    return [*parts, OPEN[claim]] if claim in OPEN else parts
 
 
 def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.literature.ledger.arithmetic import WIDTHS
-from analysis.literature.ledger.claims import Judgement, judge
+from analysis.literature.judging.arithmetic import WIDTHS
+from analysis.literature.judging.claims import Judgement, judge
 from analysis.literature.page import page
 from analysis.literature.studies import (
     EAGER,
@@ -24,7 +24,7 @@ from analysis.literature.studies import (
 )  # fmt: skip
 from analysis.literature.threads import divided
 from tests.analysis.literature.test_claims import NETWORKS, judged, planted
-from tests.analysis.literature.test_judging import row
+from tests.analysis.literature.test_rules import row
 
 
 def parts(workload: str, backward: float, step: float) -> list[MeasuredRatio]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.literature.ledger.judging import Answer, Rule, answers, most, rule, together
+from analysis.literature.judging.rules import Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import MeasuredRatio, Pair
 from analysis.stats.inference import estimate
 

@@ -1,1 +1,0 @@
-"""The ledger: claims of the literature, the rules that judge them, and the verdicts."""
