@@ -32,7 +32,7 @@ README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads", "sweep",
-             "fence", "parts", "versions", "loops", "precision", "parallel",
+             "fence", "parts", "versions", "loops", "reduced-precision", "parallel",
              "operations", "loading")  # fmt: skip
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.all
 
 
 BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
-         "parts", "versions", "loops", "precision", "parallel", "operations",
+         "parts", "versions", "loops", "reduced-precision", "parallel", "operations",
          "loading", "machines")  # fmt: skip
 
 
@@ -47,7 +47,7 @@ CONFIGURATIONS = {
     "fence": ["fence.yaml", "mnist-test.yaml"],
     "parts": ["parts.yaml"],
     "versions": ["versions.yaml", "mnist-test.yaml"],
-    "precision": ["precision.yaml"],
+    "reduced-precision": ["reduced-precision.yaml"],
     "parallel": ["parallel.yaml"],
     "operations": ["operations.yaml"],
     "loading": ["loading.yaml"],
