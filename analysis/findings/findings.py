@@ -149,7 +149,7 @@ class Findings:
     start = Table(StartLine, lambda f: start_lines(f.machine, f.measured, f.batches, f.comparisons))
     comparisons = Table(Comparison, lambda f: comparisons(f.measurements, f.loss_check, f.bases))
     half_widths = Table(
-        HalfWidthLine, lambda f: half_width_lines(f.machine, f.comparisons), file="precision"
+        HalfWidthLine, lambda f: half_width_lines(f.machine, f.comparisons), file="half_width"
     )
     unflagged = Table(
         Comparison,

@@ -21,21 +21,21 @@ MOST = 1000  # the most replicates that a configuration may request
 
 @dataclass(frozen=True)
 class HalfWidthLine:
-    """A row of precision.csv, for each comparison; without an interval it has only a `reason`.
+    """A row of half_width.csv, for each comparison; without an interval it has only a `reason`.
 
     `half_width` is half the relative width of the interval at the study's confidence: 0.03 is
-    a factor of 1.03 in either direction. `more` replicates reach the study's `precision` with a
+    a factor of 1.03 in either direction. `more` replicates reach the `target` of the study with a
     probability of 0.8. Measuring them would take about `minutes`, the contests of all workloads
     together.
     """
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework reference reference_variant replicates "
-        "ratio half_width precision more minutes dataset reason"
+        "ratio half_width target more minutes dataset reason"
     )
 
     comparison: Comparison
-    precision: float
+    target: float
     half_width: float | None = None
     more: int | None = None
     minutes: float | None = None
@@ -55,13 +55,13 @@ def half_width_lines(machine: Machine, rows: Sequence[Comparison]) -> list[HalfW
 
 
 def half_width_line(machine: Machine, row: Comparison, minutes: float) -> HalfWidthLine:
-    precision, alpha = machine.study.target_precision, 1 - machine.study.confidence
+    target, alpha = machine.study.target_precision, 1 - machine.study.confidence
     n, (_, low, high) = row.estimate.replicates, row.estimate.ends
     if low is None or high is None:
-        return HalfWidthLine(row, precision)
+        return HalfWidthLine(row, target)
     half = math.sqrt(high / low) - 1
-    more = replicates_assured(scatter(half, n, alpha), n, precision, alpha) - n
-    return HalfWidthLine(row, precision, half, more, more * minutes)
+    more = replicates_assured(scatter(half, n, alpha), n, target, alpha) - n
+    return HalfWidthLine(row, target, half, more, more * minutes)
 
 
 def minutes_each(machine: Machine) -> float:
@@ -95,9 +95,9 @@ def foreseen(sd: float, n: int, later: int, alpha: float) -> float:
     return half_width(sd * math.sqrt(growth), later, alpha)
 
 
-def replicates_assured(sd: float, n: int, precision: float, alpha: float) -> int:
-    """Fewest replicates, `n` at least, that are within the precision with 80 % probability."""
-    width = math.log1p(precision)
+def replicates_assured(sd: float, n: int, target: float, alpha: float) -> int:
+    """Fewest replicates, `n` at least, that reach the target with 80 % probability."""
+    width = math.log1p(target)
     return fewest(n, lambda later: foreseen(sd, n, later, alpha) <= width)
 
 

@@ -31,8 +31,8 @@ WIDTH = math.log1p(0.03)
 NOISY = Recipe(workloads=("mnist-cnn",), threads=(1,), process_sd=0.06, seed=3)
 
 
-def asked(findings: Findings, precision: float) -> Findings:
-    findings.machine.records.study.target_precision = precision
+def asked(findings: Findings, target: float) -> Findings:
+    findings.machine.records.study.target_precision = target
     return Findings(findings.machine)
 
 
@@ -199,6 +199,6 @@ def test_both_pages_and_the_table_tell_it(found: Found, tmp_path: Path) -> None:
         text = (tmp_path / name).read_text().replace("\u00a0", " ")
         assert all(one in text for one in shown.sentences)
         assert shown.command in text
-    header, *rows = (tmp_path / "tables" / "precision.csv").read_text().splitlines()
+    header, *rows = (tmp_path / "tables" / "half_width.csv").read_text().splitlines()
     assert header.split(",") == HalfWidthLine.COLUMNS.split()
     assert len(rows) == 4 and sum(row.endswith("nvidia-smi is not installed") for row in rows) == 2
