@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from frameworks.jax import lstm
-from frameworks.jax.residual import batch_norm, subsample
 from frameworks.workloads import Stage, Workload, layers, sequences
 from frameworks.workloads.residual import BatchNorm, Subsample
 
@@ -86,7 +84,7 @@ def function(layer: layers.Layer, shape: layers.Shape) -> Function:
         case sequences.Embedding():
             return lambda words, table: table[words]
         case sequences.LSTM():
-            return lstm.stepwise
+            return stepwise_lstm
         case layers.Conv2D(stride=stride, bias=biased):
 
             def convolve(x: Any, kernel: Any) -> Any:
@@ -119,6 +117,51 @@ def windows(x: Any, pool: layers.Pool, combine: Function) -> Any:
     size, step = (1, pool.size, pool.size, 1), (1, pool.step, pool.step, 1)
     pads = ((0, 0), *layers.both_sides(pool.padding), (0, 0))
     return lax.reduce_window(x, pool.fill, combine, size, step, pads)
+
+
+def stepwise_lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """The output of every step of an LSTM, each of which multiplies its own input."""
+    return over_time(x, lambda step: step @ kernel + bias, recurrent)
+
+
+def hoisted_lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """The same, with one product for the inputs of all steps before the loop."""
+    return over_time(x @ kernel + bias, lambda step: step, recurrent)
+
+
+def over_time(x: Any, gates: Function, recurrent: Any) -> Any:
+    """A `lax.scan`, by hand as in JAX's tutorials. `gates` makes of a step of `x` what its input
+    adds to the four gates."""
+
+    def step(state: Any, x: Any) -> Any:
+        h, c = state
+        i, f, g, o = jnp.split(gates(x) + h @ recurrent, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    start = jnp.zeros((x.shape[0], recurrent.shape[0]), x.dtype)
+    _, outputs = lax.scan(step, (start, start), x.swapaxes(0, 1))
+    return outputs.swapaxes(0, 1)
+
+
+def batch_norm(
+    layer: BatchNorm, x: Any, gamma: Any, beta: Any, mean: Any, variance: Any
+) -> tuple[Any, list[Any]]:
+    """The normalised `x`; the running mean and variance after it."""
+    axes = tuple(range(x.ndim - 1))
+    mu = x.mean(axes)
+    centred = x - mu
+    biased = jnp.square(centred).mean(axes)
+    count = x.size // x.shape[-1]
+    kept, new = 1 - layer.momentum, layer.momentum
+    after = [kept * mean + new * mu, kept * variance + new * count / (count - 1) * biased]
+    return gamma * (centred / jnp.sqrt(biased + layer.epsilon)) + beta, after
+
+
+def subsample(layer: Subsample, x: Any) -> Any:
+    kept = x[:, :: layer.stride, :: layer.stride]
+    return jnp.pad(kept, ((0, 0), (0, 0), (0, 0), (0, layer.channels - x.shape[-1])))
 
 
 def loss(workload: Workload) -> Function:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from frameworks.jax import lstm, network
+from frameworks.jax import network
 from frameworks.workloads import layers, sequences
 
 
@@ -26,7 +26,7 @@ def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
         if step >= size and not layer.padding:
             return lambda images: max_pool(size, step, shape[:2], images)
     if isinstance(layer, sequences.LSTM):
-        return lstm.hoisted
+        return network.hoisted_lstm
     return network.function(layer, shape)
 
 

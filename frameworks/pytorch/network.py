@@ -1,18 +1,18 @@
 """The layer vocabulary as PyTorch modules, and weights between the two layouts."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from frameworks.pytorch import residual
-from frameworks.pytorch.sequences import LSTM, clear_second_biases, trained
 from frameworks.workloads import Stage, Weights, Workload, layers, sequences
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 
 # Layers whose gradients do not need their output.
 OVERWRITABLE = (layers.Dense, layers.Conv2D, BatchNorm, Residual)
+SECOND_BIAS = "bias_hh_l0"
 
 
 class FlattenRowMajor(nn.Module):
@@ -21,6 +21,45 @@ class FlattenRowMajor(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         return (images.permute(0, 2, 3, 1) if images.dim() == 4 else images).flatten(1)
+
+
+class LSTM(nn.Module):
+    """The output of every step, from a state of zeros.
+
+    PyTorch's LSTM adds two biases. Ours is loaded into the first one. The second stays zero and is
+    not trained, because the sum of two trained biases moves twice as fast.
+    """
+
+    def __init__(self, features: int, units: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(features, units, batch_first=True)
+        self.lstm.bias_hh_l0.requires_grad_(False)
+
+    def forward(self, sequences: Tensor) -> Tensor:
+        outputs: Tensor = self.lstm(sequences)[0]
+        return outputs
+
+
+class Sum(nn.Module):
+    """Two chains of modules, whose outputs are added."""
+
+    def __init__(self, body: nn.Module, shortcut: nn.Module) -> None:
+        super().__init__()
+        self.body, self.shortcut = body, shortcut
+
+    def forward(self, x: Tensor) -> Tensor:
+        total: Tensor = self.body(x) + self.shortcut(x)
+        return total
+
+
+class Subsampled(nn.Module):
+    def __init__(self, layer: Subsample, shape: layers.Shape) -> None:
+        super().__init__()
+        self.stride, self.zeros = layer.stride, layer.channels - shape[2]
+
+    def forward(self, images: Tensor) -> Tensor:
+        kept = images[:, :, :: self.stride, :: self.stride]
+        return nn.functional.pad(kept, (0, 0, 0, 0, 0, self.zeros))
 
 
 class Network(nn.Sequential):
@@ -43,7 +82,7 @@ class Network(nn.Sequential):
 
     def tensors(self) -> list[Tensor]:
         """Parameters and state, in the order of their names."""
-        return [*trained(self), *residual.state(self)]
+        return [*trained(self), *running(self)]
 
     @torch.no_grad()
     def load(self, weights: Weights) -> None:
@@ -86,6 +125,38 @@ class Network(nn.Sequential):
         return np.array(value.numpy(), order="C")
 
 
+def batch_norm(layer: BatchNorm, shape: layers.Shape) -> nn.Module:
+    kind = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
+    return kind(shape[-1], eps=layer.epsilon, momentum=layer.momentum)
+
+
+def running(network: nn.Module) -> list[Tensor]:
+    """Running means and variances, without the count of steps that PyTorch keeps beside them."""
+    return [buffer for buffer in network.buffers() if buffer.is_floating_point()]
+
+
+@contextmanager
+def undisturbed(network: nn.Module) -> Iterator[None]:
+    """What is computed inside leaves no trace in running means and variances."""
+    before = [buffer.clone() for buffer in network.buffers()]
+    yield
+    with torch.no_grad():
+        for buffer, value in zip(network.buffers(), before, strict=True):
+            buffer.copy_(value)
+
+
+def trained(network: nn.Module) -> list[nn.Parameter]:
+    """The parameters in the workload's order: all but second biases."""
+    return [p for name, p in network.named_parameters() if not name.endswith(SECOND_BIAS)]
+
+
+@torch.no_grad()
+def clear_second_biases(network: nn.Module) -> None:
+    for name, parameter in network.named_parameters():
+        if name.endswith(SECOND_BIAS):
+            parameter.zero_()
+
+
 def transposed(name: str, value: Tensor) -> bool:
     """Whether PyTorch has a matrix the other way round: all but an embedding's table."""
     return value.dim() == 2 and not name.endswith(".table")
@@ -99,7 +170,7 @@ def modules(stages: Sequence[Stage], in_place: bool) -> Iterator[nn.Module]:
         if in_place and overwrites:
             yield nn.ReLU(inplace=True)
         elif stage.paths:
-            yield residual.Sum(*(nn.Sequential(*modules(path, in_place)) for path in stage.paths))
+            yield Sum(*(nn.Sequential(*modules(path, in_place)) for path in stage.paths))
         else:
             yield module(stage.layer, stage.input_shape)
         before = stage.layer
@@ -131,9 +202,9 @@ def module(layer: layers.Layer, shape: layers.Shape) -> nn.Module:
         case layers.Sigmoid():
             return nn.Sigmoid()
         case BatchNorm():
-            return residual.batch_norm(layer, shape)
+            return batch_norm(layer, shape)
         case Subsample():
-            return residual.Subsampled(layer, shape)
+            return Subsampled(layer, shape)
     raise NotImplementedError(f"PyTorch adapter: no layer of kind {layer.kind!r}")
 
 

@@ -8,10 +8,8 @@ from torch import Tensor, nn
 
 from frameworks.contract import Conditions, Setting, Trainer
 from frameworks.pytorch import optimisers, settings
-from frameworks.pytorch.network import Network
+from frameworks.pytorch.network import Network, trained, undisturbed
 from frameworks.pytorch.profiling import profiler
-from frameworks.pytorch.residual import undisturbed
-from frameworks.pytorch.sequences import OverTime, trained
 from frameworks.workloads import Weights, Workload
 
 Batch = tuple[Tensor, Tensor]
@@ -111,3 +109,25 @@ class PyTorchTrainer(Trainer):
                 "relu_and_pool": settings.relu_and_pool(self._network),
                 **optimisers.settings(self._optimiser),
             }
+
+
+class OverTime(nn.CrossEntropyLoss):
+    """Of every step: PyTorch's own wants the classes before the time."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return super().forward(input.flatten(0, 1), target.flatten())
+
+
+class BFloat16(PyTorchTrainer):
+    """The default step in bfloat16: forward pass and loss under autocast, as PyTorch's page on
+    automatic mixed precision has it. Weights and optimiser stay in float32."""
+
+    def step(self, batch: Batch) -> None:
+        inputs, targets = batch
+        reduced = self._dtype == torch.float32
+        self._optimiser.zero_grad()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=reduced):
+            loss = self._loss_function(self._forward(inputs), targets)
+        loss.backward()
+        self._optimiser.step()
+        self._loss = loss.detach()
