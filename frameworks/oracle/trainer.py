@@ -1,4 +1,4 @@
-"""A training step in NumPy, in small methods, so that a mistake can replace one of them."""
+"""The losses, and a training step in small methods, so that a mistake can replace one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from frameworks.contract import SETTINGS, Setting, Trainer
-from frameworks.oracle.losses import LOSSES, Loss
 from frameworks.oracle.network import OPERATIONS, Back, Operation
 from frameworks.oracle.optimisers import UPDATES, State, Update
 from frameworks.oracle.residual import RUNNING, Running
@@ -17,6 +16,35 @@ Array = np.ndarray
 Batch = tuple[Array, Array]
 # From the gradient along a chain's output, that along its input and those along its parameters.
 Backward = Callable[[Array], tuple[Array, Weights]]
+# From outputs `(batch, outputs)` or `(batch, time, outputs)` and targets, the loss and its gradient
+# along the outputs.
+Loss = Callable[[Array, Array], tuple[float, Array]]
+
+
+def mean_squared_error(outputs: Array, targets: Array) -> tuple[float, Array]:
+    errors = outputs - targets
+    return float(np.mean(errors**2)), 2 * errors / errors.size
+
+
+def sparse_cross_entropy(outputs: Array, targets: Array) -> tuple[float, Array]:
+    """Outputs are logits, targets are labels `(batch,)` or `(batch, time)`."""
+    logarithms = log_softmax(outputs)
+    wanted = (*np.indices(targets.shape), targets)
+    slope = np.exp(logarithms)
+    slope[wanted] -= 1
+    return float(-np.mean(logarithms[wanted])), slope / outputs.dtype.type(targets.size)
+
+
+def log_softmax(logits: Array) -> Array:
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return result
+
+
+LOSSES: dict[str, Loss] = {
+    "mean_squared_error": mean_squared_error,
+    "sparse_cross_entropy": sparse_cross_entropy,
+}
 
 
 class OracleTrainer(Trainer):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from frameworks.oracle import OracleTrainer
-from frameworks.oracle.losses import LOSSES, sparse_cross_entropy
 from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.mistakes.training import scaled
 from frameworks.oracle.network import OPERATIONS
 from frameworks.oracle.optimisers import UPDATES, averages
+from frameworks.oracle.trainer import LOSSES, sparse_cross_entropy
 from frameworks.workloads.layers import Conv2D, Pool
 from frameworks.workloads.optimisers import Adam
 from frameworks.workloads.residual import BatchNorm

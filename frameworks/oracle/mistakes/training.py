@@ -4,10 +4,17 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from frameworks.oracle.losses import LOSSES, Loss, log_softmax, sparse_cross_entropy
-from frameworks.oracle.losses import mean_squared_error as squared_error
 from frameworks.oracle.mistakes.mistake import mistake
-from frameworks.oracle.trainer import Array, Batch, OracleTrainer
+from frameworks.oracle.trainer import (
+    LOSSES,
+    Array,
+    Batch,
+    Loss,
+    OracleTrainer,
+    log_softmax,
+    sparse_cross_entropy,
+)
+from frameworks.oracle.trainer import mean_squared_error as squared_error
 from frameworks.workloads import Weights
 
 LOGITS = "Give the loss raw logits, once: no softmax before one that has its own (from_logits)."
