@@ -1,6 +1,7 @@
 """Writes the report: pages from its sections, tables and figures as files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,6 @@ from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
 from analysis.report.markup import anchor, for_html, for_markdown, numbers, packed, variable
-from analysis.report.numbering import Labels
 from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
@@ -206,3 +206,36 @@ def file_of(part: Part) -> str:
         case Table(file=name) | File(name=name):
             return name
     return ""
+
+
+class Label(NamedTuple):
+    """`Figure 3`, and the id of its element."""
+
+    text: str
+    id: str
+
+
+class Labels:
+    """The labels of all figures and tables of a page, counted from its first part to its last, so
+    that people can cite them and link to them."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.labels: dict[int, Label] = {}
+        for part in parts:
+            shown = part
+            if isinstance(shown, Figure):
+                self.add(shown, "Figure", f"fig-{shown.name}")
+            elif isinstance(shown, Table):
+                self.add(shown, "Table", f"table-{shown.file.removesuffix('.csv')}")
+
+    def add(self, part: Figure | Table, kind: str, name: str) -> None:
+        number = 1 + sum(label.text.startswith(kind) for label in self.labels.values())
+        own = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+        taken = {label.id for label in self.labels.values()}
+        found = own
+        while found in taken:
+            found = f"{own}-{int(found[len(own) + 1 :] or 1) + 1}"
+        self.labels[id(part)] = Label(f"{kind} {number}", found)
+
+    def __call__(self, part: Figure | Table) -> Label:
+        return self.labels[id(part)]

@@ -33,7 +33,7 @@ from workflows.worker.probes import (
     probe,
     threads,
 )
-from workflows.worker.probes.products import KEPT, WITHIN
+from workflows.worker.probes.asking import KEPT, WITHIN
 
 with planted():
     from planted.registry import DEFECTS, Defect

@@ -19,10 +19,12 @@ from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import training
 from workflows.worker.border import as_settings, as_weights, explain
 from workflows.worker.clock import Asleep, Turns, timed, unfenced
-from workflows.worker.memory import forget_peak, peak_mib, resident_mib
 from workflows.worker.probes import probe
 from workflows.worker.profiling import profiled
 from workflows.worker.recorded_run import Script, perform
+
+PROCESS = Path("/proc/self")
+MIB = 1024  # in the kernel's kB
 
 
 class Handlers:
@@ -270,7 +272,7 @@ def threads() -> list[int]:
     """The kernel's numbers of this process's threads; none if the kernel is not Linux."""
     if not hasattr(os, "sched_setaffinity"):
         return []
-    return [int(task.name) for task in Path("/proc/self/task").iterdir()]
+    return [int(task.name) for task in (PROCESS / "task").iterdir()]
 
 
 def pinned() -> list[int]:
@@ -280,3 +282,29 @@ def pinned() -> list[int]:
         with contextlib.suppress(ProcessLookupError):
             cores |= os.sched_getaffinity(thread)
     return sorted(cores)
+
+
+def forget_peak() -> None:
+    """Let `peak_mib` be about what comes now."""
+    with contextlib.suppress(OSError):
+        (PROCESS / "clear_refs").write_text("5")
+
+
+def peak_mib() -> float | None:
+    """The most memory that was resident at one time, in MiB."""
+    return status("VmHWM")
+
+
+def resident_mib() -> float | None:
+    return status("VmRSS")
+
+
+def status(name: str) -> float | None:
+    """MiB of memory that this process takes, as the kernel counts them (`man 5 proc`);
+    None if the system does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in (PROCESS / "status").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key == name:
+                return round(int(value.split()[0]) / MIB, 1)
+    return None

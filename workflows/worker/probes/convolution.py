@@ -12,8 +12,16 @@ from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload
 from frameworks.workloads.layers import Conv2D, Flatten
 from frameworks.workloads.optimisers import SGD
-from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
-from workflows.worker.probes.products import KEPT, NUMBER, WITHIN
+from workflows.worker.probes.asking import (
+    KEPT,
+    NUMBER,
+    OTHER,
+    WITHIN,
+    nearest,
+    network,
+    step,
+    trained,
+)
 
 SIZE, CHANNELS, BATCH = 8, 16, 8
 TAPS = np.array([[1.0, 2.0, 3.0], [4.0, 6.0, 9.0], [12.0, 18.0, 27.0]])

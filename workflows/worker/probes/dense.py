@@ -9,8 +9,16 @@ from frameworks.workloads import Workload
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD
 from workflows.worker.probes import threads
-from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
-from workflows.worker.probes.products import KEPT, NUMBER, WITHIN
+from workflows.worker.probes.asking import (
+    KEPT,
+    NUMBER,
+    OTHER,
+    WITHIN,
+    nearest,
+    network,
+    step,
+    trained,
+)
 
 SIZE = 512  # features, units and samples
 STEPS = 8

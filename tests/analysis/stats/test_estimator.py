@@ -6,7 +6,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from analysis.stats import hodges_lehmann as module
+from analysis.stats import estimator
 from analysis.stats.rounds import Floats, by_round
 
 Rounds = list[tuple[Floats, Floats]]
@@ -19,7 +19,7 @@ def rounds(seed: int = 1, sizes: tuple[tuple[int, int], ...] = ((3, 4), (1, 2), 
 
 def hodges_lehmann(sides: Rounds) -> float:
     one, other = (padded(side) for side in zip(*sides, strict=True))
-    return float(module.hodges_lehmann(one, other))
+    return float(estimator.hodges_lehmann(one, other))
 
 
 def padded(rounds: tuple[Floats, ...]) -> Floats:
@@ -62,8 +62,8 @@ def test_only_rounds_that_both_sides_have_count() -> None:
     other = by_round(np.array([7.0, 1.0]), np.array([3, 4]))
     assert one.shape == (6, 2) and other.shape == (5, 1)
     assert one[4].tolist() == [1, 2] and one[5, 0] == 9 and np.isnan(one[5, 1])
-    assert module.hodges_lehmann(one, other) == 0.5
-    assert np.isnan(module.hodges_lehmann(by_round(np.array([9.0]), np.array([5])), other))
+    assert estimator.hodges_lehmann(one, other) == 0.5
+    assert np.isnan(estimator.hodges_lehmann(by_round(np.array([9.0]), np.array([5])), other))
 
 
 def test_contests_are_estimated_one_by_one() -> None:
@@ -74,7 +74,7 @@ def test_contests_are_estimated_one_by_one() -> None:
         if gaps:
             one[random.random(one.shape) < 0.3] = np.nan
             one[2], one[3, 1:] = np.nan, np.nan
-        found = module.hodges_lehmann(one, other)
+        found = estimator.hodges_lehmann(one, other)
         for place in range(6):
             differences = one[place][:, :, None] - other[place][:, None]
             known = differences[~np.isnan(differences)].tolist()
