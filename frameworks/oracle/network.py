@@ -1,4 +1,4 @@
-"""The layers: forward pass and gradients.
+"""The layers: forward pass and gradients; and what batch normalisation keeps from step to step.
 
 An operation takes `(layer, x, *parameters)`. It returns its output, and a function that turns the
 gradient of the loss along that output into the gradients along `x` and each parameter.
@@ -10,13 +10,15 @@ from itertools import product
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from frameworks.oracle.residual import batch_norm, subsample
 from frameworks.oracle.sequences import embedding, lstm
 from frameworks.workloads.layers import Conv2D, Dense, Layer, Pads, Pool, both_sides
+from frameworks.workloads.residual import BatchNorm, Subsample
 
 Array = np.ndarray
 Back = Callable[[Array], tuple[Array, ...]]
 Operation = Callable[..., tuple[Array, Back]]
+# From the layer, its input and its state before a step, the state after it.
+Running = Callable[..., tuple[Array, ...]]
 
 
 def dense(layer: Dense, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
@@ -95,6 +97,44 @@ def sigmoid(layer: Layer, x: Array) -> tuple[Array, Back]:
     return y, lambda s: (s * y * (1 - y),)
 
 
+def axes(x: Array) -> tuple[int, ...]:
+    """All but the last."""
+    return tuple(range(x.ndim - 1))
+
+
+def batch_norm(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
+    over = axes(x)
+    scale = 1 / np.sqrt(x.var(over) + layer.epsilon)
+    normal = (x - x.mean(over)) * scale
+
+    def back(s: Array) -> tuple[Array, ...]:
+        along = s - s.mean(over) - normal * (s * normal).mean(over)
+        return gamma * scale * along, (s * normal).sum(over), s.sum(over)
+
+    return gamma * normal + beta, back
+
+
+def running(layer: BatchNorm, x: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+    return moved(layer, mean, x.mean(axes(x))), moved(layer, variance, x.var(axes(x), ddof=1))
+
+
+def moved(layer: BatchNorm, before: Array, now: Array) -> Array:
+    result: Array = (1 - layer.momentum) * before + layer.momentum * now
+    return result
+
+
+def subsample(layer: Subsample, x: Array) -> tuple[Array, Back]:
+    kept, channels = x[:, :: layer.stride, :: layer.stride], x.shape[-1]
+    behind = layer.channels - channels
+
+    def back(s: Array) -> tuple[Array, ...]:
+        slope = np.zeros_like(x)
+        slope[:, :: layer.stride, :: layer.stride] = s[..., :channels]
+        return (slope,)
+
+    return np.pad(kept, ((0, 0), (0, 0), (0, 0), (0, behind))), back
+
+
 def patches(images: Array, size: int, stride: int) -> Array:
     """`(batch, rows, columns, channels, size, size)`."""
     return sliding_window_view(images, (size, size), axis=(1, 2))[:, ::stride, ::stride]
@@ -143,3 +183,4 @@ OPERATIONS: dict[str, Operation] = {
     "batch_norm": batch_norm,
     "subsample": subsample,
 }
+RUNNING: dict[str, Running] = {"batch_norm": running}

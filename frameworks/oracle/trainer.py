@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from frameworks.contract import SETTINGS, Setting, Trainer
-from frameworks.oracle.network import OPERATIONS, Back, Operation
+from frameworks.oracle.network import OPERATIONS, RUNNING, Back, Operation, Running
 from frameworks.oracle.optimisers import UPDATES, State, Update
-from frameworks.oracle.residual import RUNNING, Running
 from frameworks.workloads import Stage, Weights, Workload
 from frameworks.workloads.layers import Layer
 

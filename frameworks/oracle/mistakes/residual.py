@@ -6,8 +6,16 @@ import numpy as np
 
 from frameworks.oracle.mistakes.mistake import mistake
 from frameworks.oracle.mistakes.network import relayered
-from frameworks.oracle.network import OPERATIONS
-from frameworks.oracle.residual import RUNNING, Array, Back, axes, batch_norm, moved, running
+from frameworks.oracle.network import (
+    OPERATIONS,
+    RUNNING,
+    Array,
+    Back,
+    axes,
+    batch_norm,
+    moved,
+    running,
+)
 from frameworks.oracle.trainer import OracleTrainer
 from frameworks.workloads.layers import Layer
 from frameworks.workloads.residual import BatchNorm

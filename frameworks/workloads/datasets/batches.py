@@ -9,12 +9,14 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from frameworks.workloads.datasets.errors import DataError
-
 INPUTS, TARGETS, PIXELS = "inputs.npy", "targets.npy", "pixels.npy"
 
 # Initial weights are drawn from `default_rng(seed)`, which is that of [seed, 0]: start at 1.
 STREAMS = {"order": 1, "inputs": 2, "labels": 3}
+
+
+class DataError(Exception):
+    """Data cannot be found or stored; the message says what is wrong, where, and what to do."""
 
 
 class Digest(Protocol):

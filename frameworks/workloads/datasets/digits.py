@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from frameworks.workloads.datasets.batches import Batches, Column, generator
-from frameworks.workloads.datasets.errors import DataError
+from frameworks.workloads.datasets.batches import Batches, Column, DataError, generator
 from frameworks.workloads.datasets.mnist import Images
 from frameworks.workloads.workload import Workload
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from pathlib import Path
 
-from frameworks.workloads.datasets.errors import DataError
+from frameworks.workloads.datasets.batches import DataError
 
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from frameworks.workloads.datasets import mirrors, standin
-from frameworks.workloads.datasets.errors import DataError
+from frameworks.workloads.datasets.batches import DataError
 
 FOLDER = "SAMESTEP_MNIST"  # environment variable
 TEST_SPLIT = "config/mnist-test.yaml"
