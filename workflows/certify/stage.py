@@ -36,8 +36,8 @@ from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
 from workflows.records.limits import DECLARED_STEPS, FLOAT32_LOSS
+from workflows.records.minutes import timed
 from workflows.records.schema import CertificateRecord
-from workflows.records.spent import timed
 from workflows.records.storage import RecordError, write_json
 from workflows.worker.process import WorkerDied
 

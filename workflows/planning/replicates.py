@@ -11,8 +11,7 @@ from workflows.planning import provenance
 from workflows.planning.code import content_hash
 from workflows.planning.configuration import MOST, Configuration
 from workflows.records.folders import Folders
-from workflows.records.replicates import ReplicatesRecord
-from workflows.records.spent import Spent
+from workflows.records.minutes import ReplicatesRecord, Spent
 from workflows.records.storage import read_json
 
 LEAST = 5  # with four, Student's interval is 1.3 times as wide

@@ -10,7 +10,7 @@ from workflows.planning import names
 from workflows.planning.plan import Plan, StudyRequest, stamp
 from workflows.planning.replicates import COMMAND_S, certifying
 from workflows.records.folders import Folders
-from workflows.records.spent import Spent
+from workflows.records.minutes import Spent
 from workflows.records.storage import RecordError, read_json
 
 UNRANKED = 0.5  # of the time of another contender's certificate: a pitfall or part has fewer runs

@@ -30,7 +30,7 @@ from workflows.planning.plan import (
 from workflows.planning.todo import Todo
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
-from workflows.records.spent import timed
+from workflows.records.minutes import timed
 from workflows.records.storage import RecordError, read_json, write_json
 from workflows.worker.process import TIMEOUT_S, WorkerDied, WorkerProcess
 

@@ -25,7 +25,7 @@ from workflows.planning.plan import PlanError, load_study
 from workflows.progress import Progress, explained
 from workflows.records.folders import Folders
 from workflows.records.machine_records import DatasetRecord
-from workflows.records.spent import timed
+from workflows.records.minutes import timed
 from workflows.records.storage import RecordError, write_json
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"

@@ -14,7 +14,7 @@ from workflows.planning.replicates import choose, contests_key, fixed, reckoning
 from workflows.progress import Progress, explained
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
-from workflows.records.replicates import ReplicatesRecord
+from workflows.records.minutes import ReplicatesRecord
 from workflows.records.storage import RecordError, read_json, write_json
 
 

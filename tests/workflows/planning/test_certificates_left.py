@@ -11,7 +11,7 @@ from workflows.planning.replicates import COMMAND_S, certifying
 from workflows.planning.todo import CertificatesLeft, usual_s, work_s
 from workflows.progress import about
 from workflows.records.folders import Folders
-from workflows.records.spent import Spent
+from workflows.records.minutes import Spent
 from workflows.records.storage import write_json
 
 BOTH = {"variants": ["default", "tuned"]}

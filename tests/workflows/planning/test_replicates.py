@@ -15,8 +15,7 @@ from workflows.planning.replicates import (
     spent_s,
 )
 from workflows.records.folders import Folders
-from workflows.records.replicates import ReplicatesRecord
-from workflows.records.spent import timed
+from workflows.records.minutes import ReplicatesRecord, timed
 from workflows.records.storage import read_json, write_json
 from workflows.stages import prepare
 from workflows.stages.replicates import fix

@@ -15,7 +15,7 @@ from workflows.planning.replicates import COMMAND_S
 from workflows.planning.todo import CertificatesLeft, Todo, work_s
 from workflows.progress import WIDTH
 from workflows.records.folders import Folders
-from workflows.records.spent import Spent
+from workflows.records.minutes import Spent
 from workflows.records.storage import write_json
 from workflows.stages.screen import Screen
 

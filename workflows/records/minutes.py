@@ -1,6 +1,27 @@
-"""The number of replicates of a study that has a limit in `minutes`."""
+"""What a study with a limit in `minutes` keeps: how long each command before the contests took, and
+how many replicates fit."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from workflows.records.schema import SCHEMA, Record
+from workflows.records.storage import write_json
+
+
+class Spent(Record):
+    """`spent/<command>.json`."""
+
+    seconds: float
+
+
+@contextmanager
+def timed(path: Path) -> Iterator[None]:
+    """Write how long the block took, unless it raises."""
+    begin = time.monotonic()
+    yield
+    write_json(path, Spent(seconds=round(time.monotonic() - begin, 3)))
 
 
 class ReplicatesRecord(Record):
