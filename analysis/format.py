@@ -76,6 +76,12 @@ def alike(*values: float | None) -> list[str]:
     return ["" if value is None else decimal(value, decimals) for value in values]
 
 
+def with_ends(value: float | None, low: float | None, high: float | None) -> str:
+    """`51.2 (50.1 to 52.3)`; without an interval the value alone."""
+    middle, *ends = alike(value, low, high)
+    return f"{middle} ({' to '.join(ends)})" if ends[0] else middle
+
+
 def decimal(value: float, decimals: int) -> str:
     if not math.isfinite(value) or (value and not 10 ** (-decimals) <= abs(value) < 1e7):
         return scientific(value)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from analysis.format import alike, count, listing, markdown_table, title
+from analysis.format import count, listing, markdown_table, title, with_ends
 from analysis.literature.judging.claims import Judgement, Verdict
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
@@ -87,9 +87,7 @@ def where(row: dict[str, str]) -> str:
 
 
 def shown(row: Divided) -> list[str]:
-    ratio = ""
-    if row.ratio and row.low and row.high:
-        ratio = "{} ({} to {})".format(*alike(row.ratio, row.low, row.high))
+    ratio = with_ends(row.ratio, row.low, row.high)
     return [workload(row.network), title(row.framework), ratio, row.certificate or row.reason]
 
 
@@ -144,28 +142,28 @@ def cells(one: Judgement) -> list[str]:
 
 def said(row: MeasuredRatio) -> str:
     """`MNIST CNN, default, 1 thread: PyTorch over TensorFlow 2.13 (2.05 to 2.23)`"""
-    middle, low, high = alike(row.value, row.low, row.high)
+    ratio = with_ends(row.value, row.low, row.high)
     mark = f" {DECLARED}" * ("declared" in row.certificate)
     one, over, about = title(row.pair.one), title(row.pair.over), workload(row.workload)
     if row.pair.axis == "workload":
         one, over, about = workload(row.pair.one), workload(row.pair.over), title(row.framework)
     if row.pair.axis == "threads":
         where = f"{title(row.framework)} on {about}, {row.variant}"
-        return f"{where}: {one} threads over {over} {middle} ({low} to {high})"
+        return f"{where}: {one} threads over {over} {ratio}"
     if row.pair.axis == GAIN:
         where = f"{about}, {row.variant}: two threads over one"
-        return f"{where}, {one}'s ratio over {over}'s {middle} ({low} to {high}){mark}"
+        return f"{where}, {one}'s ratio over {over}'s {ratio}{mark}"
     if row.pair.over == ELSEWHERE:
         pair = " over ".join(map(title, row.pair.axis.split(" over ")))
         where = f"{row.variant}, {count(row.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
-        return f"{where} over that on {about} {middle} ({low} to {high}){mark}"
+        return f"{where} over that on {about} {ratio}{mark}"
     own = row.variant
     if row.pair.axis == "variant":
         one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
     if row.pair.axis in (PART, POSITION):
         one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
     where = f"{about}, {own}, {count(row.threads, 'thread')}"
-    return f"{where}: {one} over {over} {middle} ({low} to {high}){mark}"
+    return f"{where}: {one} over {over} {ratio}{mark}"
 
 
 def sources() -> list[str]:

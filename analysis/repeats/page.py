@@ -12,7 +12,6 @@ from analysis.findings.comparisons import ToReference
 from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.series.movement import OCCASIONS, Movement
 from analysis.format import (
-    alike,
     count,
     crossed,
     listing,
@@ -22,6 +21,7 @@ from analysis.format import (
     runs,
     three,
     title,
+    with_ends,
 )
 from analysis.repeats.series import (
     Captures,
@@ -127,7 +127,7 @@ def row_sheet(series: Series) -> Sheet:
         [
             [
                 named(row), f"{three(row.lowest)} to {three(row.highest)}",
-                spread(row.ratio, row.ratio_low, row.ratio_high),
+                with_ends(row.ratio, row.ratio_low, row.ratio_high),
                 ends(row.next_study_low, row.next_study_high),
                 *[ends(row.next_occasion_low, row.next_occasion_high)] * occasions,
                 turn(row), row.lasting,
@@ -137,18 +137,13 @@ def row_sheet(series: Series) -> Sheet:
     )  # fmt: skip
 
 
-def spread(ratio: float, low: float | None, high: float | None) -> str:
-    middle, *others = alike(ratio, low, high)
-    return f"{middle} ({others[0]} to {others[1]})" if low else middle
-
-
 def estimate_sheet(page: Page) -> Sheet:
     """Each study's ratio and interval, a column for each study."""
     rows: dict[str, dict[int, str]] = {}
     for study in page.studies:
         for row in study.findings.comparisons:
             if row.estimate.ratio:
-                rows.setdefault(named(row), {})[study.number] = spread(
+                rows.setdefault(named(row), {})[study.number] = with_ends(
                     row.estimate.ratio, row.estimate.ratio_low, row.estimate.ratio_high
                 )
     numbers = [study.number for study in page.studies]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
-from analysis.format import alike, count, listing, three, title
+from analysis.format import count, listing, three, title, with_ends
 from analysis.literature.peaks import processors, shares
 from analysis.literature.studies import (
     ALIASES,
@@ -206,8 +206,7 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
     parts of the claim decide."""
     grows = [row for study in studies for row in of_widths(study) if (row.low or 0.0) > 1]
     said = listing(
-        "{} ({} to {}) in {}".format(*alike(row.value, row.low, row.high), title(row.framework))
-        for row in grows
+        f"{with_ends(row.value, row.low, row.high)} in {title(row.framework)}" for row in grows
     )
     if not grows:
         return None

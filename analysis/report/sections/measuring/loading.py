@@ -2,7 +2,7 @@
 
 from analysis.data.results import grouped
 from analysis.findings.variants.loading import LoadingLine
-from analysis.format import alike, crossed, listing, percent, sentence
+from analysis.format import crossed, listing, percent, sentence, with_ends
 from analysis.report.figures.measuring.loading import loading as figure
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import contender, milliseconds, place, two
@@ -32,9 +32,9 @@ def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
         [
             [
                 contender(row.original), place(row.id), row.words,
-                cell(row.wall_ms, row.wall_low, row.wall_high),
-                cell(row.waiting_ms, row.waiting_low, row.waiting_high),
-                cell(row.step_ms, row.step_low, row.step_high),
+                with_ends(row.wall_ms, row.wall_low, row.wall_high),
+                with_ends(row.waiting_ms, row.waiting_low, row.waiting_high),
+                with_ends(row.step_ms, row.step_low, row.step_high),
                 *ratio,
             ]
             for row, ratio in zip(shown, intervals(row.estimate.ends for row in shown), strict=True)
@@ -42,12 +42,6 @@ def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
         "loading.csv",
         [(crossed(own), text) for text, own in left_out.items()],
     )  # fmt: skip
-
-
-def cell(value: float | None, low: float | None, high: float | None) -> str:
-    """`51.2 (50.1 to 52.3)`"""
-    middle, *ends = alike(value, low, high)
-    return f"{middle} ({' to '.join(ends)})" if ends[0] else middle
 
 
 def loading(chapter: Chapter) -> Parts:
