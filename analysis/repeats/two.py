@@ -56,7 +56,7 @@ class MovedRatio:
 
 
 @dataclass(frozen=True)
-class Apart:
+class NotCompared:
     """What one study has and the other cannot be compared with, and why."""
 
     id: BenchmarkId
@@ -71,7 +71,7 @@ class Two:
     first: NumberedStudy
     second: NumberedStudy
     rows: list[MovedRatio]
-    apart: list[Apart]
+    apart: list[NotCompared]
     series: int = 1
 
     @property
@@ -114,11 +114,11 @@ def side_by_side(one: Machine, other: Machine, earlier: Sequence[Machine] = ()) 
         if not reason and after:
             rows.append(row(first, second, before, after, predicted))
         elif has_ratio(before) or has_ratio(after):
-            apart.append(Apart(before.id, before.base, reason))
+            apart.append(NotCompared(before.id, before.base, reason))
     for after in second.findings.comparisons:
         if has_ratio(after) and (after.id, after.base) not in mine:
             reason = unlike.get(after.id.workload, "") or "only in B"
-            apart.append(Apart(after.id, after.base, reason))
+            apart.append(NotCompared(after.id, after.base, reason))
     return Two(first, second, rows, apart, len(earlier) + 1)
 
 
