@@ -11,13 +11,7 @@ from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer,
 from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.pytorch import parts, pitfalls, settings
 from frameworks.pytorch.compiled import Compiled
-from frameworks.pytorch.trainer import (
-    CHANGES,
-    TORCH_DEVICES,
-    Batch,
-    BFloat16,
-    PyTorchTrainer,
-)
+from frameworks.pytorch.trainer import CHANGES, TORCH_DEVICES, Batch, BFloat16, PyTorchTrainer
 from frameworks.pytorch.workers.first import TwoWorkers
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.layers import Fill

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from frameworks.workloads import Workload, initial_weights, narrowed, to_dict
-from frameworks.workloads.datasets import batches as stored
 from frameworks.workloads.datasets import DataError, digits, normal, pixels, tokens
+from frameworks.workloads.datasets import batches as stored
 from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from frameworks.workloads.workload import DATASETS
 from workflows.machine.guardian import interruptible
