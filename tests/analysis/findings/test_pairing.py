@@ -90,7 +90,7 @@ def test_the_other_variant_is_named(opted: Findings) -> None:
     table = start_table(opted)
     assert table and table.columns[-1] == ("beats PyTorch, start-up included", False)
     assert any("PyTorch, compiled, beats PyTorch" in text for text in start_sentences(opted))
-    rows = list(csv.DictReader(io.StringIO(tables([opted])["precision"])))
+    rows = list(csv.DictReader(io.StringIO(tables([opted])["half_width"])))
     assert {(r["variant"], r["reference_variant"]) for r in rows} >= {("xla", "default")}
 
 
