@@ -17,7 +17,7 @@ def summary(rows: Sequence[CertificateRow], known: Collection[str] = ()) -> Iter
             said.setdefault(outcome(row), []).append(row)
     for text, group in said.items():
         if text == SAME:
-            text += precision(group)
+            text += distance(group)
         yield text if len(said) == 1 else f"{who(group, said.values())}: {text}"
     pitfalls = [row for row in rows if is_pitfall(row) and row.status not in ("missing", "failed")]
     if pitfalls:
@@ -46,7 +46,7 @@ def outcome(row: CertificateRow) -> str:
             return f"{status}: {row.reason}"
 
 
-def precision(rows: Sequence[CertificateRow]) -> str:
+def distance(rows: Sequence[CertificateRow]) -> str:
     """` to 1.2e-14`: the largest distance from the reference of any loss or tensor, and in how many
     steps if rounding hides the others."""
     if any(row.precision != "float64" for row in rows):

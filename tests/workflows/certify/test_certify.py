@@ -12,7 +12,7 @@ from workflows.certify.diagnosis import AS_DECLARED
 from workflows.certify.runs import FAILED, RESTARTED, Reference, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
-from workflows.certify.summary import precision, summary
+from workflows.certify.summary import distance, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
 from workflows.records.limits import FINER, WORST
@@ -184,7 +184,7 @@ def test_a_run_is_compared_until_rounding_hides_everything(study, monkeypatch):
     row = {row.variant: row for row in own.certificate().rows}["kept"]
     assert row.status == "agrees" and len(row.long.loss) == 17
     assert list(row.long.weights) == [0, 1, 2, 5, 10] and len(row.losses) == 30
-    assert precision([row]).endswith(" in 17 of 30 steps")
+    assert distance([row]).endswith(" in 17 of 30 steps")
     for lost_after[0], status in ((21, "refused"), (2, "refused")):
         row = rows(study, "kept", certificate=BRIEFLY)["kept"]
         assert row.status == status
@@ -391,7 +391,7 @@ def test_one_mini_batch_says_little_of_float32(study, monkeypatch, off, status):
 
 def test_certificates_in_few_lines(certified, abacus):
     rows = [row for name, row in certified.items() if name in ("default", "kept")]
-    assert [*summary(rows)] == [f"same as the reference{precision(rows)}"]
+    assert [*summary(rows)] == [f"same as the reference{distance(rows)}"]
     (agreed, refused) = summary([certified["default"], certified["wrong"]])
     assert agreed.startswith("default: same as the reference to ")
     assert refused.startswith("wrong: refused: ") and certified["wrong"].reason in refused
