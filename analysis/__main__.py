@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from workflows.output import explained, printing
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             chapters = write(machines, out, options.brief, [SECTION])
             text = "\n".join(all_lines(chapters))
     except (RecordError, OSError) as error:
-        print(f"analysis: {error}", file=sys.stderr)
+        print(f"analysis: {explained(error)}", file=sys.stderr)
         return 1
     print(text)
     print(f"\nThe report: {out / ('report.md' if options.brief else 'report.html')}")
@@ -50,4 +52,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("analysis", main))

@@ -27,6 +27,7 @@ from frameworks.contract import Trainer
 from frameworks.registry import adapter_class, framework, variables
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.catalogue import mlp, mnist_cnn
+from workflows.output import printing
 from workflows.worker.clock import Turns, now
 
 ALLOWED = 1.01
@@ -137,4 +138,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("harness", main))

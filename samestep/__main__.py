@@ -2,14 +2,13 @@
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 from analysis.format import any_encoding
 from samestep.terminal import Problem, unknown
+from workflows.output import printing
 
 
 class Command(NamedTuple):
@@ -107,22 +106,9 @@ def overview() -> argparse.ArgumentParser:
 
 
 def command() -> int:
-    """The `samestep` script. What the file system refuses is one line, output to a full disk too.
-    Whoever closes a pipe wants to read no more, and gets no message."""
+    """The `samestep` script."""
     any_encoding()
-    try:
-        try:
-            return main(sys.argv[1:])
-        finally:
-            sys.stdout.flush()  # while an error can still be reported
-    except OSError as error:
-        from workflows.progress import explained
-
-        with suppress(OSError, ValueError):  # otherwise Python writes the rest when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            print(f"samestep: {explained(error)}", file=sys.stderr)
-        return 2
+    return printing("samestep", lambda: main(sys.argv[1:]))
 
 
 if __name__ == "__main__":

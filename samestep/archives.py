@@ -11,7 +11,7 @@ from pathlib import Path
 
 from samestep.studies import MACHINES, REPORTS
 from samestep.terminal import Problem
-from workflows.progress import explained
+from workflows.output import explained
 from workflows.records.limits import FILE, MACHINE, STUDY, TABLE
 from workflows.records.machine_folder import FILES, open_machine, write_machine
 from workflows.records.storage import RecordError, shown, unforeseen

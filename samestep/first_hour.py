@@ -22,10 +22,11 @@ from pydantic import Field
 
 from samestep.archives import SUFFIX, pack
 from workflows.machine import guardian
+from workflows.output import explained
 from workflows.planning.code import ROOT, content_hash, files_hash
 from workflows.planning.configfiles import DEFAULT, ConfigurationError, read
 from workflows.planning.plan import PlanError
-from workflows.progress import duration, explained, now
+from workflows.progress import duration, now
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import write_machine
 from workflows.records.schema import Record

@@ -4,7 +4,6 @@ Drawing happens within a call and never between calls, so that it takes no proce
 what is being measured.
 """
 
-import errno
 import math
 import re
 import sys
@@ -26,12 +25,6 @@ LIVE_INTERVAL_S = 0.5
 LOG_INTERVAL_S = 10.0
 WIDTH = 100  # of a line on the screen or in a file instead of it
 UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-REMEDIES = {
-    errno.ENOSPC: "make room, then run the same command again",
-    errno.EDQUOT: "make room, then run the same command again",
-    errno.EACCES: "make this place writable, or work in a clone of your own",
-    errno.EROFS: "this file system is read-only: work in a clone elsewhere",
-}
 
 
 def duration(seconds: float) -> str:
@@ -208,12 +201,3 @@ def cut(line: str) -> str:
 
 def now() -> str:
     return time.strftime("[%H:%M:%S]")
-
-
-def explained(error: Exception) -> str:
-    """An error for people. One of the file system says what to do."""
-    if not isinstance(error, OSError) or not error.strerror:
-        return str(error)
-    where = f"{error.filename}: " if error.filename else ""
-    remedy = REMEDIES.get(error.errno or 0, "")
-    return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from workflows.output import printing
 from workflows.records.storage import RecordError
 
 
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (options.out / name).write_text(content, encoding="utf-8")
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"literature: {error}", file=sys.stderr)
         return 1
     print(f"The claims: {options.out / 'claims.md'}")
@@ -89,4 +90,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("literature", main))

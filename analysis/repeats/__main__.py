@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.format import any_encoding
+from workflows.output import printing
 from workflows.records.storage import RecordError, atomic, unforeseen
 
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with unforeseen(options.folders[0]):
             return show(options.folders, options.earlier, options.out)
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"repeats: {error}", file=sys.stderr)
         return 2
 
@@ -89,4 +90,4 @@ def command(folders: Sequence[Path], out: Path, earlier: Sequence[Path] = ()) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("repeats", main))

@@ -20,6 +20,7 @@ from analysis.data.processes import by_benchmark, paired, processes, sound
 from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student
+from workflows.output import printing
 from workflows.records.storage import RecordError, atomic
 
 CONFIDENCE = 0.95
@@ -281,11 +282,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 temporary.write_text(text)
         else:
             print(text, end="")
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"calibration: {error}", file=sys.stderr)
         return 2
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("calibration", main))

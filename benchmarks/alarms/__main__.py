@@ -23,6 +23,7 @@ from hypothesis import seed as seeded
 from benchmarks.alarms.networks import workloads
 from benchmarks.alarms.study import TRIED, Certifier, Outcome
 from frameworks.workloads import Workload, to_dict
+from workflows.output import printing
 
 NAMES = list(TRIED)
 
@@ -120,4 +121,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("alarms", main))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from benchmarks.fuzz.configurations import Configurations
 from benchmarks.fuzz.study import SmallStudy
+from workflows.output import printing
 
 COMMITTED = Path(__file__).parents[2] / "reports" / "fence" / "machines"
 SLOW_S = 20.0
@@ -128,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("fuzz", main))

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.kills.study import STUDIES, KilledStudy, gone_within, role
+from workflows.output import printing
 
 WITHIN_S = 5.0
 AS_BEFORE = "delete *.failed"
@@ -187,4 +188,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("kills", main))

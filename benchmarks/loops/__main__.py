@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis.format import markdown_table
 from benchmarks.loops.descriptions import JAX, PYTORCH, TENSORFLOW
+from workflows.output import printing
 
 HEADINGS = [
     "on", "threads", "framework", "ms, `default`", "`tuned`", "loop", "loop over `tuned`",
@@ -64,4 +65,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("loops", main))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from analysis.format import markdown_table
 from benchmarks.report.longer import lengthened
+from workflows.output import printing
 
 HEADINGS = ["mini-batches", "seconds", "processors' seconds", "peak MiB", "report.html, kB"]
 
@@ -56,4 +57,4 @@ def rendered(folder: Path, out: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("report", main))

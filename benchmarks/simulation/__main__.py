@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from workflows.output import printing
 from workflows.records.storage import RecordError, atomic, write_json
 
 PAGE = Path("docs/simulation.md")
@@ -75,4 +76,4 @@ def enough(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("simulation", main))

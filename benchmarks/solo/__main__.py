@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from workflows.output import printing
+
 COMMAND = """\
 python -m benchmarks.solo --study results/<machine>/<study> --out benchmarks/solo/records/NAME.json
 python -m benchmarks.solo benchmarks/solo/records/*.json --page docs/solo.md"""
@@ -49,4 +51,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("solo", main))

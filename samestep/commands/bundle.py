@@ -8,8 +8,8 @@ from pathlib import Path
 from samestep.bundles import ROOM, TAGS, Target, write
 from samestep.commands.workload import STUDY
 from samestep.terminal import Problem
+from workflows.output import explained
 from workflows.planning.configfiles import ConfigurationError, read
-from workflows.progress import explained
 
 PYTHONS = ("3.11", "3.12", "3.13")
 ENDING = ".tar"

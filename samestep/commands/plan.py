@@ -7,12 +7,12 @@ from frameworks.workloads.datasets import DataError
 from samestep.commands.workload import STUDY
 from samestep.terminal import Problem
 from workflows.machine.fingerprint import fingerprint
+from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.configfiles import ConfigurationError, read
 from workflows.planning.configuration import Configuration
 from workflows.planning.opening import NotReady, opening, require_ready, running, wrapped
 from workflows.planning.plan import contenders_here
-from workflows.progress import explained
 from workflows.records.folders import Folders
 from workflows.records.storage import RecordError
 

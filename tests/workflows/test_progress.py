@@ -10,7 +10,8 @@ import pytest
 
 from workflows import progress
 from workflows.machine.guardian import interruptible
-from workflows.progress import Progress, about, duration, explained
+from workflows.output import explained
+from workflows.progress import Progress, about, duration
 
 TITLE = "contest mnist-cnn 3/14"
 TEXT = "round 5/8 | tensorflow/tuned/cpu/2"

@@ -29,11 +29,12 @@ from workflows.certify.summary import summary
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
+from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
 from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.limits import DECLARED_STEPS, FLOAT32_LOSS
 from workflows.records.minutes import timed

@@ -11,7 +11,7 @@ import sys
 
 from workflows.cluster.nodes import NODES, Identity
 from workflows.machine.fingerprint import available_cores, fingerprint
-from workflows.progress import explained
+from workflows.output import explained, printing
 from workflows.records.storage import write_json
 
 IN_SLURM = "SLURMD_NODENAME"  # the node's name in SLURM, which may not be its host name
@@ -38,4 +38,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(printing("introduce", main))

@@ -17,10 +17,11 @@ from typing import ClassVar
 
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
+from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import Environment, environment, isolated, without_leaks
 from workflows.planning.plan import PlanError, load_study
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json

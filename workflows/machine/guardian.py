@@ -23,6 +23,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from workflows.output import printing
+
 STUDY = "SAMESTEP_STUDY"  # an environment variable: the process of Snakemake
 SCRATCH = "SAMESTEP_SCRATCH"  # another: the folder for what only this stage needs
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36  # of Linux' prctl
@@ -194,7 +196,7 @@ def interruptible(main: Callable[[], int]) -> int:
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         signal.signal(signal.SIGINT, stop)
     try:
-        return main()
+        return printing(Path(sys.argv[0]).stem, main)
     except KeyboardInterrupt:
         return ENDED_BY_SIGNAL + signal.SIGINT
 

@@ -19,10 +19,11 @@ from frameworks.workloads.datasets.mnist import Images, MnistSettings, load
 from frameworks.workloads.workload import DATASETS
 from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
+from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.needs import large
 from workflows.planning.plan import PlanError, load_study
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.machine_records import DatasetRecord
 from workflows.records.minutes import timed

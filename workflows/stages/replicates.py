@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 from workflows.machine.guardian import interruptible
+from workflows.output import explained
 from workflows.planning.plan import PlanError, load_study
 from workflows.planning.replicates import choose, contests_key, fixed, reckoning, spent_s
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.minutes import ReplicatesRecord

@@ -22,6 +22,7 @@ from frameworks.workloads.datasets.batches import INPUTS
 from workflows.environments.stage import attempt
 from workflows.machine import guardian
 from workflows.machine.fingerprint import fingerprint
+from workflows.output import explained
 from workflows.planning import provenance
 from workflows.planning.code import content_hash
 from workflows.planning.configfiles import DEFAULT, ConfigurationError, read
@@ -30,7 +31,6 @@ from workflows.planning.isolated import environment, isolated
 from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import write_request
 from workflows.planning.replicates import certifying, contests_key, counting
-from workflows.progress import explained
 from workflows.records.folders import Folders
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json

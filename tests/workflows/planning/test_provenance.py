@@ -12,7 +12,7 @@ from workflows.planning.configuration import Configuration
 from workflows.planning.entries import Scope
 
 # Imported by what measures, and of no influence on what is measured.
-ROOMS = ("cluster", "machine", "planning", "progress", "records")
+ROOMS = ("cluster", "machine", "output", "planning", "progress", "records")
 HARMLESS = tuple(f"workflows.{room}" for room in ROOMS)
 
 
