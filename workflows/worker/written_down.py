@@ -4,7 +4,8 @@ Only the source is read. A setting counts as read back if the expression of its 
 through assignments, arguments and functions of the adapter's own, reaches a call or an attribute of
 something that is not the adapter's: of what it imports, or of an object whose origin it does not
 show. Whatever else it is made of stands in the source, or is what the harness has asked for. A
-single literal counts as written down whatever decides between it and "n/a".
+single literal counts as written down whatever decides between it and "n/a". So does "n/a" itself,
+unless something that is read may have given it.
 """
 
 import ast
@@ -56,7 +57,7 @@ class Entry(NamedTuple):
 
     def gives(self, value: Setting) -> bool:
         """Whether it is a literal, or a choice between literals that nothing live decides."""
-        telling = (self.values or set()) - {NOTHING}
+        telling = (self.values or set()) - ({NOTHING} - {value})
         return any(one == value and isinstance(one, bool) == isinstance(value, bool)
                    for one in telling if len(telling) == 1 or not self.read)  # fmt: skip
 
@@ -66,11 +67,14 @@ def written_down(description: Framework, settings: Mapping[str, Setting]) -> dic
     found = entries_of(description.adapter.partition(":")[0])
     written = {}
     for name, value in settings.items():
-        own = found.get(name) or found.get("", [])
+        own = [one for one in found.get(name, []) if value == NOTHING or one.values != {NOTHING}]
+        if value == NOTHING and any(one.read for one in own):
+            continue
+        own = own or found.get("", [])
         places = [one.place for one in own if one.gives(value)]
         if not any(one.read for one in own):
             places += [one.place for one in own if one.values is None]
-        if places and value != NOTHING:
+        if places:
             written[name] = Written(value, places[0])
     return written
 
@@ -143,7 +147,7 @@ class Source:
             for name, value in entries(node):
                 values = self.values(value, scope)
                 table = self.functions.get(named(value)) or self.classes.get(named(value))
-                if values != {NOTHING} and not table and (name or not self.reaches(value)):
+                if not table and (name or not self.reaches(value)):
                     read = self.origin(value, set()) == Origin.READ
                     found[name].append(Entry(values, read, f"{self.file[node]}:{value.lineno}"))
         return found
@@ -288,13 +292,8 @@ class Source:
             self.looking.remove(key)
 
     def union(self, nodes: list[ast.expr], scope: Function | None) -> Values:
-        found = set[Setting]()
-        for node in nodes:
-            values = self.values(node, scope)
-            if values is None:
-                return None
-            found |= values
-        return found
+        found = [self.values(node, scope) for node in nodes]
+        return None if None in found else {one for values in found for one in values or ()}
 
     def only(self, node: ast.expr, scope: Function | None) -> Setting | None:
         values = self.values(node, scope)

@@ -32,7 +32,8 @@ class SettingLine:
     """A row of settings.csv. `item` is the checklist's item that the setting belongs to. `status`
     is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
     given; `mismatched`; or `n/a`, if there is nothing to compare. If most are equal, only the
-    others are mismatched. Values that an adapter only states end with `STATED`."""
+    others are mismatched. Values that an adapter only states end with `STATED`. "n/a" only does
+    so of a setting that changes what is computed, if others have a value."""
 
     id: BenchmarkId
     setting: str
@@ -65,7 +66,9 @@ def setting_lines(
                 status, reason = "", availability[one].reason or "no settings were recorded"
             else:
                 status, reason = judged(item, one, value, others, certificates)
-            if setting in known and not value.startswith(SILENT):
+            doubtful = item and item.computes and value == NONE
+            heard = [r for r, other in others.items() if not other.startswith(SILENT)]
+            if setting in known and (heard if doubtful else not value.startswith(SILENT)):
                 value += STATED
             lines.append(
                 SettingLine(one, setting, value, item.title if item else "", status, reason)

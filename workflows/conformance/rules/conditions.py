@@ -9,7 +9,7 @@ from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import printed
 from workflows.machine.gpu import gpus
 from workflows.worker.process import WorkerDied
-from workflows.worker.written_down import written_down
+from workflows.worker.written_down import NOTHING, written_down
 
 NO_SUCH = "no-such-variant"
 
@@ -146,12 +146,13 @@ def settings(subject: Subject) -> Finding:
 
 
 def undeclared(subject: Subject, seen: dict[str, Any]) -> str:
-    """The settings that stand in the source as literals, and that the adapter does not call so."""
+    """The settings that stand in the source as literals, and that the adapter does not call so. It
+    need not say so of those that the framework does not have."""
     found = written_down(subject.description, seen["values"])
     return "; ".join(
         f"{name} is {one.value!r} at {one.place}"
         for name, one in found.items()
-        if name not in seen["stated"]
+        if name not in seen["stated"] and one.value != NOTHING
     )
 
 

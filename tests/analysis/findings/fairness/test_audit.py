@@ -284,12 +284,20 @@ def test_what_is_only_stated_is_marked(changed: Callable[..., Findings]) -> None
 
     def state(contender: ContenderRecord) -> None:
         if contender.framework == "tensorflow":
-            contender.stated = ["compilation", "learning_rate", "mode"]
+            contender.stated = [
+                "compilation",
+                "learning_rate",
+                "mode",
+                "cudnn_autotune",
+                "relu_and_pool",
+            ]
 
     found = changed(state)
     own = lines(found)
     assert own["compilation"].value == "tf.function (stated)"
-    assert (own["learning_rate"].status, own["mode"].value) == ("equal", "n/a")
+    assert (own["learning_rate"].status, own["mode"].status) == ("equal", "n/a")
+    assert own["mode"].value == "n/a (stated)"  # it computes, and PyTorch has a value
+    assert own["cudnn_autotune"].value == own["relu_and_pool"].value == "n/a"
     (audited,) = [one for one in entries(found.settings) if one.title == "compilation"]
     assert audited.values == {"pytorch": "none", "tensorflow": "tf.function (stated)"}
     (numbers,) = [one for one in entries(found.settings) if "numbers" in one.title]
