@@ -79,6 +79,11 @@ def every(values: Iterable[str]) -> str:
     return " and ".join(sorted({*values})) or "n/a"
 
 
+def with_options(name: str, options: Mapping[str, object]) -> str:
+    """`torch.compile, max_autotune=True`"""
+    return ", ".join([name, *(f"{key}={value}" for key, value in sorted(options.items()))])
+
+
 def on(modes: Mapping[str, bool]) -> str:
     """The modes that are on, joined by `and`; `off` if none is."""
     return " and ".join(sorted(name for name, is_on in modes.items() if is_on)) or "off"

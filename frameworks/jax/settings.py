@@ -48,9 +48,13 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
 
 
 def compilation(step: Any) -> str:
-    """What a call of the training step runs: Python, or what XLA has made of it."""
+    """What a call of the training step runs: Python, or what XLA has made of it, with options."""
     jitted = hasattr(step, "lower") and not jax.config.jax_disable_jit
-    return "jax.jit (XLA)" if jitted else "eager"
+    if not jitted:
+        return "eager"
+    info = getattr(step, "_jit_info", None)  # JAX has no other way to ask
+    options = dict(info.compiler_options_kvs) if info else {"options": "not read"}
+    return reading.with_options("jax.jit (XLA)", options)
 
 
 def debugging() -> str:

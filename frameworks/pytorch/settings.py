@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,13 +57,24 @@ def mode(network: nn.Module) -> str:
     )
 
 
-def compilation(step: object) -> str:
+def compilation(step: Any) -> str:
     """What is run: Python, or what torch.compile or torch.jit has made of it."""
     if hasattr(step, "_torchdynamo_orig_callable"):
         # Not imported above, because that takes a second; whoever compiles has done it.
-        return "eager" if sys.modules["torch._dynamo"].config.disable else "torch.compile"
+        if sys.modules["torch._dynamo"].config.disable:
+            return "eager"
+        return reading.with_options("torch.compile", compile_options(step))
     scripted = isinstance(step, torch.jit.ScriptModule | torch.jit.ScriptFunction)
     return "torch.jit" if scripted else "eager"
+
+
+def compile_options(step: Any) -> dict[str, Any]:
+    """Those of the compiler that are not its defaults. A mode of torch.compile is made of them."""
+    asked = step.get_compiler_config()
+    if asked is None:  # only PyTorch's own compiler says what it was asked for
+        return {"backend": "another"}
+    usual = sys.modules["torch._inductor"].config._config
+    return {key: value for key, value in asked.items() if value != usual[key].default}
 
 
 def debugging(network: nn.Module) -> str:

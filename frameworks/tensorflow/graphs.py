@@ -65,7 +65,11 @@ def compilation(step: Any) -> str:
     if not direct and (not function or tf.config.functions_run_eagerly()):
         return "eager"
     compiled = getattr(step, "traced", step)._jit_compile
-    return "tf.function" + ", XLA" * bool(compiled) + ", XLA's clusters" * clusters()
+    name = "tf.function" + ", XLA" * bool(compiled) + ", XLA's clusters" * clusters()
+    # `disable_...` is off if nobody has asked, and all others are not there.
+    options = tf.config.optimizer.get_experimental_options()
+    asked = {key: on for key, on in options.items() if on or not key.startswith("disable_")}
+    return reading.with_options(name, asked)
 
 
 def clusters() -> bool:

@@ -136,6 +136,46 @@ def test_torch_says_what_is_stepped() -> None:
         assert compilation(compiled) == "eager"
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"mode": "max-autotune-no-cudagraphs"}, "max_autotune=True"),
+        ({"options": {"shape_padding": False}}, "shape_padding=False"),
+        ({"backend": "eager"}, "backend=another"),
+    ],
+)
+def test_torch_says_how_it_was_asked_to_compile(asked: dict[str, Any], said: str) -> None:
+    torch = pytest.importorskip("torch")
+    from frameworks.pytorch.settings import compilation
+
+    for step in (torch.nn.Linear(2, 2), lambda x: x):
+        assert said in compilation(torch.compile(step, **asked)).split(", ")
+
+
+def test_jax_says_how_it_was_asked_to_compile() -> None:
+    jax = pytest.importorskip("jax")
+    from frameworks.jax.settings import compilation
+
+    options = {"xla_cpu_enable_fast_math": True}
+    step = jax.jit(lambda x: x, compiler_options=options)
+    assert compilation(step) == "jax.jit (XLA), xla_cpu_enable_fast_math=True"
+    assert compilation(jax.jit(lambda x: x)) == "jax.jit (XLA)"
+
+
+def test_tensorflow_says_what_its_optimiser_was_asked_for() -> None:
+    tf = pytest.importorskip("tensorflow")
+    trainer: Any = Contender("tensorflow", "default").trainer(SMALL)
+    train(trainer, SMALL, 1)
+    tf.config.optimizer.set_experimental_options({"remapping": False, "disable_meta_optimizer": 1})
+    try:
+        said = trainer.settings()["compilation"]
+    finally:
+        tf.config.optimizer.set_experimental_options(
+            {"remapping": True, "disable_meta_optimizer": False}
+        )
+    assert said == "tf.function, disable_meta_optimizer=True, remapping=False"
+
+
 @pytest.mark.parametrize("channels", ["NHWC", "NCHW"])
 def test_jax_reads_the_layout_off_its_program(channels: str) -> None:
     jax = pytest.importorskip("jax")
