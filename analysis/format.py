@@ -15,6 +15,8 @@ from frameworks.device import DEVICES
 KNOWN = MappingProxyType(
     {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
 )
+LINKED = r":(?=(\\?/){2})|(?i:www)(?=\\?\.)|@(?=\S)"
+CUT = "<!-- -->"
 TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
 
@@ -157,13 +159,21 @@ def named(values: Sequence[object]) -> list[str]:
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(map(markdown_cell, cells))} |" for cells in lines)
+    made = (f"| {' | '.join(map(markdown_cell, cells))} |" for cells in lines)
+    return unlinked("\n".join(made))
 
 
 def markdown_cell(text: str) -> str:
     """The text as one cell of a table: on one line, without a tag or a link of its own."""
     text = re.sub(r"\s*[\r\n]+\s*", " ", text).replace("](", "]\\(")
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"\\*\|", r"\\|", text))
+
+
+def unlinked(text: str) -> str:
+    """The text with whatever GitHub would make a link by itself cut in two, which nobody sees:
+    addresses, and those of mail. Entities, in which they could hide, are shown as they are."""
+    text = re.sub(r"&(?!(lt|amp);)(?=#?\w+;)", "&amp;", text)
+    return re.sub(LINKED, rf"\g<0>{CUT}", text)
 
 
 def line(text: str) -> str:

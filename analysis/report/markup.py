@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from analysis.format import unlinked
 from analysis.report.layout import Rich
 
 PAGES = r"\.\./\.\./docs/[\w-]+\.md(?:#[\w-]+)?"  # where links in rich text may go
@@ -36,7 +37,8 @@ def for_markdown(value: Any) -> Any:
     if isinstance(value, Markup):
         return value
     value = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
-    return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", value.replace("<", "&lt;"))
+    value = re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", value.replace("<", "&lt;"))
+    return unlinked(value)
 
 
 def packed(text: str) -> Markup:

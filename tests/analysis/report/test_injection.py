@@ -19,7 +19,7 @@ import pytest
 
 from analysis.data.loading import load
 from analysis.findings.findings import FORMULA, cell, is_number
-from analysis.format import file_name, markdown_table
+from analysis.format import CUT, file_name, markdown_table
 from analysis.report.page import write as write_report
 from analysis.report.terminal import lines
 from tests.analysis.recipe import Recipe
@@ -33,14 +33,15 @@ MACHINES = ("1e5..csv", "0-.html")
 TAG = "<script>alert(1)</script>"
 TITLES = {
     "pytorch": "Py|Torch `$a_b$` </script><b onclick=alert(3)>",
-    "tensorflow": "[click](javascript:alert(4)) \\| *x*",
+    "tensorflow": "[click](javascript:alert(4)) \\| *x* ` https://evil.example www.evil.example "
+    "me@evil.example me&#64;evil.example me\\@evil.example",
 }
 TITLE = "Costs $x^2$ and $\\frac{ | </script> `]]> --> <!-- </title>"
 VARIANT = "sum.1-1"
 PITFALL = "label $\\frac{ </text><script>alert(6)</script> | `"
 REASON = (
     "\x1b[31mError\x1b[0m\x07: | a | b |\n<img src=x onerror=alert(7)>\n\n## heading\n"
-    "[x](javascript:alert(8)) \u202etxt.exe"
+    "[x](javascript:alert(8)) <https://evil.example> mailto:me@evil.example \u202etxt.exe"
 )
 SETTING = "-2+3+cmd|' /C calc'!A0"
 COMMAND = "snakemake --config 'title=\"</code></script>```\n# heading\"'"
@@ -193,7 +194,10 @@ def raw_tags(text: str) -> set[str]:
 
 def test_markdown_has_its_own_tags_links_headings_and_columns(reports: tuple[Path, Path]) -> None:
     theirs, plain = ((out / "report.md").read_text() for out in reports)
-    assert raw_tags(theirs) <= raw_tags(plain)
+    assert raw_tags(theirs.replace(CUT, "")) <= raw_tags(plain)
+    assert f"https:{CUT}//evil.example" in theirs
+    # What GitHub makes a link by itself, also if it is an entity or behind a backslash.
+    assert not re.search(r"://|www\.|@\S|&#", theirs.replace(f"@{CUT}", ""))
     assert "](javascript:" not in theirs
     links = re.findall(r"(?<!\\)\]\(([^)]*)\)", theirs)
     assert all(not re.match(r"\w+:", link) for link in links)
@@ -258,6 +262,15 @@ def test_a_cell_in_markdown() -> None:
     head, line, row = table.splitlines()
     assert head == "| a | b\\|c |" and line == "| --- | --- |"
     assert row == "| x \\| y | &lt;b>[t]\\(u) 3 < 4 \\| |"
+
+
+@pytest.mark.parametrize(
+    "link", ["ftp://e.example", "WWW.e.example", "a+b.c@e.example", "(http://e", r"a\@-e.example"]
+)
+def test_a_link_is_shown_as_text(link: str) -> None:
+    _, _, row = markdown_table(["a"], [[link]]).splitlines()
+    assert row.replace(CUT, "") == f"| {link} |" and CUT in row
+    assert markdown_table(["a"], [["a&commat;b &lt;"]]).endswith("| a&amp;commat;b &lt; |")
 
 
 def test_a_part_of_a_file_name() -> None:
