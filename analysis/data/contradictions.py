@@ -10,19 +10,29 @@ from analysis.data.proofs import compared, proven
 from analysis.data.rows import CORES, SLACK_NS, cores_of
 from analysis.format import line
 from frameworks.workloads import Workload, WorkloadError, from_dict
-from workflows.records.limits import DAY_S
-from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import CertificateRecord, ContestRecord, TurnRecord
+from workflows.records.limits import DAY_S, TIMEOUT_S
+from workflows.records.machine_records import MachineRecords, StudyRecord
+from workflows.records.schema import (
+    FASTEST,
+    CertificateRecord,
+    ContenderRecord,
+    ContestRecord,
+    TurnRecord,
+    percentage,
+)
 
 # Counters are read a little outside a turn, and the kernel adds to some every few seconds.
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
+ASKED = 8  # questions to a contender beside its turns, at the most
+JUDGING = ("margin", "confidence", "target_precision")
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
     """Each key, and what is wrong there."""
     works = yield from described(records)
+    yield from configured(records.study)
     yield from belonging(records)
     yield from certified(records, works)
     for contest in records.contests:
@@ -32,7 +42,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
         in_turn = () if turnless else in_rounds(contest, measured)
         for fault in chain(contested(contest, measured, records), in_turn):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
-    yield from in_groups(records.contests)
+    yield from in_groups(records.contests, patience_s(records.study))
 
 
 def described(records: MachineRecords) -> Generator[str, None, dict[str, Workload]]:
@@ -44,9 +54,15 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
         except (WorkloadError, TypeError, ValueError, OverflowError) as error:
             yield f"workloads.{number}.description: {line(str(error))}"
             continue
-        true = works[workload.name].parameters
-        if workload.parameters != true:
-            yield f"workloads.{number}.parameters: {workload.parameters}, its layers have {true}"
+        own = works[workload.name]
+        for key, true in (
+            ("name", own.name),
+            ("parameters", own.parameters),
+            ("flops_per_step", own.flops_per_step),
+            ("bytes_per_step", own.bytes_per_step()),
+        ):
+            if (said := getattr(workload, key)) != true:
+                yield f"workloads.{number}.{key}: {said}, its description has {true}"
     named: list[tuple[str, Iterable[Any]]] = [
         ("workloads", [one.name for one in records.workloads]),
         ("datasets", [one.workload for one in records.datasets]),
@@ -67,6 +83,21 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
                 f"{dataset.samples} samples, but its batch size is {work.batch}"
             )
     return works
+
+
+def configured(study: StudyRecord) -> Iterator[str]:
+    """What a study says by itself and in its configuration. Earlier ones lack some keys."""
+    asked = study.configuration
+    said: dict[str, Any] = {
+        "study": study.name,
+        **{key: getattr(study, key) for key in ("title", "smoke", *JUDGING)},
+        "reference": FASTEST if study.fastest else study.reference,
+        "replicates": asked.get("replicates") if study.fixed else study.replicates,
+    }
+    for key, value in said.items():
+        if asked.get(key, value) not in (value, None):
+            own = f"{asked[key]!r:.80} in its configuration"
+            yield f"study: its {key} is {value!r:.80}, and {own}"
 
 
 def belonging(records: MachineRecords) -> Iterator[str]:
@@ -113,12 +144,24 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
     if both := measured & {one.name for one in records.missing}:
         yield f"{min(both)} was measured, and is listed as missing"
     for one in contest.contenders:
+        yield from as_named(one)
         if one.status == "ok" and one.reason:
             yield f"reason: {one.name} is ok, but has failed: {line(one.reason)}"
         if len(one.cores) > (most := cores_of(contest)):
             yield f"cores: {len(one.cores)} of {one.name}, but the machine has {most}"
         if (one.idle_mib or 0) > memory_of(contest):
             yield f"idle_mib: {one.idle_mib:g} of {one.name}, the machine has less"
+
+
+def as_named(one: ContenderRecord) -> Iterator[str]:
+    """A control's name says what it runs, and what is done to it."""
+    base, _, label = one.variant.partition("+")
+    if one.built != base or bool(one.runs) != bool(label):
+        yield f"runs: {one.runs!r} of {one.name}"
+    done = "paused" if one.idle else "twin" if one.runs else ""  # `idle` in earlier records
+    done = percentage(one.slowed_by) if one.slowed_by else done
+    if (one.loader or done) != label or (one.loader and one.slowed_by):
+        yield f"slowed_by, loader: {one.slowed_by:g}, {one.loader!r} of {one.name}"
 
 
 def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
@@ -135,8 +178,6 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
                     f"{key}: {value:g} in a turn of {turn.contender} of {turn.duration_s:.3g} s, "
                     f"at most {most:.3g} can be"
                 )
-    if contest.turns:
-        yield from in_its_time(contest)
 
 
 def counted(turn: TurnRecord, cores: int, mib: float) -> Iterator[tuple[str, float | None, float]]:
@@ -160,22 +201,40 @@ def longest(seconds: float) -> float:
     return 3 * seconds + BESIDE_S
 
 
-def in_its_time(contest: ContestRecord) -> Iterator[str]:
-    """A contest is within a day of its turns."""
-    begin = min(turn.start_ns for turn in contest.turns) / 1e9
-    if abs(datetime.fromisoformat(contest.started).timestamp() - begin) > DAY_S:
-        yield f"started: {contest.started}, but its turns were at another time"
-    if contest.duration_s > sum(turn.duration_s for turn in contest.turns) + DAY_S:
-        yield f"duration_s: {contest.duration_s:.0f}, a day more than its turns"
+def patience_s(study: StudyRecord) -> float:
+    """How long a contender could take to answer."""
+    contest = study.configuration.get("contest")
+    asked = contest.get("timeout_s") if isinstance(contest, dict) else None
+    return min(asked, DAY_S) if isinstance(asked, int | float) else TIMEOUT_S
 
 
-def in_groups(contests: Sequence[ContestRecord]) -> Iterator[str]:
+def in_its_time(own: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]:
+    """Turns are within their contest, but that clocks may be set by a day. All else that it asks a
+    contender is answered in time."""
+    whole, took = sum(one.duration_s for one in own), 0.0
+    for contest in own:
+        begun = datetime.fromisoformat(contest.started).timestamp()
+        mine = sum(turn.duration_s for turn in contest.turns)
+        took += mine
+        for turn in contest.turns:
+            start = turn.start_ns / 1e9
+            if not begun - DAY_S < start < begun + whole + DAY_S:
+                yield f"started: {contest.started}, but its turns were at another time"
+                break
+        if mine > contest.duration_s + 1:
+            yield f"duration_s: {contest.duration_s:.0f}, but its turns took {mine:.0f}"
+    most = took + DAY_S + ASKED * timeout_s * sum(len(one.contenders) for one in own)
+    if took and whole > most:
+        yield f"duration_s: {whole:.0f}, a day more than its turns and all else can take"
+
+
+def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]:
     """The workloads of a group share a contest, its time, and its processes."""
     found: dict[tuple[str, int], list[ContestRecord]] = defaultdict(list)
     for contest in contests:
         found[contest.group or contest.workload, contest.replicate].append(contest)
     for (group, replicate), own in found.items():
-        for fault in chain(in_turns(own), lasting(own)):
+        for fault in chain(in_turns(own), in_its_time(own, timeout_s), lasting(own)):
             yield f"contests: {group}, replicate {replicate}: {fault}"
 
 

@@ -34,6 +34,7 @@ def with_turns(records: MachineRecords, table: pa.Table) -> pd.DataFrame:
                     duration_s=(last + took[batches.index[-1]] - first + 9000) / 1e9,
                 )
             )  # fmt: skip
+        contest.duration_s += sum(turn.duration_s for turn in contest.turns)
     return rows[BATCHES.names]
 
 

@@ -25,10 +25,11 @@ from workflows.measure.interference import between, look
 from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.schedule import orders
 from workflows.measure.time_left import TimeLeft
+from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContestRecord, Status, TurnRecord
@@ -54,8 +55,6 @@ class Contest(WorkerPool):
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
         self.digests: dict[tuple[str, int], str] = {}
         self.passed = 0  # turns, including those of contenders that have failed
-        # All processes of a machine share one monotonic clock. This converts it to Unix time.
-        self.offset_ns = time.time_ns() - time.perf_counter_ns()  # noqa: TID251, once
 
     @property
     def turns(self) -> int:
@@ -64,6 +63,9 @@ class Contest(WorkerPool):
 
     def run(self, report: Report) -> None:
         """Start all contenders, warm them up, and run the rounds."""
+        # All processes of a machine share one monotonic clock. This converts it to Unix time; now,
+        # because the machine may have slept while the contest waited for it.
+        self.offset_ns = time.time_ns() - time.perf_counter_ns()  # noqa: TID251, once
         with ExitStack() as stack:
             self.start(stack, report)
             self.deal_round(0, {name: self.shuffled() for name in self.workloads}, report)

@@ -34,10 +34,9 @@ from workflows.planning.possible import (
     without_repeats,
 )
 from workflows.records.limits import LOADER
-from workflows.records.schema import UNCOMPARED
+from workflows.records.schema import FASTEST, UNCOMPARED
 
 MOST = 1000  # replicates
-FASTEST = "fastest"
 
 
 class Configuration(Section):

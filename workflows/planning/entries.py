@@ -23,8 +23,8 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
-from workflows.records.limits import UNDECIDED
-from workflows.records.schema import UNCOMPARED
+from workflows.records.limits import DAY_S, TIMEOUT_S, UNDECIDED
+from workflows.records.schema import UNCOMPARED, percentage
 
 
 class Scope(Enum):
@@ -169,7 +169,7 @@ class ContestEntry(Section):
     rounds: int = Field(default=8, ge=1, le=10_000)
     turn: int = Field(default=4, ge=2, le=10_000)
     discard: int = Field(default=1, ge=0, le=10_000)
-    timeout_s: float = Field(default=600, gt=0, le=1e6)
+    timeout_s: float = Field(default=TIMEOUT_S, gt=0, le=DAY_S)
 
     @model_validator(mode="after")
     def leaves_steady_state(self) -> Self:
@@ -220,10 +220,6 @@ class CertificateEntry(Section):
             "rounding": max(self.rounding, own.rounding or self.rounding),
         }
         return self.model_copy(update=changed)
-
-
-def percentage(share: float) -> str:
-    return f"{100 * share:g}%"
 
 
 def all_distinct(shares: list[float]) -> list[float]:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 
 FILE = 2**28  # bytes of a file, and of what it unpacks to
 ROWS = 2**24  # of a table that is read whole
+TURNS = 2**19  # of a machine; the largest committed study has 5,700
 LONGEST_TURN = 2**18  # rows; a configuration allows 10,000 mini-batches
 TABLE, ALL_ROWS = 2**34, 2**28  # bytes and rows of such a table
 TEXT = 20_000  # characters
@@ -19,6 +20,7 @@ DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table
 REPLICATES = 2**15 - 1
 DAY_S = 86_400
+TIMEOUT_S = 600.0  # for an answer of a contender, unless configured
 
 # A declared deviation grows chaotically later, so only the first steps are bounded.
 DECLARED_STEPS = 10

@@ -43,6 +43,7 @@ NOOP = "noop"  # the framework that computes nothing: the harness's own cost
 MACHINE = "machine"  # the machine's own speed
 # Frameworks that take turns but are never compared nor certified, by the key that adds each.
 UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
+FASTEST = "fastest"  # what ratios refer to, if to no framework
 
 # Configuration keys that change no measurement, for records that do not list them.
 CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
@@ -92,6 +93,10 @@ class Contender(Record):
     def parts(self) -> dict[str, Any]:
         """The parts of its name, for another record of the same contender."""
         return self.model_dump(include=set(Contender.model_fields))
+
+
+def percentage(share: float) -> str:
+    return f"{100 * share:g}%"
 
 
 class Entrant(Contender):

@@ -18,11 +18,12 @@ from frameworks.description import Variant
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.machine.guardian import interruptible
-from workflows.planning.configuration import FASTEST, Configuration
+from workflows.output import explained
+from workflows.planning.configuration import Configuration
 from workflows.planning.entries import Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.columns import BATCHES
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
@@ -36,7 +37,7 @@ from workflows.records.machine_records import (
     StudyRecord,
     WorkloadRecord,
 )
-from workflows.records.schema import CertificateRecord, ContestRecord
+from workflows.records.schema import FASTEST, CertificateRecord, ContestRecord
 from workflows.records.storage import RecordError, read_batches, read_json
 
 

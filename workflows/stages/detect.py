@@ -16,6 +16,7 @@ from frameworks.device import DEVICES, HOST
 from frameworks.registry import framework
 from workflows.environments.stage import without_environment
 from workflows.machine.guardian import interruptible
+from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.configuration import Configuration
 from workflows.planning.plan import (
@@ -28,11 +29,12 @@ from workflows.planning.plan import (
     surface,
 )
 from workflows.planning.todo import Todo
-from workflows.progress import Progress, explained
+from workflows.progress import Progress
 from workflows.records.folders import Folders
+from workflows.records.limits import TIMEOUT_S
 from workflows.records.minutes import timed
 from workflows.records.storage import RecordError, read_json, write_json
-from workflows.worker.process import TIMEOUT_S, WorkerDied, WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess
 
 
 def detect(

@@ -22,6 +22,7 @@ from frameworks.registry import variables
 from workflows.machine import guardian
 from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
+from workflows.records.limits import TIMEOUT_S
 from workflows.records.schema import Contender
 from workflows.worker.answers import Improper, checked, line
 
@@ -37,7 +38,6 @@ THREAD_VARIABLES = (
 CLOSING_S = 10.0
 LINGER_S = 0.5  # for what a process has started and what ends with it, by itself
 LOOK_S = 1.0
-TIMEOUT_S = 600.0
 LONGEST = 2**28  # bytes of an answer
 MOST_PRINTED = 2**28  # bytes
 KEPT = 2**16  # bytes of the end of a log that was longer

@@ -52,6 +52,7 @@ def test_different_studies(one: Path, refused: Refused) -> None:
     other = write(one.parent / "other", Recipe(**there))
     values = json.loads((other / "records.json").read_text())
     values["workloads"][0]["description"]["batch"] *= 2
+    values["workloads"][0]["flops_per_step"] *= 2
     values["datasets"][0]["batches"] //= 2
     (other / "records.json").write_text(json.dumps(values))
     assert "workload mnist-cnn is not the same on " in refused(one, other)

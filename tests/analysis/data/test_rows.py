@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -74,6 +75,11 @@ def forget_turns(records: MachineRecords) -> None:
 
 def measured(records: MachineRecords) -> ContenderRecord:
     return next(one for one in records.contests[0].contenders if one.name == WHO)
+
+
+def controlled(records: MachineRecords) -> ContenderRecord:
+    """The one that is slowed by a tenth."""
+    return next(one for one in records.contests[0].contenders if one.variant.endswith("+10%"))
 
 
 def test_what_can_be_is_read(whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path) -> None:
@@ -263,7 +269,7 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: one.certificates.append(one.certificates[0]), "certificates: .* there twice"),
         (lambda one: one.datasets.append(one.datasets[0]), "datasets: .* is there twice"),
         (lambda one: setattr(one.datasets[0], "batches", 9), "has 9 mini-batches of"),
-        (lambda one: setattr(one.workloads[0], "parameters", 0), "parameters: 0, its layers have"),
+        (lambda one: setattr(one.workloads[0], "parameters", 0), "parameters: 0, its description"),
         (
             lambda one: setattr(one.study, "titles", {"pytorch": "X", "tensorflow": "X"}),
             "study.titles: X is there twice",
@@ -277,6 +283,45 @@ def test_a_measured_contender_without_mini_batches(
             "started: 2199",
         ),
         (lambda one: setattr(one.contests[0], "duration_s", 5e6), "a day more than its turns"),
+        (
+            lambda one: setattr(one.contests[0], "duration_s", 1e-3),
+            "duration_s: 0, but its turns took",
+        ),
+        (
+            lambda one: setattr(one.workloads[0], "flops_per_step", 7),
+            "flops_per_step: 7, its descr",
+        ),
+        (
+            lambda one: setattr(one.workloads[0], "bytes_per_step", 7),
+            "bytes_per_step: 7, its descr",
+        ),
+        (lambda one: one.workloads[0].description.update(name="b"), "name: mnist-cnn, its descr"),
+        (lambda one: setattr(controlled(one), "slowed_by", 0.2), "slowed_by, loader: 0.2, '' of"),
+        (lambda one: setattr(controlled(one), "slowed_by", 0.0), "slowed_by, loader: 0, '' of"),
+        (lambda one: setattr(controlled(one), "loader", "inline"), "slowed_by, loader: 0.1, 'inl"),
+        (
+            lambda one: setattr(controlled(one), "runs", "default"),
+            "runs: 'default' of pytorch/tuned.10%",
+        ),
+        (lambda one: setattr(controlled(one), "runs", ""), "runs: '' of pytorch/tuned.10%"),
+        (
+            lambda one: setattr(measured(one), "slowed_by", 0.1),
+            f"slowed_by, loader: 0.1, '' of {WHO}",
+        ),
+        *(
+            (
+                lambda one, key=key: one.study.configuration.update({key: 0.9}),
+                f"study: its {key} is",
+            )
+            for key in (
+                "margin",
+                "confidence",
+                "target_precision",
+                "replicates",
+                "reference",
+                "title",
+            )
+        ),
         (lambda one: setattr(one.study, "confidence", 0.99999), "study.confidence: "),
     ],
 )
@@ -288,6 +333,25 @@ def test_records_that_contradict(
     change(records)
     with pytest.raises(RecordError, match=rf"records\.json\.zst: .*{said}"):
         load([stored(tmp_path, records, whole[1])])
+
+
+@pytest.mark.parametrize("timeout_s", [None, "soon", 86_400, 1e300])
+def test_a_contest_may_wait_for_an_answer(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, timeout_s: object
+) -> None:
+    """Of each contender, a day if the configuration says so."""
+    records = whole[0].model_copy(deep=True)
+    records.study.configuration["contest"] = {"timeout_s": timeout_s}
+    contest = records.contests[0]
+    contest.duration_s = 3.5 * 86_400
+    began = datetime.fromtimestamp(contest.turns[0].start_ns / 1e9, UTC)
+    contest.started = (began - timedelta(days=2)).isoformat(timespec="seconds")
+    folder = stored(tmp_path, records, whole[1])
+    if isinstance(timeout_s, float | int):
+        assert load([folder])
+    else:
+        with pytest.raises(RecordError, match="duration_s: 302400, a day more than its turns"):
+            load([folder])
 
 
 @pytest.mark.parametrize(
