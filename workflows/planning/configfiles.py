@@ -4,7 +4,7 @@ import json
 import re
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from frameworks.workloads.parsing import suggestion
+from workflows.output import printing
 from workflows.planning.configuration import Configuration
 from workflows.planning.entries import (
     CertificateEntry,
@@ -28,6 +29,7 @@ from workflows.records.limits import VALUES, bounded
 LARGEST = 10**6  # bytes of a configuration file
 DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
 LONGEST_NUMBER = 100  # characters; YAML has numbers to the base 60, which take long to read
+OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[\d_.]+(:[\d_.]+)+)")  # 010 is 8, and 1:30 is 90
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 MERGE = "tag:yaml.org,2002:merge"
 LONG_WORD, LONGEST_LINE = re.compile(r"(\S{80})\S{80,}(\S{40})"), 1000
@@ -52,12 +54,20 @@ def parse(values: Mapping[str, Any]) -> Configuration:
     heading = "The configuration cannot be used:"
     if too_much := beyond_bounds(values):
         raise ConfigurationError(heading, too_much)
+    now = renamed_keys(values)[0]
     try:
-        return Configuration.model_validate(renamed_keys(values)[0])
+        study = Configuration.model_validate(now)
     except ValidationError as error:
         lines = [describe(item, values) for item in error.errors()]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
         raise ConfigurationError(heading, *lines[:12], *more) from None
+    recorded = study.model_dump(mode="json")
+    for key in taken_for_numbers(now, recorded):
+        what = f"{key.lstrip('.')}: a number is wanted, not a truth value"
+        raise ConfigurationError(heading, what)
+    if too_much := beyond_bounds({"workloads, sweeps and all other keys": recorded}):
+        raise ConfigurationError(heading, too_much)
+    return study
 
 
 def beyond_bounds(values: Mapping[str, Any]) -> str:
@@ -68,6 +78,18 @@ def beyond_bounds(values: Mapping[str, Any]) -> str:
         except ValueError as error:
             return f"{key!s:.80}: {error}"
     return ""
+
+
+def taken_for_numbers(given: Any, read: Any, key: str = "") -> Iterator[str]:
+    """The keys whose truth values would count as 0 and 1."""
+    if isinstance(given, bool) and type(read) in (int, float):
+        yield key
+    elif isinstance(given, Mapping) and isinstance(read, Mapping):
+        for name in (name for name in given if name in read):
+            yield from taken_for_numbers(given[name], read[name], f"{key}.{name}")
+    elif isinstance(given, list) and isinstance(read, list):
+        for number, (one, other) in enumerate(zip(given, read, strict=False)):
+            yield from taken_for_numbers(one, other, f"{key}[{number}]")
 
 
 def describe(item: Any, values: Mapping[str, Any]) -> str:
@@ -156,6 +178,9 @@ class Loader(yaml.SafeLoader):
             raise unusable(
                 f"a number of {len(value):,} characters, {LONGEST_NUMBER} are read", node
             )
+        if node.tag in NUMBERS and OTHER_BASE.fullmatch(value):
+            means = yaml.safe_load(value)
+            raise unusable(f"{value}, which YAML reads as {means} (write {means})", node)
         return value
 
 
@@ -240,5 +265,10 @@ def schema() -> str:
     return json.dumps(Configuration.model_json_schema(), indent=1) + "\n"
 
 
-if __name__ == "__main__":
+def main() -> int:
     print(schema(), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(printing("schema", main))

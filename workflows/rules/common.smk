@@ -21,10 +21,11 @@ from workflows.planning.plan import PlanError, write_request
 from workflows.stages.captions import caption
 from workflows.stages.commands import COMMANDS
 from workflows.planning.replicates import contests_key, counting
-from workflows.progress import explained
+from workflows.output import explained
 
 try:
-    for path in workflow.overwrite_configfiles:  # Snakemake takes the last of two equal keys
+    # Snakemake takes the last of two equal keys, and numbers to other bases.
+    for path in [configfiles.DEFAULT, *workflow.overwrite_configfiles]:
         configfiles.contents(Path(path))
     STUDY = configfiles.parse(configfiles.in_order(config))
     NODES = nodes.introduced(STUDY)
@@ -82,12 +83,12 @@ onstart:
     try:
         for machine, study in ON.items():
             folders, node, own = folders_of(machine), NODES.get(machine), f"{here(machine)}/"
+            cores = node.identity.cores if node else None
             todo = [file.removeprefix(own) for file in made if file.startswith(own)]
             if any(file.startswith(MEASURED) for file in todo):
-                require_ready(study)
+                require_ready(study, cores)
                 said = [str(node)] if node else opening(study, folders, SCREEN.report, AGAIN)
                 print(*said, sep="\n", file=sys.stderr)
-            cores = node.identity.cores if node else None
             write_request(folders, study, machine, command(), todo, cores)
     except (NotReady, OSError) as error:
         sys.exit(explained(error))
