@@ -5,6 +5,7 @@ the numbers that its processes hold at the same time, and the files that it writ
 """
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -14,10 +15,14 @@ import psutil  # type: ignore[import-untyped]
 
 from frameworks.device import DEVICES
 from frameworks.workloads import Workload, narrowed
-from workflows.planning.configuration import Configuration
+from workflows.machine.fingerprint import available_cores
+from workflows.planning.configuration import MOST, Configuration
 from workflows.planning.isolated import environment, environments_folder, isolated
-from workflows.planning.plan import contenders_here, controls, loaded, uncompared
+from workflows.planning.plan import contenders, contenders_here, controls, loaded, uncompared
+from workflows.records.columns import RANGES
 from workflows.records.folders import Folders
+from workflows.records.limits import ALL_ROWS, ROWS, TURNS
+from workflows.records.storage import BYTES
 
 FLOAT32, FLOAT64 = 4, 8
 # Measured in default studies on two cores, at the processes' largest: Python and a framework, and
@@ -29,17 +34,34 @@ LEAST_BYTES = 30e6  # of any process: Python and NumPy
 LOGS_BYTES = 50e6
 ENVIRONMENT_BYTES = 0.5e9, 1.6e9  # of an isolated environment without CUDA
 ROW_BYTES = 100  # of a mini-batch, in both of its tables
+# Of records as they are written, measured in committed studies: of a contender in a contest, beside
+# its turns; of a turn in the contest's own file, and in an order; of a number in a certificate.
+CONTENDER_BYTES, TURN_BYTES, NAME_BYTES, NUMBER_BYTES = 900, 500, 30, 17
+OF_TENSOR, OF_STEP = 20, 2  # numbers in a certificate
+TEMPORARY_BYTES, SNAKEMAKE_BYTES = 10e6, 5e6  # at the least
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 class Needs(NamedTuple):
-    """Bytes: of `memory` by estimate and at the `least`, of `disk` for the results, and of isolated
-    `environments` in the cache, at the least and at most."""
+    """Bytes: of `memory` by estimate and at the `least`, of `disk` for the results, of `temporary`
+    files, and of isolated `environments` in the cache, at the least and at most."""
 
     memory: float
     least: float
     disk: float
+    temporary: float
     environments: tuple[float, float]
+
+
+class Recorded(NamedTuple):
+    """Something of which readers take `most` in all: `fixed`, and `each` for a replicate.
+    `key` is what there may be too much of."""
+
+    key: str
+    what: str
+    fixed: float
+    each: float
+    most: float
 
 
 def needs(study: Configuration, folders: Folders) -> Needs:
@@ -63,10 +85,50 @@ def needs(study: Configuration, folders: Folders) -> Needs:
             disk += prepared(workload)
         if not folders.reference(name).exists():
             disk += reference_results(study, name, workload)
+    temporary = TEMPORARY_BYTES + max(
+        reference_results(study, name, workload) for name, workload in workloads.items()
+    )
     wanted = {entry.framework for entry in study.contenders}
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
-    return Needs(memory, least, disk, (few, many))
+    return Needs(memory, least, disk, temporary, (few, many))
+
+
+def recorded(study: Configuration, cores: int | None = None) -> Iterator[Recorded]:
+    """What the records of a study hold on this machine, or on one with so many `cores`, if all
+    contenders can run."""
+    every = contenders(study, cores or len(available_cores()))
+    own = [one for one in every if not one.missing]
+    number = len([*own, *controls(study, own), *loaded(study, own), *uncompared(study, own)])
+    deal, largest = study.contest, max(map(len, study.groups.values()))
+    rows, turns = deal.warmup + deal.rounds * deal.turn, deal.rounds + 1
+    shared, whole = largest * number, len(study.workloads) * number
+    own_file = CONTENDER_BYTES + turns * (TURN_BYTES + NAME_BYTES)
+    certified = sum(certificates(study, name, len(own)) for name in study.workloads)
+    yield Recorded(
+        "contenders", "contenders in a contest, with controls", number, 0, RANGES["position"][1]
+    )
+    yield Recorded("contest", "mini-batches in a contest", shared * rows, 0, ROWS)
+    yield Recorded("contest", "bytes in the record of a contest", shared * own_file, 0, BYTES)
+    yield Recorded("certificate", "bytes in certificates", certified, 0, BYTES)
+    yield Recorded("replicates", "mini-batches", 0, whole * rows, ALL_ROWS)
+    yield Recorded("replicates", "turns", 0, whole * turns, TURNS)
+    each = whole * (CONTENDER_BYTES + turns * NAME_BYTES)
+    yield Recorded("replicates", "bytes in records", certified, each, BYTES)
+
+
+def room(study: Configuration, cores: int | None = None) -> int:
+    """The most replicates whose records can be read."""
+    found = ((one.most - one.fixed) // one.each for one in recorded(study, cores) if one.each)
+    return int(min(found, default=MOST))
+
+
+def certificates(study: Configuration, name: str, rows: int) -> float:
+    """Bytes of a workload's certificates, with a row for each contender."""
+    workload = study.workload(name)
+    steps = study.certificate.allowed(workload).steps * (1 + len(study.other_optimisers(name)))
+    numbers = OF_STEP * steps + OF_TENSOR * len(workload.tensor_shapes)
+    return float(rows * NUMBER_BYTES * numbers)
 
 
 def state(workload: Workload) -> float:
@@ -87,13 +149,12 @@ def prepared(workload: Workload) -> float:
 
 
 def reference_results(study: Configuration, name: str, workload: Workload) -> float:
-    """Bytes of the reference's weights in float64, and as much again while a contender's are
-    compared with them."""
+    """Bytes of the reference's weights in float64. A contender's take as much for a while."""
     narrow = narrowed(workload)
     runs = 2 + len(study.other_optimisers(name))
     whole = 3 if narrow != workload else 1
     kept = runs * WEIGHTS_AT * narrow.parameters + whole * workload.parameters
-    return 2.0 * FLOAT64 * kept
+    return float(FLOAT64 * kept)
 
 
 def memory_here() -> float:
@@ -109,12 +170,32 @@ def memory_here() -> float:
     return found
 
 
-def disk_here(folder: Path) -> float:
-    """Bytes that are free where a folder is, or will be."""
+def there(folder: Path) -> Path:
+    """The folder, or the one in which it will be."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent
-    return float(shutil.disk_usage(place).free)
+    return place
+
+
+def disk_here(folder: Path) -> float:
+    """Bytes that are free where a folder is, or will be."""
+    return float(shutil.disk_usage(there(folder)).free)
+
+
+def places(asked: Needs, folders: Folders) -> Iterator[tuple[Path, float, str]]:
+    """Places on different file systems, the results last; the bytes that a study writes there, and
+    what to do if there is no room."""
+    disk, own = asked.disk, there(folders.root).stat().st_dev
+    for place, size, remedy in (
+        (Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk"),
+        (Path(".snakemake"), SNAKEMAKE_BYTES, "work on another disk"),
+    ):
+        if there(place).stat().st_dev == own:
+            disk += size
+        else:
+            yield place, size, remedy
+    yield folders.root, disk, "ask for fewer samples"
 
 
 def said(study: Configuration, folders: Folders) -> str:
@@ -122,9 +203,10 @@ def said(study: Configuration, folders: Folders) -> str:
     asked = needs(study, folders)
     few, many = map(large, asked.environments)
     place = environments_folder()
+    *_, (_, disk, _) = places(asked, folders)
     return (
         f"up to {large(asked.memory)} of memory, of {large(memory_here())} here; "
-        f"{large(asked.disk)} of disk, of {large(disk_here(folders.root))} free"
+        f"{large(disk)} of disk, of {large(disk_here(folders.root))} free"
         + f"; {few} to {many} for environments in {place}, of {large(disk_here(place))} free"
         * bool(asked.environments[1])
     )
@@ -132,18 +214,19 @@ def said(study: Configuration, folders: Folders) -> str:
 
 def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
     """What this machine has too little of for the study, and what to do."""
-    asked, memory, disk = needs(study, folders), memory_here(), disk_here(folders.root)
+    asked, memory = needs(study, folders), memory_here()
     if asked.least > memory:
         yield (
             f"contest.together: the processes of a contest hold {large(asked.least)} at least, "
             f"with weights and optimiser state, and {large(memory)} of memory are here. Make "
             "smaller contests, or leave contenders or workloads out."
         )
-    if asked.disk > disk:
-        yield (
-            f"{folders.root}: the study writes {large(asked.disk)}, and {large(disk)} are free "
-            "there. Make room, or ask for fewer samples."
-        )
+    for place, size, remedy in places(asked, folders):
+        if size > (free := disk_here(place)):
+            yield (
+                f"{place}: the study writes {large(size)}, and {large(free)} are free there. Make "
+                f"room, or {remedy}."
+            )
     place = environments_folder()
     if asked.environments[0] > (free := disk_here(place)):
         yield (

@@ -16,7 +16,7 @@ from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlannedContender, contenders_here
 from workflows.planning.provenance import installed
-from workflows.planning.replicates import AROUND_S, announcement
+from workflows.planning.replicates import AROUND_S, LEAST, announcement
 from workflows.planning.todo import UNRANKED
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
@@ -39,12 +39,21 @@ class NotReady(Exception):
     """A study that cannot begin; the message says what is wrong and how to mend it."""
 
 
-def require_ready(study: Configuration) -> None:
-    """Check what the configuration refers to, without importing a framework.
+def require_ready(study: Configuration, cores: int | None = None) -> None:
+    """Check what the configuration refers to, without importing a framework, and what its records
+    would hold on this machine, or on one with so many `cores`.
 
     Raises:
-        NotReady: an interpreter does not start, or a required framework is not installed.
+        NotReady: an interpreter does not start, a required framework is not installed, or nobody
+            could read the records.
     """
+    least = min(LEAST, study.replicates or LEAST) if study.minutes else study.replicates or 1
+    for one in needs.recorded(study, cores):
+        if (size := one.fixed + least * one.each) > one.most:
+            raise NotReady(
+                f"{one.key}: about {size:,.0f} {one.what}, and {one.most:,} at most can be read "
+                "back. Ask for fewer replicates, rounds, steps, contenders or workloads."
+            )
     for name, path in study.interpreters.items():
         try:
             subprocess.run([path, "-c", ""], check=True, capture_output=True, timeout=60)

@@ -4,9 +4,10 @@ import re
 from collections.abc import Sized
 from typing import Any
 
-from frameworks.workloads import Workload, WorkloadError, load
+from frameworks.workloads import Workload, WorkloadError, load, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
+from workflows.records.limits import MOST, bounded
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
 LONGEST = 200  # characters of the name of a folder, of the 255 that file systems allow
@@ -15,7 +16,8 @@ LISTED = 200  # entries of a list
 CONTENDERS = 1000
 STEPS = 10**6  # of a contender in a contest
 # Of a workload. The largest networks that anybody trains are below them.
-PARAMETERS, FLOPS, BYTES = 10**12, 10**19, 10**15
+PARAMETERS, BYTES = 10**12, 10**15
+COUNTED = MOST - 1  # the largest number of a record
 
 
 def few(items: Sized, most: int = LISTED, what: str = "entries") -> None:
@@ -72,13 +74,18 @@ def buildable(entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_size(workload: Workload) -> None:
-    """Raises WorkloadError for a network or data set that no machine holds."""
+    """Raises WorkloadError for a network or data set that no machine or record holds."""
+    try:
+        bounded(to_dict(workload))
+    except ValueError as error:
+        raise WorkloadError(f"its description has {error}") from None
     sample = 4
     for size in workload.dataset.shape:
         sample *= size
     sizes = {
         "parameters": (workload.parameters, PARAMETERS),
-        "floating-point operations in a step": (workload.flops_per_step, FLOPS),
+        "floating-point operations in a step": (workload.flops_per_step, COUNTED),
+        "bytes of weights or operands in a step": (workload.bytes_per_step(), COUNTED),
         "bytes in the data set": (sample * workload.dataset.samples, BYTES),
     }
     for what, (size, most) in sizes.items():

@@ -7,7 +7,7 @@ and before any ratio is known. `workflows/stages/replicates.py` fixes it.
 import math
 from collections.abc import Iterator, Mapping
 
-from workflows.planning import provenance
+from workflows.planning import needs, provenance
 from workflows.planning.code import content_hash
 from workflows.planning.configuration import MOST, Configuration
 from workflows.records.folders import Folders
@@ -24,10 +24,11 @@ AROUND_S = 25.0
 
 def fitting(study: Configuration, before_s: float, each_s: float) -> int:
     """As many replicates of `each_s` seconds as fit in the study's `minutes` after `before_s`,
-    but never fewer than `LEAST`, nor more than the study's `replicates`."""
+    but never fewer than `LEAST`, nor more than the study's `replicates` or its records hold."""
     assert study.minutes is not None
     left_s = 60 * study.minutes - before_s - AROUND_S
-    return min(max(math.floor(left_s / each_s), LEAST), study.replicates or MOST)
+    most = min(study.replicates or MOST, needs.room(study))
+    return min(max(math.floor(left_s / each_s), LEAST), most)
 
 
 def choose(
@@ -76,6 +77,8 @@ def why(study: Configuration, number: int, total_s: float) -> str:
         return f"{least}which take about {shown(math.ceil(total_s / 60))} rather than {limit}"
     if number == study.replicates:
         return f"the most asked for, which fit in {limit}"
+    if number == needs.room(study):
+        return "the most that records can hold"
     return f"as many as fit in {limit}"
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from workflows.records import limits
 from workflows.records.columns import BATCHES, STORED, TURNS
 from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.machine_records import MachineRecords
@@ -33,7 +34,6 @@ RECORDS = "records.json.zst"
 EARLIER = "records.json"
 FILES = (RECORDS, "batches.parquet", "turns.parquet")
 MICROSECONDS = 1_000_000
-MOST_TURNS = 2**19  # of a machine; the largest committed study has 5,700
 NAMED = ("framework", "variant", "device", "threads")  # the parts of a contender's name
 
 
@@ -117,7 +117,7 @@ def give_turns(contests: list[ContestRecord], path: Path) -> None:
     wherever the order of a round names it."""
     parts = read_parts(path, TURNS)
     possible = sum(len(one.contenders) + sum(map(len, one.order)) for one in contests)
-    if parts.rows > (most := min(possible, MOST_TURNS)):
+    if parts.rows > (most := min(possible, limits.TURNS)):
         raise RecordError(f"{path}: {parts.rows:,} turns, the contests can have {most:,}")
     table = parts.whole()
     known = {(contest.workload, contest.replicate): contest for contest in contests}

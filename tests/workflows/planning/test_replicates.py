@@ -15,6 +15,7 @@ from workflows.planning.replicates import (
     spent_s,
 )
 from workflows.records.folders import Folders
+from workflows.records.limits import TURNS
 from workflows.records.minutes import ReplicatesRecord, timed
 from workflows.records.storage import read_json, write_json
 from workflows.stages import prepare
@@ -48,6 +49,14 @@ def asked(abacus, small):
 def test_as_many_as_fit_but_five_at_least(asked, before_s, each_s, most, number):
     assert AROUND_S == 25
     assert fitting(asked(15, most), before_s, each_s) == number
+
+
+def test_no_more_than_records_hold(abacus, small):
+    contest = {"rounds": 2000, "turn": 2}
+    study = parse({**small, "replicates": None, "minutes": 10_000, "contest": contest})
+    found = chosen(study, 10.0)
+    assert found.replicates == TURNS // 2001
+    assert "the most that records can hold" in found.sentence
 
 
 def chosen(study, cost_s, before_s=0.0, earlier=None, key="k"):

@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,9 @@ from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 from tests.test_study import Clone
 from workflows.measure import contest
+from workflows.output import REMEDIES
+from workflows.planning.opening import NotReady, opening
 from workflows.planning.plan import StudyRequest, load_study
-from workflows.progress import REMEDIES
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES
 from workflows.records.storage import read_json
@@ -146,20 +149,54 @@ def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> N
 
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
-    [("plan", ""), ("list", "1"), ("list", ""), ("workload mlp", "1"), ("report", "")],
+    [
+        ("samestep plan", ""),
+        ("samestep list", "1"),
+        ("samestep list", ""),
+        ("samestep workload mlp", "1"),
+        ("samestep report", ""),
+        ("analysis", ""),
+        ("analysis", "1"),
+        ("analysis.repeats", ""),
+        ("analysis.repeats", "1"),
+        ("analysis.literature", ""),
+        ("analysis.repeats.calibration", "1"),
+        ("workflows.planning.configfiles", ""),
+    ],
 )
 def test_output_that_does_not_fit(tmp_path: Path, command: str, unbuffered: str) -> None:
-    """`samestep ... > file` on a full disk."""
-    words = command.split()
-    if command == "report":
-        words += [str(write(tmp_path / "one", SMALL)), "--out", str(tmp_path / "out")]
+    """`samestep ... > file` on a full disk, and `python -m ...` too."""
+    module, *words = command.split()
+    made = [str(write(tmp_path / f"{y}", replace(SMALL, year=y))) for y in (2025, 2026)]
+    if command in ("samestep report", "analysis"):
+        words += [made[0], "--out", str(tmp_path / "out")]
+    elif command == "analysis.literature":
+        words += ["--out", str(tmp_path / "out")]
+    elif command == "analysis.repeats":
+        words += made
+    elif command == "analysis.repeats.calibration":
+        words += ["reports/aa"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "samestep", *words], cwd=ROOT, text=True, stdout=full,
+            [sys.executable, "-m", module, *words], cwd=ROOT, text=True, stdout=full,
             stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )  # fmt: skip
-    assert done.stderr == f"samestep: No space left on device: {REMEDIES[errno.ENOSPC]}\n"
+    name = "schema" if "configfiles" in module else module.rpartition(".")[2]
+    assert done.stderr == f"{name}: No space left on device: {REMEDIES[errno.ENOSPC]}\n"
     assert done.returncode == 2
+
+
+def test_temporary_files_elsewhere(disk: Path, tmp_path: Path, study, monkeypatch) -> None:
+    """A small file system for temporary files is seen before anything is measured."""
+    asked, folders = study().plan.study, Folders(tmp_path / "results")
+    opening(asked, folders, "r")
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(NotReady, match=f"^{disk}: the study writes 10 MB, and 4 MB are free"):
+            opening(asked, folders, "r")
+    monkeypatch.chdir(disk)
+    with pytest.raises(NotReady, match=r"^\.snakemake: the study writes 5 MB, .* work on another"):
+        opening(asked, folders, "r")
 
 
 @pytest.mark.all

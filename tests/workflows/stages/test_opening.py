@@ -174,3 +174,38 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9 if folder == folders.root else 4e8)
     with pytest.raises(NotReady, match=r"isolated environments take 0\.5 GB at least, and 0\.4 GB"):
         opening(alone, folders, "r")
+
+
+TINY = {"from": "mlp", "features": 20, "hidden": [8], "samples": 400, "batch": 4}
+VARIANTS = ["default", "kept", "slow"]
+MANY = {
+    "threads": list(range(1, 13)),
+    "contenders": [{"framework": "abacus", "variants": VARIANTS}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"replicates": 1000, "contest": {"rounds": 600}}, "replicates: .* turns, and 524,"),
+        (
+            {"controls": {"handicaps": [n / 100 for n in range(1, 21)]},
+             "contest": {"rounds": 9000, "turn": 100}},
+            "contest: about .* mini-batches in a contest, and 16,777,216 at most can be",
+        ),
+        (MANY | {"contest": {"rounds": 9000}}, "contest: .* bytes in the record of a contest"),
+        (MANY | {"certificate": {"steps": 100_000}, "workloads": dict.fromkeys("ab", TINY)},
+         "certificate: about .* bytes in certificates, and 150,000,000"),
+        (MANY | {"replicates": 1000, "contest": {"rounds": 1},
+                 "workloads": dict.fromkeys("abcdef", TINY)},
+         "replicates: about .* bytes in records"),
+        (
+            {"controls": {"of": "all", "handicaps": [n / 1000 for n in range(1, 200)]}, **MANY,
+             "threads": list(range(1, 200))},
+            "contenders: about .* contenders in a contest, with controls",
+        ),
+    ],
+)  # fmt: skip
+def test_a_study_whose_records_nobody_could_read_is_refused(asked, changes, said):
+    with pytest.raises(NotReady, match=rf"^{said}.*\. Ask for fewer [^\n]*$"):
+        require_ready(asked(**changes), cores=64)
