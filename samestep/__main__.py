@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from analysis.format import any_encoding
 from samestep.terminal import Problem, unknown
-from workflows.output import printing
 
 
 class Command(NamedTuple):
@@ -107,6 +106,8 @@ def overview() -> argparse.ArgumentParser:
 
 def command() -> int:
     """The `samestep` script."""
+    from workflows.output import printing
+
     any_encoding()
     return printing("samestep", lambda: main(sys.argv[1:]))
 

@@ -174,18 +174,20 @@ def group(recipe: Recipe, workload: str) -> str:
 def make_contender(
     recipe: Recipe, workload: str, replicate: int, contender: r.Contender
 ) -> r.ContenderRecord:
+    control, _ = recipe.control_entrants.get(contender.name, (None, 1.0))
+    runs, _, loader = contender.variant.rpartition("+")
+    role = {"runs": runs, "loader": loader} if runs else {}
+    if control:
+        role = control.model_dump(include={"runs", "slowed_by", "idle"})
     absent = recipe.absent.get((workload, replicate, contender.name))
     if absent:
         absence: r.Status = "missing" if absent.startswith("does not apply") else "failed"
-        return r.ContenderRecord(**contender.parts(), status=absence, reason=absent)
-    control, _ = recipe.control_entrants.get(contender.name, (None, 1.0))
+        return r.ContenderRecord(**contender.parts(), **role, status=absence, reason=absent)
     torch = contender.framework == "pytorch"
     tuned = recipe.original(contender).variant == "tuned"
     return r.ContenderRecord(
         **contender.parts(),
-        runs=control.runs if control else "",
-        slowed_by=control.slowed_by if control else 0.0,
-        idle=control.idle if control else 0.0,
+        **role,
         took_s=3.0,
         status="ok",
         versions=VERSIONS.get(contender.framework, {}),

@@ -213,6 +213,7 @@ def upgraded(records: MachineRecords) -> None:
 
 def wider(records: MachineRecords) -> None:
     records.workloads[0].description = {**records.workloads[0].description, "batch": 128}
+    records.workloads[0].flops_per_step *= 2
     records.datasets[0].batches //= 2
 
 

@@ -30,13 +30,7 @@ RECIPE = Recipe(
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    found = Findings(load([write(tmp_path_factory.mktemp("loading") / "machine", RECIPE)])[0])
-    for contest in found.machine.records.contests:
-        for one in contest.contenders:
-            one.runs, _, one.loader = one.variant.rpartition("+")
-            if not one.runs:
-                one.loader = ""
-    return found
+    return Findings(load([write(tmp_path_factory.mktemp("loading") / "machine", RECIPE)])[0])
 
 
 def line(findings: Findings, loader: str) -> LoadingLine:
