@@ -52,7 +52,7 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
         if (size := one.fixed + least * one.each) > one.most:
             raise NotReady(
                 f"{one.key}: about {size:,.0f} {one.what}, and {one.most:,} at most can be read "
-                "back. Ask for fewer replicates, rounds, steps, contenders or workloads."
+                "back. Ask for fewer replicates, rounds, steps, devices, contenders or workloads."
             )
     for name, path in study.interpreters.items():
         try:
