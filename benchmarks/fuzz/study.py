@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.data.loading import load
+from analysis.literature.section import SECTION
 from analysis.report.page import write as write_report
 from benchmarks.fuzz import changes, tables
 from frameworks.workloads import WorkloadError
@@ -96,7 +97,7 @@ class SmallStudy:
             with self.remembering():
                 machines = load([self.folder])
             if report:
-                write_report(machines, report)
+                write_report(machines, report, further=[SECTION])
         except (RecordError, WorkloadError) as error:
             text = str(error)
             if "\n" in text or len(text) > 1000:

@@ -38,9 +38,10 @@ def browser() -> Iterator[Any]:
 def rendered(folders: Iterable[Path], out: Path) -> Path:
     """A report of these machines' records."""
     from analysis.data.loading import load
+    from analysis.literature.section import SECTION
     from analysis.report.page import write
 
-    write([load([folder])[0] for folder in folders], out)
+    write([load([folder])[0] for folder in folders], out, further=[SECTION])
     return out
 
 

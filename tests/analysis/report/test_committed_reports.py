@@ -14,7 +14,7 @@ pytestmark = pytest.mark.all
 
 BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
          "parts", "versions", "loops", "reduced-precision", "parallel", "operations",
-         "loading", "machines")  # fmt: skip
+         "transfer", "loading", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])

@@ -20,6 +20,7 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import FORMULA, cell, is_number
 from analysis.format import CUT, file_name, markdown_table
+from analysis.literature.section import SECTION
 from analysis.report.page import write as write_report
 from analysis.report.terminal import lines
 from tests.analysis.recipe import Recipe
@@ -108,7 +109,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for kind, names in ((hostile, MACHINES), (harmless, ("one", "two"))):
         folders = [kind(base / kind.__name__ / str(n), name) for n, name in enumerate(names)]
         out = base / kind.__name__ / "in" / "a" / "deep" / "folder" / "report"
-        chapters = write_report(load(folders), out)
+        chapters = write_report(load(folders), out, further=[SECTION])
         said = "\n".join(line for chapter in chapters for line in lines(chapter))
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", said)
         found.append(out)

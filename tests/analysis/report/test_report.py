@@ -15,6 +15,7 @@ import pytest
 from analysis.data.loading import load
 from analysis.findings.findings import Findings
 from analysis.format import titled
+from analysis.literature.section import SECTION
 from analysis.report.caveats.registry import caveats
 from analysis.report.first import FirstScreen
 from analysis.report.first.screen import screen
@@ -115,7 +116,7 @@ def flat(text: str) -> str:
 @pytest.fixture(scope="module")
 def rendered(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Chapter]:
     out = tmp_path_factory.mktemp("report")
-    (chapter,) = write_report(load([folder]), out)
+    (chapter,) = write_report(load([folder]), out, further=[SECTION])
     return out, chapter
 
 
