@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return validate(options)
     except (RecordError, OSError) as error:
         print(f"simulation: {error}", file=sys.stderr)
-        return 1
+        return 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from benchmarks.simulation.records import Floats, RecordedStudy
 from benchmarks.simulation.results import Moved, Predicted, rate
 
 REPLICATES = 5  # the fewest of the default design
-HOUR, DAY, HOST = "another hour", "another day, the same processor", "any other host"
+HOUR, START, HOST = "another hour", "another start, the same processor", "any other host"
 SERIES = (3, 6)
 
 
@@ -29,7 +29,7 @@ def spreads(studies: Sequence[RecordedStudy]) -> dict[str, float]:
             weights.append(len(own) - 1)
     most = usual(studies)
     found = {HOUR: max(float(np.average(hours, weights=weights)), 0.0) ** 0.5} if hours else {}
-    groups = {DAY: [study for study in studies if study.occasion.machine == most], HOST: studies}
+    groups = {START: [study for study in studies if study.occasion.machine == most], HOST: studies}
     return found | {
         where: between(own) for where, own in groups.items() if len(by_occasion(own)) > 1
     }
@@ -81,7 +81,7 @@ def moved(studies: Sequence[RecordedStudy], count: int) -> list[Moved]:
 
 def captured(studies: Sequence[RecordedStudy], where: str) -> tuple[int, int]:
     """How many recorded intervals contain the estimate of another recorded study, of how many.
-    Both are of the former design, but for those of another day, which had fewer rounds."""
+    Both are of the former design, but for those of another start, which had fewer rounds."""
     design, (replicates,) = DESIGNS["former"]
     seen = pairs = 0
     for one, other in permutations(studies, 2):
@@ -90,7 +90,7 @@ def captured(studies: Sequence[RecordedStudy], where: str) -> tuple[int, int]:
         machine = one.occasion.machine == other.occasion.machine == usual(studies)
         wanted = {
             HOUR: same and all(full),
-            DAY: not same and machine and full[0],
+            START: not same and machine and full[0],
             HOST: not same and not machine and full[0],
         }
         if wanted[where]:
@@ -112,7 +112,7 @@ def predicted(studies: Sequence[RecordedStudy], count: int) -> list[Predicted]:
 
     found = []
     for many in SERIES:
-        for of, host in (("hosts", DAY), ("hosts", HOST), ("hours of one host", DAY)):
+        for of, host in (("hosts", START), ("hosts", HOST), ("hours of one host", START)):
             if host not in sd:
                 continue
             first, last = normal(sd[host]), normal(sd[host])

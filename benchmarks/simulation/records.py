@@ -1,7 +1,7 @@
 """The log-ratios and mini-batches of recorded studies, which the noise is drawn from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.data.loading import load
-from analysis.data.occasions import processor
+from analysis.data.occasions import occasion, processor
 from analysis.data.pairing import pairs
 from analysis.data.processes import by_benchmark, processes, uncontrolled
 from analysis.data.results import BenchmarkId
@@ -20,11 +20,13 @@ Floats = NDArray[np.floating[Any]]
 
 
 class Occasion(NamedTuple):
-    """The studies of one machine name and one day (UTC) share a host."""
+    """The studies of one start of a machine share a host. Of earlier records only the day (UTC) is
+    known."""
 
     machine: str
     day: str
     processor: str
+    start: str = ""
 
 
 DEALT = ("rounds", "turn", "discard")
@@ -64,6 +66,17 @@ class RecordedStudy:
     def ratios(self) -> Floats:
         return log_ratios(self.logs, self.compared)
 
+    def with_only(self, names: Collection[str]) -> "RecordedStudy":
+        """The same study with these comparisons and their contenders."""
+        kept = {
+            name: pair
+            for name, pair in zip(self.names, self.compared, strict=True)
+            if name in names
+        }
+        used = sorted({place for pair in kept.values() for place in pair})
+        places = [(used.index(one), used.index(base)) for one, base in kept.values()]
+        return replace(self, names=list(kept), compared=places, logs=self.logs[:, used])
+
 
 def log_ratios(logs: Floats, compared: Sequence[tuple[int, int]]) -> Floats:
     """Log-ratios of contests (contests, contenders, rounds, places), as (contests,
@@ -72,17 +85,19 @@ def log_ratios(logs: Floats, compared: Sequence[tuple[int, int]]) -> Floats:
 
 
 def read(folders: Sequence[Path]) -> list[RecordedStudy]:
-    """The studies of these machine folders, by time.
+    """The studies of these machine folders, by time, with the comparisons that all have.
 
     Raises:
         RecordError: a folder cannot be read, a study has fewer than two complete contests, or
-            the studies do not have the same comparisons.
+            no comparison is in all studies.
     """
     found = sorted((study(folder) for folder in folders), key=lambda each: each.began)
+    shared = set(found[0].names)
     for one in found:
-        if one.names != found[0].names:
-            raise RecordError(f"{one.folder} has other comparisons than {found[0].folder}")
-    return found
+        if not shared & {*one.names}:
+            raise RecordError(f"{one.folder} has no comparison that all others have")
+        shared &= {*one.names}
+    return [one.with_only(shared) for one in found]
 
 
 def study(folder: Path) -> RecordedStudy:
@@ -100,7 +115,9 @@ def study(folder: Path) -> RecordedStudy:
     return RecordedStudy(
         folder=str(folder),
         began=began,
-        occasion=Occasion(machine.name, began[:10], processor(machine).model),
+        occasion=Occasion(
+            machine.name, began[:10], processor(machine).model, occasion(machine).start
+        ),
         design=Design(**{key: machine.study.configuration["contest"][key] for key in DEALT}),
         names=[name(one) for one in matched],
         compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],

@@ -40,6 +40,7 @@ class Source(Record):
     machine: str
     processor: str
     day: str
+    start: str = ""
     studies: int
     contests: int
     sd: float  # of a recorded log-ratio, root mean square over comparisons

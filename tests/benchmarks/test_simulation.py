@@ -147,7 +147,7 @@ def test_hours_and_days_differ_as_planted() -> None:
             studies.append(planted(life, random, occasion=Occasion("here", f"day {day}", "")))
     sd = moving.spreads(studies)
     assert sd[moving.HOUR] == pytest.approx(0.05, rel=0.15)
-    assert sd[moving.DAY] == sd[moving.HOST] == pytest.approx(0.2, rel=0.3)
+    assert sd[moving.START] == sd[moving.HOST] == pytest.approx(0.2, rel=0.3)
 
 
 def test_recorded_intervals_are_held_against_other_studies() -> None:
@@ -183,14 +183,15 @@ def test_studies_with_other_comparisons_do_not_belong_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one = planted(np.zeros(3), np.random.default_rng(1))
-    several = iter([one, replace(one, names=["other"])])
+    other = replace(one, names=["other"], compared=one.compared[:1])
+    several = iter([one, other])
     monkeypatch.setattr("benchmarks.simulation.records.study", lambda _: next(several))
-    with pytest.raises(RecordError, match="has other comparisons than planted"):
+    with pytest.raises(RecordError, match="planted has no comparison that all others have"):
         read([Path("one"), Path("other")])
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "nowhere")]) == 1
+    assert main([str(tmp_path / "nowhere")]) == 2
     assert "nowhere: no such folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--studies", "20"])
