@@ -76,4 +76,5 @@ def longer(
         turn.duration_s = int(finished[last] - turn.start_ns) / 1e9
         turn.switches, cpu_ns = (int(one[first : last + 1].sum()) for one in counted)
         turn.cpu_s = None if turn.cpu_s is None else cpu_ns / 1e9
+    contest.duration_s = max(contest.duration_s, sum(turn.duration_s for turn in contest.turns))
     return found

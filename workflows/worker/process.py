@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType, TracebackType
 from typing import IO, Any, ClassVar, Self
 from zipfile import BadZipFile
@@ -68,6 +69,7 @@ class WorkerProcess:
 
     module = "workflows.worker.worker"
     alive: ClassVar[set[int]] = set()  # process numbers
+    starting: ClassVar[Lock] = Lock()  # no thread takes another's new worker for what is left
 
     def __init__(
         self,
@@ -94,15 +96,17 @@ class WorkerProcess:
         own = {**surroundings(contender, interpreter), "TMPDIR": self.scratch.name, **environment}
         guardian.adopt()
         try:
-            self.process = subprocess.Popen(
-                [interpreter, "-m", self.module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self.log,
-                cwd=ROOT,
-                env=own,
-                start_new_session=True,  # what an adapter does to its group stays there
-            )
+            with self.starting:
+                self.process = subprocess.Popen(
+                    [interpreter, "-m", self.module],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self.log,
+                    cwd=ROOT,
+                    env=own,
+                    start_new_session=True,  # what an adapter does to its group stays there
+                )
+                self.alive.add(self.process.pid)
         except (OSError, ValueError, TypeError) as error:
             self.log.close()
             self.scratch.cleanup()
@@ -113,7 +117,6 @@ class WorkerProcess:
             )
             why = getattr(error, "strerror", "") or error
             raise WorkerDied(f"cannot start {interpreter}: {why}{again}") from None
-        WorkerProcess.alive.add(self.process.pid)
 
     def __enter__(self) -> Self:
         return self
@@ -246,7 +249,7 @@ class WorkerProcess:
         """Kill the process and whatever it has started. Of too long a log, the end stays."""
         self.process.kill()
         self.process.wait()
-        WorkerProcess.alive.discard(self.process.pid)
+        self.alive.discard(self.process.pid)
         guardian.end(self.left)
         if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
             last = self.last_printed()
@@ -258,11 +261,13 @@ class WorkerProcess:
         """Processes that this one has started and that are still there, by their session and by
         the temporary folder that they were given, and whatever workers that have ended left."""
         mark = f"TMPDIR={self.scratch.name}\0".encode()
+        with self.starting:
+            inherited = guardian.inherited(self.alive)
         return [
             pid
             for pid in guardian.below()
             if guardian.session(pid) == self.process.pid or mark in guardian.environment(pid)
-        ] + guardian.inherited(WorkerProcess.alive)
+        ] + inherited
 
     def dismiss(self) -> None:
         """Let the process end, without waiting for it."""

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -186,3 +187,16 @@ time.sleep(90)
     while worker.is_running() and worker.status() != "zombie" and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not worker.is_running() or worker.status() == "zombie"
+
+
+def test_threads_that_end_workers_leave_those_that_others_start_alone():
+    noop = Contender(framework="noop", variant="default", device="cpu", threads=1)
+
+    def start_and_end(number: int) -> None:
+        for _ in range(4):
+            with WorkerProcess(sys.executable, noop) as worker:
+                worker.send_open("float32", False)
+                worker.receive()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(start_and_end, range(4)))
