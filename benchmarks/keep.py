@@ -1,8 +1,8 @@
 """Keep a default study among those of docs/repeatability.md, in few bytes, for example:
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
-The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 100,000,
-processor time to one in 400, and all other times to a few microseconds, or those of a turn to 32.
+The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 65,000,
+processor time to one in 256, and all other times to a few microseconds, or those of a turn to 32.
 Distances of certificates are kept to two digits. A folder that has been kept can be kept again and
 stays what it is.
 """

@@ -27,15 +27,26 @@ def explained(error: Exception) -> str:
 
 def printing(name: str, main: Callable[[], int]) -> int:
     """Run a command and return its exit status. What the file system refuses is one line, output
-    to a full disk too. Whoever closes a pipe wants to read no more, and gets no message."""
+    to a full disk too. Whoever closes the pipe of our output wants to read no more, and gets no
+    message."""
     try:
         try:
             return main()
         finally:
             print(end="", flush=True)  # while an error can still be reported
     except OSError as error:
-        with suppress(OSError):  # otherwise Python writes the rest when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
-        if not isinstance(error, BrokenPipeError):
+        if written() or not isinstance(error, BrokenPipeError):
             print(f"{name}: {explained(error)}", file=sys.stderr)
         return REFUSED
+
+
+def written() -> bool:
+    """Whether all output could be written. Otherwise the rest is given up, which Python would try
+    to write again when it ends."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
+        return False
+    return True

@@ -165,7 +165,7 @@ def as_named(one: ContenderRecord) -> Iterator[str]:
 
 
 def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
-    """Whoever was measured has a turn in every round, within the time of the contest."""
+    """Whoever was measured has a turn in every round, and nothing was counted that cannot be."""
     turns = {(turn.round, turn.contender) for turn in contest.turns}
     for number, order in enumerate(contest.order, 1):
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
@@ -205,12 +205,14 @@ def patience_s(study: StudyRecord) -> float:
     """How long a contender could take to answer."""
     contest = study.configuration.get("contest")
     asked = contest.get("timeout_s") if isinstance(contest, dict) else None
-    return min(asked, DAY_S) if isinstance(asked, int | float) else TIMEOUT_S
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:
+        return TIMEOUT_S
+    return float(min(asked, 1e6))  # an earlier samestep allowed so long
 
 
 def in_its_time(own: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]:
-    """Turns are within their contest, but that clocks may be set by a day. All else that it asks a
-    contender is answered in time."""
+    """Turns are within their contest, by clocks that may be off by a day. Whatever else a contest
+    asks a contender is answered within the time-out."""
     whole, took = sum(one.duration_s for one in own), 0.0
     for contest in own:
         begun = datetime.fromisoformat(contest.started).timestamp()

@@ -59,17 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ordered = averages.orders(found, studies[0])
             figures.append(("averages.csv", averages.figure(averaged, ordered)))
             tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
+        others_than = [own for own in options.studies if own.name != transfer.STUDY]
         for folder in options.studies:
-            if folder.name == transfer.STUDY:
-                own = transfer.times(read_records(min(folder.glob("machines/*"))))
+            if folder.name == transfer.STUDY and (records := [*folder.glob("machines/*")]):
+                own = transfer.times(read_records(min(records)))
                 moves, lines = transfer.moved(own), transfer.bandwidths(own)
-                beside_steps = transfer.shares(options.studies[0])
-                figures.append(("transfer.csv", transfer.figure(moves, lines, beside_steps)))
-                tables |= {
-                    "transfer.csv": table(moves),
-                    "bandwidth.csv": table(lines),
-                    "transfer-shares.csv": table(beside_steps),
-                }
+                steps = transfer.shares(others_than[0]) if others_than else []
+                if not moves:
+                    continue
+                figures.append(("transfer.csv", transfer.figure(moves, lines, steps)))
+                tables |= {"transfer.csv": table(moves), "bandwidth.csv": table(lines)}
+                if steps:
+                    tables["transfer-shares.csv"] = table(steps)
         if shared := divided(studies):
             tables["parallel.csv"] = table(shared)
         files = {"claims.md": page(judge(studies), studies, figures)}

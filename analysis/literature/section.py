@@ -10,25 +10,25 @@ from analysis.findings.findings import tables
 from analysis.format import capital
 from analysis.literature.judging.claims import Judgement, Verdict, judge
 from analysis.literature.page import said
-from analysis.literature.studies import study
+from analysis.literature.studies import CONFIDENCE, NEEDED, OPTIONAL, study
 from analysis.report.layout import Chapter, Paragraph, Parts, Section, Terms
-from workflows.records.storage import RecordError
 
 PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
 VERDICTS: Sequence[Verdict] = get_args(Verdict)
 
 
 def judged(chapter: Chapter) -> list[Judgement]:
-    """Those with a ratio of this study, verdict by verdict. None if its intervals are at another
-    confidence than the rules are about."""
+    """Those with a ratio of this study, verdict by verdict. There are none if its intervals are at
+    another confidence than the rules are about."""
+    asked = chapter.findings.machine.study
+    if asked.confidence != CONFIDENCE:
+        return []
     found = {
         name: list(csv.DictReader(io.StringIO(text)))
         for name, text in tables([chapter.findings]).items()
+        if name in (*NEEDED, *OPTIONAL)
     }
-    try:
-        own = study(chapter.findings.machine.study.name, found)
-    except RecordError:
-        return []
+    own = study(asked.name, found)
     decided = (one for one in judge([own]) if one.deciding)
     return sorted(decided, key=lambda one: VERDICTS.index(one.verdict))
 

@@ -179,9 +179,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
     except (KeyError, ValueError) as error:
-        raise RecordError(
-            f"tables without {error}; write the report again: samestep report {name}"
-        ) from None
+        raise RecordError(f"tables without {error}; write the report again") from None
     return StudyTables(
         name,
         ratios,

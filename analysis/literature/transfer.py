@@ -42,7 +42,7 @@ class Way(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Moved:
+class TransferTime:
     """A row of transfer.csv: the median over replicates of the time for so many bytes."""
 
     direction: str
@@ -76,7 +76,7 @@ class Bandwidth:
 
 
 @dataclass(frozen=True)
-class Share:
+class TransferShare:
     """A row of transfer-shares.csv: bringing a mini-batch to the device, beside its step."""
 
     study: str
@@ -117,10 +117,12 @@ def times(machine: Machine) -> dict[Way, dict[int, list[float]]]:
     return found
 
 
-def moved(found: Mapping[Way, Sizes]) -> list[Moved]:
+def moved(found: Mapping[Way, Sizes]) -> list[TransferTime]:
+    """By direction, of the frameworks that have a colour."""
     return [
-        Moved(*way, size, middle, size / middle / 1e3)
+        TransferTime(*way, size, middle, size / middle / 1e3)
         for way, sizes in sorted(found.items(), key=lambda item: order(item[0]))
+        if way.framework in PALETTE
         for size in sorted(sizes)
         for middle in [median(sizes[size])]
     ]
@@ -170,20 +172,22 @@ def order(way: Way) -> tuple[int, int, str, int, str]:
     return list(DIRECTIONS).index(way.direction), place, way.device, way.threads, way.framework
 
 
-def shares(report: Path) -> list[Share]:
+def shares(report: Path) -> list[TransferShare]:
     """Of all steps of a report. Raises RecordError if it has no tables."""
     found = []
     for row in table(report / "tables" / "contenders.csv"):
         if row["variant"] in USUAL and row["transfer_ms"] and row["step_ms"]:
             put, step = float(row["transfer_ms"]), float(row["step_ms"])
             found.append(
-                Share(report.name, row["workload"], row["framework"], row["variant"],
+                TransferShare(report.name, row["workload"], row["framework"], row["variant"],
                       row["device"], int(row["threads"]), put, step, put / (put + step))
             )  # fmt: skip
     return found
 
 
-def figure(rows: Sequence[Moved], lines: Sequence[Bandwidth], beside: Sequence[Share]) -> Figure:
+def figure(
+    rows: Sequence[TransferTime], lines: Sequence[Bandwidth], beside: Sequence[TransferShare]
+) -> Figure:
     frameworks = [own for own in PALETTE if any(row.framework == own for row in rows)]
     most = max(row.threads for row in rows)
     with canvas(1.4 + 1.6 * len(DIRECTIONS)) as drawn:
@@ -220,19 +224,21 @@ def figure(rows: Sequence[Moved], lines: Sequence[Bandwidth], beside: Sequence[S
         )
 
 
-def finding(lines: Sequence[Bandwidth], beside: Sequence[Share]) -> str:
+def finding(lines: Sequence[Bandwidth], beside: Sequence[TransferShare]) -> str:
+    said = []
     over = [row.over_copy for row in lines if row.direction == PUT and row.over_copy]
-    said = (
-        f"Bringing numbers to the device reaches {spread(min(over), max(over))} times the "
-        "bytes a second of copying them there"
-    )
-    if not beside:
-        return f"{said}."
-    largest = max(beside, key=lambda row: row.share)
-    return (
-        f"{said}. In a step of a network it takes at most {share(largest.share)} "
-        f"({title(largest.framework)} on {workload(largest.workload)})."
-    )
+    if over:
+        said.append(
+            f"Bringing numbers to the device reaches {spread(min(over), max(over))} times the "
+            "bytes a second of copying them there."
+        )
+    if beside:
+        largest = max(beside, key=lambda row: row.share)
+        said.append(
+            f"In a step of a network it takes at most {share(largest.share)} "
+            f"({title(largest.framework)} on {workload(largest.workload)})."
+        )
+    return " ".join(said)
 
 
 def written(size: int) -> str:

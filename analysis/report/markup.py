@@ -34,11 +34,17 @@ def for_html(value: Any) -> Any:
 
 def for_markdown(value: Any) -> Any:
     """Text on one line, without a tag, a picture or a link that the report did not write."""
-    if isinstance(value, Markup):
-        return value
-    value = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
-    value = re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", value.replace("<", "&lt;"))
-    return unlinked(value)
+    return value if isinstance(value, Markup) else unlinked(on_one_line(value))
+
+
+def for_fence(value: Any) -> Markup:
+    """The same inside a fence, where nothing becomes a link by itself."""
+    return Markup(on_one_line(value))
+
+
+def on_one_line(value: Any) -> str:
+    text = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
+    return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", text.replace("<", "&lt;"))
 
 
 def packed(text: str) -> Markup:

@@ -21,7 +21,15 @@ from analysis.report.first.across import across
 from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
-from analysis.report.markup import anchor, for_html, for_markdown, numbers, packed, variable
+from analysis.report.markup import (
+    anchor,
+    for_fence,
+    for_html,
+    for_markdown,
+    numbers,
+    packed,
+    variable,
+)
 from analysis.report.tables import Table
 from workflows.records.storage import atomic
 
@@ -183,7 +191,7 @@ def pages(
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
         environment.filters |= {
-            "cell": markdown_cell, "anchor": anchor, "packed": packed,
+            "cell": markdown_cell, "fenced": for_fence, "anchor": anchor, "packed": packed,
             "variable": variable, "numbers": numbers,
         }  # fmt: skip
         environment.globals |= words

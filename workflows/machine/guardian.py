@@ -114,8 +114,9 @@ def below() -> list[int]:
 
 
 def inherited(own: Container[int]) -> list[int]:
-    """The children of this process that other processes have started, who have ended. They are in
-    sessions of their own. `own` are this one's children that are, too."""
+    """The children of this process that others have started, which have ended: all in another
+    session, but `own`. So a process with workers must start nothing else in a session of its
+    own."""
     here = os.getsid(0)
     return [
         pid

@@ -85,10 +85,13 @@ def needs(study: Configuration, folders: Folders) -> Needs:
             disk += prepared(workload)
         if not folders.reference(name).exists():
             disk += reference_results(study, name, workload)
-    temporary = TEMPORARY_BYTES + max(
-        reference_results(study, name, workload) for name, workload in workloads.items()
-    )
     wanted = {entry.framework for entry in study.contenders}
+    uncertified = (
+        reference_results(study, name, workload)
+        for name, workload in workloads.items()
+        if not all(folders.certificate(name, one).exists() for one in wanted)
+    )
+    temporary = TEMPORARY_BYTES + max(uncertified, default=0.0)
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
     return Needs(memory, least, disk, temporary, (few, many))
@@ -183,14 +186,16 @@ def disk_here(folder: Path) -> float:
     return float(shutil.disk_usage(there(folder)).free)
 
 
-def places(asked: Needs, folders: Folders) -> Iterator[tuple[Path, float, str]]:
+def places(
+    asked: Needs, folders: Folders, snakemake: bool = True
+) -> Iterator[tuple[Path, float, str]]:
     """Places on different file systems, the results last; the bytes that a study writes there, and
-    what to do if there is no room."""
+    what to do if there is no room. Without `snakemake`, the study runs without it."""
     disk, own = asked.disk, there(folders.root).stat().st_dev
-    for place, size, remedy in (
-        (Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk"),
-        (Path(".snakemake"), SNAKEMAKE_BYTES, "work on another disk"),
-    ):
+    beside = [(Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk")]
+    if snakemake:
+        beside.append((Path(".snakemake"), SNAKEMAKE_BYTES, "work on another disk"))
+    for place, size, remedy in beside:
         if there(place).stat().st_dev == own:
             disk += size
         else:
@@ -212,7 +217,7 @@ def said(study: Configuration, folders: Folders) -> str:
     )
 
 
-def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
+def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterator[str]:
     """What this machine has too little of for the study, and what to do."""
     asked, memory = needs(study, folders), memory_here()
     if asked.least > memory:
@@ -221,7 +226,7 @@ def shortages(study: Configuration, folders: Folders) -> Iterator[str]:
             f"with weights and optimiser state, and {large(memory)} of memory are here. Make "
             "smaller contests, or leave contenders or workloads out."
         )
-    for place, size, remedy in places(asked, folders):
+    for place, size, remedy in places(asked, folders, snakemake):
         if size > (free := disk_here(place)):
             yield (
                 f"{place}: the study writes {large(size)}, and {large(free)} are free there. Make "

@@ -76,13 +76,16 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
             )
 
 
-def opening(study: Configuration, folders: Folders, report: str, again: str = "") -> list[str]:
-    """What will be measured, for how long, on which data, and where the report will be.
+def opening(
+    study: Configuration, folders: Folders, report: str, again: str = "", snakemake: bool = True
+) -> list[str]:
+    """What will be measured, for how long, on which data, and where the report will be. Without
+    `snakemake`, the study runs without it.
 
     Raises:
         NotReady: the configured data are not there, or the study does not fit here.
     """
-    for shortage in needs.shortages(study, folders):
+    for shortage in needs.shortages(study, folders, snakemake):
         raise NotReady(shortage)
     own = contenders_here(study)
     workloads = names.listing(map(names.workload, study.workloads))

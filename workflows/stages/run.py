@@ -220,7 +220,8 @@ def main() -> int:
         folders = Folders(Path("results") / machine / study.study)
         require_ready(study)
         report = f"reports/{study.study}/report.html"
-        print(*opening(study, folders, report, again), sep="\n", file=sys.stderr)
+        lines = opening(study, folders, report, again, snakemake=False)
+        print(*lines, sep="\n", file=sys.stderr)
         write_request(folders, study, machine, again)
         run = Run(study, folders)
         run.everything(arguments.until)

@@ -68,7 +68,7 @@ class WorkerProcess:
     """
 
     module = "workflows.worker.worker"
-    alive: ClassVar[set[int]] = set()  # process numbers
+    alive: ClassVar[dict[int, "WorkerProcess"]] = {}  # by their process number
     starting: ClassVar[Lock] = Lock()  # no thread takes another's new worker for what is left
 
     def __init__(
@@ -106,7 +106,7 @@ class WorkerProcess:
                     env=own,
                     start_new_session=True,  # what an adapter does to its group stays there
                 )
-                self.alive.add(self.process.pid)
+                self.alive[self.process.pid] = self
         except (OSError, ValueError, TypeError) as error:
             self.log.close()
             self.scratch.cleanup()
@@ -249,7 +249,8 @@ class WorkerProcess:
         """Kill the process and whatever it has started. Of too long a log, the end stays."""
         self.process.kill()
         self.process.wait()
-        self.alive.discard(self.process.pid)
+        if self.alive.get(self.process.pid) is self:  # the number may be another's by now
+            del self.alive[self.process.pid]
         guardian.end(self.left)
         if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
             last = self.last_printed()

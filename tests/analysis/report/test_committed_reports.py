@@ -50,6 +50,7 @@ CONFIGURATIONS = {
     "reduced-precision": ["reduced-precision.yaml"],
     "parallel": ["parallel.yaml"],
     "operations": ["operations.yaml"],
+    "transfer": ["transfer.yaml"],
     "loading": ["loading.yaml"],
 }
 
