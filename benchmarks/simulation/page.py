@@ -149,7 +149,7 @@ def noise(found: Results) -> str:
         "([noise.py](../benchmarks/simulation/noise.py)). Consecutive rounds are taken from it, as "
         "many as the design has. So mini-batches, turns and interference scatter as they did, and "
         "a process that was slow for life is slow again. Noise that all processes of a contest "
-        "share cancels in a ratio. An occasion is one machine name on one day. Each has its own "
+        "share cancels in a ratio. An occasion is one start of a machine. Each has its own "
         "standard deviations, and a simulated study has those of one occasion. The shape of the "
         "noise is that of all contests.\n\n"
         + table(

@@ -20,13 +20,12 @@ Floats = NDArray[np.floating[Any]]
 
 
 class Occasion(NamedTuple):
-    """The studies of one start of a machine share a host. Of earlier records only the day (UTC) is
-    known."""
+    """The studies of one start of a machine share a host. A day stands for the start in earlier
+    records."""
 
     machine: str
-    day: str
     processor: str
-    start: str = ""
+    start: str
 
 
 DEALT = ("rounds", "turn", "discard")
@@ -115,9 +114,7 @@ def study(folder: Path) -> RecordedStudy:
     return RecordedStudy(
         folder=str(folder),
         began=began,
-        occasion=Occasion(
-            machine.name, began[:10], processor(machine).model, occasion(machine).start
-        ),
+        occasion=Occasion(machine.name, processor(machine).model, occasion(machine).start),
         design=Design(**{key: machine.study.configuration["contest"][key] for key in DEALT}),
         names=[name(one) for one in matched],
         compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],

@@ -39,8 +39,8 @@ class Source(Record):
 
     machine: str
     processor: str
-    day: str
-    start: str = ""
+    start: str
+    day: str  # of its first study
     studies: int
     contests: int
     sd: float  # of a recorded log-ratio, root mean square over comparisons

@@ -41,7 +41,7 @@ def sources(studies: Sequence[RecordedStudy], count: int) -> list[Source]:
         spread = np.mean([study.ratios.var(axis=0, ddof=1) for study in own])
         found.append(
             Source(
-                **occasion._asdict(), studies=len(own),
+                **occasion._asdict(), day=own[0].began[:10], studies=len(own),
                 contests=sum(len(study.logs) for study in own), sd=float(spread**0.5),
                 alone=covered(alone),
             )

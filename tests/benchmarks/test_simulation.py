@@ -28,7 +28,7 @@ from tests.conftest import ROOT
 from workflows.records.storage import RecordError, read_json
 
 DESIGN = Design(rounds=12, turn=6, discard=2)
-HERE = Occasion("here", "2026-11-22", "processor")
+HERE = Occasion("here", "processor", "2026-11-22")
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_hours_and_days_differ_as_planted() -> None:
         host = 0.2 * random.standard_normal()
         for _ in range(4):
             life = host + 0.05 * random.standard_normal() + 0.02 * random.standard_normal(8)
-            studies.append(planted(life, random, occasion=Occasion("here", f"day {day}", "")))
+            studies.append(planted(life, random, occasion=Occasion("here", "", f"day {day}")))
     sd = moving.spreads(studies)
     assert sd[moving.HOUR] == pytest.approx(0.05, rel=0.15)
     assert sd[moving.START] == sd[moving.HOST] == pytest.approx(0.2, rel=0.3)
