@@ -4,9 +4,10 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import get_args
 
-from analysis.findings.findings import tables
+from analysis.findings.findings import Findings, tables
 from analysis.format import capital
 from analysis.literature.judging.claims import Judgement, Verdict, judge
 from analysis.literature.page import said
@@ -17,20 +18,29 @@ PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
 VERDICTS: Sequence[Verdict] = get_args(Verdict)
 
 
-def judged(chapter: Chapter) -> list[Judgement]:
+def decided(findings: Findings) -> list[Judgement]:
     """Those with a ratio of this study, verdict by verdict. There are none if its intervals are at
     another confidence than the rules are about."""
-    asked = chapter.findings.machine.study
+    asked = findings.machine.study
     if asked.confidence != CONFIDENCE:
         return []
     found = {
         name: list(csv.DictReader(io.StringIO(text)))
-        for name, text in tables([chapter.findings]).items()
+        for name, text in tables([findings]).items()
         if name in (*NEEDED, *OPTIONAL)
     }
     own = study(asked.name, found)
-    decided = (one for one in judge([own]) if one.deciding)
-    return sorted(decided, key=lambda one: VERDICTS.index(one.verdict))
+    found_by_ratios = (one for one in judge([own]) if one.deciding)
+    return sorted(found_by_ratios, key=lambda one: VERDICTS.index(one.verdict))
+
+
+# Kept with the findings, as their tables are, because the line on the fold asks again.
+DECIDED = cached_property(decided)
+DECIDED.__set_name__(Findings, "decided_claims")
+
+
+def judged(chapter: Chapter) -> list[Judgement]:
+    return DECIDED.__get__(chapter.findings)
 
 
 def claims(chapter: Chapter) -> Parts:

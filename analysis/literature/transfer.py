@@ -143,28 +143,34 @@ def fitted(sizes: Sizes) -> tuple[float, float, float, float]:
     """Latency in microseconds, gigabytes a second, and the interval of these."""
     ordered = sorted(sizes)
     own = [np.array(sizes[size]) for size in ordered]
-    latency, slope = line(ordered, [float(np.median(values)) for values in own])
     generator = np.random.default_rng(SEED)
-    slopes = []
-    for _ in range(DRAWS):
-        drawn = [float(np.median(generator.choice(values, len(values)))) for values in own]
-        slopes.append(line(ordered, drawn)[1])
-    low, high = np.quantile(1 / np.array(slopes), LEVELS)
+    drawn = [[generator.choice(values, len(values)) for values in own] for _ in range(DRAWS)]
+    medians = [np.median([one[place] for one in drawn], axis=1) for place in range(len(ordered))]
+    _, slopes = lines(ordered, np.stack(medians, axis=1))
+    latency, slope = line(ordered, [float(np.median(values)) for values in own])
+    low, high = np.quantile(1 / slopes, LEVELS)
     return latency, 1 / slope / 1e3, float(low) / 1e3, float(high) / 1e3
 
 
 def line(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
-    """Constant and slope with the least sum of absolute deviations. Such a line goes through two of
-    the points. Neither is allowed below 0, if any line is left then."""
-    x, y = np.array(sizes, float), np.array(values)
-    found = []
-    for one, other in combinations(range(len(x)), 2):
-        slope = (y[other] - y[one]) / (x[other] - x[one])
-        constant = y[one] - slope * x[one]
-        found.append((constant < 0 or slope <= 0, float(np.abs(constant + slope * x - y).sum()),
-                      float(constant), float(slope)))  # fmt: skip
-    _, _, constant, slope = min(found)
-    return constant, slope
+    constants, slopes = lines(sizes, np.array([values]))
+    return float(constants[0]), float(slopes[0])
+
+
+def lines(sizes: Sequence[int], values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Constant and slope with the least sum of absolute deviations, for each row of `values`
+    (draws, sizes). Such a line goes through two of the points. Neither is allowed below 0, if any
+    line is left then."""
+    x = np.array(sizes, float)
+    one, other = np.transpose([*combinations(range(len(x)), 2)])
+    slopes = (values[:, other] - values[:, one]) / (x[other] - x[one])
+    constants = values[:, one] - slopes * x[one]
+    off = np.abs(constants[..., None] + slopes[..., None] * x - values[:, None]).sum(axis=-1)
+    refused = (constants < 0) | (slopes <= 0)
+    off[refused & ~refused.all(axis=1, keepdims=True)] = np.inf
+    best = off.argmin(axis=1)
+    row = np.arange(len(values))
+    return constants[row, best], slopes[row, best]
 
 
 def order(way: Way) -> tuple[int, int, str, int, str]:
@@ -173,7 +179,11 @@ def order(way: Way) -> tuple[int, int, str, int, str]:
 
 
 def shares(report: Path) -> list[TransferShare]:
-    """Of all steps of a report. Raises RecordError if it has no tables."""
+    """What bringing a mini-batch to the device takes of each step in a report.
+
+    Raises:
+        RecordError: the report has no tables.
+    """
     found = []
     for row in table(report / "tables" / "contenders.csv"):
         if row["variant"] in USUAL and row["transfer_ms"] and row["step_ms"]:

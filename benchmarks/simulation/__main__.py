@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return validate(options)
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"simulation: {error}", file=sys.stderr)
         return 2
 

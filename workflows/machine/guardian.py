@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -103,9 +103,10 @@ def parents() -> dict[int, tuple[int, str]]:
     return found
 
 
-def below() -> list[int]:
-    """The descendants of this process."""
-    known, found, new = parents(), list[int](), [os.getpid()]
+def below(known: Mapping[int, tuple[int, str]] | None = None) -> list[int]:
+    """The descendants of this process, now or when `known` was read."""
+    known = parents() if known is None else known
+    found, new = list[int](), [os.getpid()]
     while new:
         new = [pid for pid, (parent, _) in known.items() if parent in new]
         found += new
@@ -113,14 +114,14 @@ def below() -> list[int]:
     return [pid for pid in found if known[pid][1] not in "ZX" or known[pid][0] == os.getpid()]
 
 
-def inherited(own: Container[int]) -> list[int]:
+def inherited(known: Mapping[int, tuple[int, str]], own: Container[int]) -> list[int]:
     """The children of this process that others have started, which have ended: all in another
     session, but `own`. So a process with workers must start nothing else in a session of its
     own."""
     here = os.getsid(0)
     return [
         pid
-        for pid, (parent, _) in parents().items()
+        for pid, (parent, _) in known.items()
         if parent == os.getpid() and pid not in own and session(pid) not in (here, 0)
     ]
 

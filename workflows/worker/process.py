@@ -263,10 +263,11 @@ class WorkerProcess:
         the temporary folder that they were given, and whatever workers that have ended left."""
         mark = f"TMPDIR={self.scratch.name}\0".encode()
         with self.starting:
-            inherited = guardian.inherited(self.alive)
+            known = guardian.parents()
+            inherited = guardian.inherited(known, self.alive)
         return [
             pid
-            for pid in guardian.below()
+            for pid in guardian.below(known)
             if guardian.session(pid) == self.process.pid or mark in guardian.environment(pid)
         ] + inherited
 
