@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from frameworks.contract import Unavailable
+from workflows.machine import guardian
 from workflows.worker.border import explain, kind, where
 from workflows.worker.handlers import Handlers
 
 OUT_OF_THE_WAY = 100  # descriptors from here on are not those that programs close
-SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36  # of Linux' prctl
 FIRST_TO_GO = "500"  # if memory runs out: rather this process than the coordinator
 
 
@@ -90,8 +90,8 @@ def die_with_the_coordinator() -> None:
     so that the coordinator inherits none but those of a worker that has ended. It also leaves no
     core file, and goes first when memory runs out."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(SET_PDEATHSIG, signal.SIGKILL)
-        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(guardian.SET_PDEATHSIG, signal.SIGKILL)
+        guardian.adopt()
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
