@@ -115,6 +115,7 @@ def test_an_archive_has_the_commit_and_a_list_of_wheels_for_each_environment(clo
     assert "is there already" in samestep(clone, *BUNDLE, fails=True)
 
 
+@pytest.mark.all
 def test_what_cannot_be_packed_is_said_and_leaves_nothing(clone, tmp_path):
     before = {path.name for path in clone.iterdir()}
     assert "the wheels cannot be had: ERROR" in samestep(clone, *BUNDLE, fails=True)

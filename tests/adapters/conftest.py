@@ -12,6 +12,22 @@ FEW = {
     "test_every_layer": ("residual", "regression"),
 }
 
+# Of these tests `make test` tries the first case of each framework, or the first case at all.
+FIRST_OF_EACH = {
+    "test_a_mode_is_a_setting",
+    "test_a_part_is_the_whole_step_without_its_update",
+    "test_trains_something_else",
+    "test_costs_nothing_but_time",
+}
+FIRST = {
+    "test_a_copy_has_memory_of_its_own",
+    "test_a_part_has_the_settings_of_the_step_but_no_optimiser",
+    "test_bfloat16_is_seen_where_float32_is_asked_for_and_float64_is_as_ever",
+    "test_first_steps_are_those_of_default",
+    "test_threads_and_tf32",
+    "test_without_waiting_jax_trains_the_same_to_the_last_bit",
+}
+
 
 def marked(contender: Contender) -> object:
     marks = [pytest.mark.all] * (contender[:2] in LATER)
@@ -26,9 +42,16 @@ def contender(request: pytest.FixtureRequest) -> Contender:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tried = set()
     for item in items:
-        if isinstance(item, pytest.Function) and repeats(item):
+        if not isinstance(item, pytest.Function):
+            continue
+        name, asked = item.originalname, item.callspec.params if hasattr(item, "callspec") else {}
+        case = name, asked.get("name") if name in FIRST_OF_EACH else None
+        if case in tried or repeats(item):
             item.add_marker(pytest.mark.all)
+        if name in FIRST | FIRST_OF_EACH:
+            tried.add(case)
 
 
 def repeats(item: pytest.Function) -> bool:
@@ -40,7 +63,7 @@ def repeats(item: pytest.Function) -> bool:
     tuned, jax = contender.variant == "tuned", contender.framework == "jax"
     match item.originalname:
         case "test_a_step_leaves_its_batch_alone" | "test_every_layer":
-            return asked["network"] not in FEW[item.originalname]
+            return (tuned and jax) or asked["network"] not in FEW[item.originalname]
         case "test_settings":  # of each optimiser in float64, and of Adam also in float32
             adam, double = asked["optimiser"].kind == "adam", asked["precision"] == "float64"
             return not (adam and double if tuned else adam or double)
@@ -49,7 +72,9 @@ def repeats(item: pytest.Function) -> bool:
             return tuned and jax and not pools
         case "test_networks_of_the_literature":  # `NETWORKS` has all of what AlexNet is made of
             return jax and (tuned or asked["name"].startswith("alexnet"))
-        case "test_catalogue" | "test_settings_do_not_move_running_averages":
+        case "test_catalogue":  # the perceptron alone
+            return (tuned and jax) or asked["name"] != "mlp"
+        case "test_settings_do_not_move_running_averages":
             return tuned and jax
         case "test_the_order_of_relu_and_pool":
             return tuned and jax and asked["network"] != "valid"

@@ -64,7 +64,7 @@ def test_every_layer(contender: Contender, network: str) -> None:
 
 
 # The committed studies train with Adam. The other optimisers know nothing of layers: with them, the
-# CNN takes fewer steps, and `make test` trains the perceptron only, with fewer still.
+# CNN takes fewer steps. `make test` trains the perceptron only, with them for 50 steps.
 LONG = [
     pytest.param(
         name,

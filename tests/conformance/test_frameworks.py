@@ -102,16 +102,17 @@ class TestEagerTensorFlowHere(TestTensorFlowHere):
     variants = ("eager",)
 
 
+@pytest.mark.all
 class TestJAXHere(Here):
     framework = "jax"
     variants = ("default",)
 
 
-@pytest.mark.all
 class TestTunedJAXHere(TestJAXHere):
     variants = ("tuned",)
 
 
+@pytest.mark.all
 class TestKerasHere(Here):
     framework = "keras"
     variants = ("tensorflow",)
@@ -123,7 +124,6 @@ class TestKerasHere(Here):
         monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
 
 
-@pytest.mark.all
 class TestKerasFitHere(TestKerasHere):
     variants = ("fit",)
 

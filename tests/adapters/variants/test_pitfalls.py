@@ -133,6 +133,7 @@ def test_what_cannot_apply_says_so(name: str, variant: str, reason: str) -> None
         Contender(name, variant).trainer(replace(REGRESSION, optimiser=SGD()))
 
 
+@pytest.mark.all
 def test_numbers_as_python_floats_change_nothing_in_float32() -> None:
     found = differences("tensorflow", "trap-python-floats", CNN, "float32")
     assert (found == 0).all()
@@ -180,6 +181,7 @@ def test_gradients_of_the_input_are_there() -> None:
     assert np.abs(own).max() > 0
 
 
+@pytest.mark.all
 def test_settings_tell() -> None:
     def settings(name: str, variant: str) -> dict[str, object]:
         return {**Contender(name, variant).trainer(CNN).settings()}
@@ -192,6 +194,7 @@ def test_settings_tell() -> None:
     assert settings("pytorch", "default")["denormals"] == "kept"  # nothing stays behind
 
 
+@pytest.mark.all
 def test_xla_compiles() -> None:
     trainer = Contender("tensorflow", "trap-xla").trainer(REGRESSION)
     batch = trainer.put(*next(batches(REGRESSION, 1)))

@@ -227,6 +227,7 @@ def test_pitfalls_are_read_from_a_study_as_they_stand() -> None:
     assert {one.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
 
 
+@pytest.mark.all
 def test_the_committed_verdicts_follow_from_the_committed_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from analysis.data.loading import read
 from analysis.findings.findings import Findings
 from analysis.literature.judging.claims import judge
@@ -39,6 +41,7 @@ def test_another_confidence_leaves_it_out() -> None:
     assert not any(claims(chapter(0.9)))
 
 
+@pytest.mark.all
 def test_it_is_on_the_page() -> None:
     machine = chapter().findings.machine
     _, files = render([machine], further=[SECTION])

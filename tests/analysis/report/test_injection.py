@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,6 +26,7 @@ from analysis.report.page import write as write_report
 from analysis.report.terminal import lines
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
+from tests.conftest import built_once
 from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import read_json, write_batches
 
@@ -104,16 +106,20 @@ def hostile_records(values: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The report of two hostile machines, and that of two harmless ones."""
-    base = tmp_path_factory.mktemp("injection")
-    found = []
+    base = built_once(tmp_path_factory, "injection", write_both)
+    return report_in(base, hostile), report_in(base, harmless)
+
+
+def write_both(base: Path) -> None:
     for kind, names in ((hostile, MACHINES), (harmless, ("one", "two"))):
         folders = [kind(base / kind.__name__ / str(n), name) for n, name in enumerate(names)]
-        out = base / kind.__name__ / "in" / "a" / "deep" / "folder" / "report"
-        chapters = write_report(load(folders), out, further=[SECTION])
+        chapters = write_report(load(folders), report_in(base, kind), further=[SECTION])
         said = "\n".join(line for chapter in chapters for line in lines(chapter))
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", said)
-        found.append(out)
-    return found[0], found[1]
+
+
+def report_in(base: Path, kind: Callable[[Path, str], Path]) -> Path:
+    return base / kind.__name__ / "in" / "a" / "deep" / "folder" / "report"
 
 
 class Tags(HTMLParser):

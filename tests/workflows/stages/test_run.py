@@ -61,13 +61,10 @@ def test_from_nothing_to_the_report_and_nothing_twice(study):
     assert study.times("*/mlp/*") == made
 
 
-@pytest.mark.parametrize(
-    "again",
-    [pytest.param(False, marks=pytest.mark.brief), pytest.param(True, marks=pytest.mark.all)],
-)
-def test_what_fails_does_not_stop_the_rest(study, again):
-    """A contender fails in its contests; the data of one of the workloads cannot be written.
-    `again`: then they can, and the certificate has changed."""
+@pytest.mark.all
+def test_what_fails_does_not_stop_the_rest(study):
+    """A contender fails in its contests; the data of one of the workloads cannot be written. Then
+    they can, and the certificate has changed."""
     mlp = study.configuration["workloads"]["mlp"]
     foreign = study.results / "data" / "other" / "mine.txt"
     foreign.parent.mkdir(parents=True)
@@ -85,8 +82,6 @@ def test_what_fails_does_not_stop_the_rest(study, again):
     assert "raises-from-waiting" in said and "set aside" in said
     assert [*study.times("contests/*/*.json.failed")] == ["contests/mlp/1.json.failed"]
     assert "Abacus" in (study.report / "report.md").read_text()
-    if not again:
-        return
 
     foreign.unlink()
     data, certificates = study.times("data/mlp/*.json"), study.times("certificates/mlp/*.json")
