@@ -89,27 +89,17 @@ class Here(Conformance):
 
 class TestPyTorchHere(Here):
     framework = "pytorch"
-    variants = ("default", "tuned")
+    variants = ("tuned",)
 
 
 class TestTensorFlowHere(Here):
     framework = "tensorflow"
-    variants = ("default", "tuned")
+    variants = ("tuned",)
 
 
 @pytest.mark.all
 class TestEagerTensorFlowHere(TestTensorFlowHere):
     variants = ("eager",)
-
-
-@pytest.mark.all
-class TestJAXHere(Here):
-    framework = "jax"
-    variants = ("default",)
-
-
-class TestTunedJAXHere(TestJAXHere):
-    variants = ("tuned",)
 
 
 @pytest.mark.all
