@@ -63,17 +63,17 @@ def repeats(item: pytest.Function) -> bool:
     tuned, jax = contender.variant == "tuned", contender.framework == "jax"
     match item.originalname:
         case "test_a_step_leaves_its_batch_alone" | "test_every_layer":
-            return (tuned and jax) or asked["network"] not in FEW[item.originalname]
+            return tuned or asked["network"] not in FEW[item.originalname]
         case "test_settings":  # of each optimiser in float64, and of Adam also in float32
             adam, double = asked["optimiser"].kind == "adam", asked["precision"] == "float64"
             return not (adam and double if tuned else adam or double)
         case "test_loss_and_gradient":  # JAX's `tuned` has a pooling of its own, and no more
             pools = any(isinstance(one, MaxPool) for one in NETWORKS[asked["network"]].layers)
-            return tuned and jax and not pools
+            return tuned and not pools
         case "test_networks_of_the_literature":  # `NETWORKS` has all of what AlexNet is made of
             return jax and (tuned or asked["name"].startswith("alexnet"))
         case "test_catalogue":  # the perceptron alone
-            return (tuned and jax) or asked["name"] != "mlp"
+            return tuned or asked["name"] != "mlp"
         case "test_settings_do_not_move_running_averages":
             return tuned and jax
         case "test_the_order_of_relu_and_pool":

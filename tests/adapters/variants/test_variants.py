@@ -169,6 +169,7 @@ def test_what_fit_raises_surfaces_in_step() -> None:
     assert np.isfinite(trainer.loss())
 
 
+@pytest.mark.all
 def test_a_process_ends_in_the_middle_of_a_fit() -> None:
     FIT.trainer(REGRESSION)
     code = (
