@@ -8,14 +8,17 @@ stays what it is.
 """
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from workflows.output import printing
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
+from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
 GRAIN_NS = 4096
@@ -89,15 +92,19 @@ def kept(records: MachineRecords) -> MachineRecords:
     return MachineRecords.model_validate(values)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.keep", description=__doc__)
     parser.add_argument("study", type=Path, help="the folder of a machine's records")
     parser.add_argument("to", type=Path, help="where to write the smaller ones")
     given = parser.parse_args()
-    records, batches = read_machine(given.study)
-    given.to.mkdir(parents=True, exist_ok=True)
+    try:
+        records, batches = read_machine(given.study)
+    except RecordError as error:
+        print(f"keep: {error}", file=sys.stderr)
+        return 2
     write_machine(given.to, kept(records), thinned(batches))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("keep", main))

@@ -2,9 +2,12 @@
 
 import errno
 import os
+import signal
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 REMEDIES = {
     errno.ENOSPC: "make room, then run the same command again",
@@ -13,22 +16,32 @@ REMEDIES = {
     errno.EROFS: "this file system is read-only: work in a clone elsewhere",
 }
 REFUSED = 2  # the exit status
+INTERRUPTED = 128 + signal.SIGINT  # as shells have it
 STANDARD_OUTPUT = 1
+ROOT = Path(__file__).parents[1]
+ROOMS = {"analysis", "benchmarks", "frameworks", "samestep", "workflows"}
+LONGEST = 300  # characters of an error that nobody has foreseen
 
 
 def explained(error: Exception) -> str:
     """An error for people. One of the file system says what to do."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
-    where = f"{error.filename}: " if error.filename else ""
+    where = f"{visible(error.filename)}: " if error.filename else ""
     remedy = REMEDIES.get(error.errno or 0, "")
     return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")
 
 
+def visible(text: object) -> str:
+    """A text of lines, with characters that would steer a terminal as `repr()` writes them: names
+    of files may be anything."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in str(text))
+
+
 def printing(name: str, main: Callable[[], int]) -> int:
     """Run a command and return its exit status. What the file system refuses is one line, output
-    to a full disk too. Whoever closes the pipe of our output wants to read no more, and gets no
-    message."""
+    to a full disk too, and so is whatever nobody has foreseen. Whoever closes the pipe of our
+    output wants to read no more, and gets no message, and neither does Ctrl-C."""
     try:
         try:
             return main()
@@ -38,6 +51,28 @@ def printing(name: str, main: Callable[[], int]) -> int:
         if written() or not isinstance(error, BrokenPipeError):
             print(f"{name}: {explained(error)}", file=sys.stderr)
         return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        print(f"{name}: {unforeseen(error)}", file=sys.stderr)
+        return REFUSED
+
+
+def unforeseen(error: Exception) -> str:
+    """A line about an error: its own words if its kind is ours, for it is for people; else what it
+    is, and the last place of ours that it came from."""
+    if type(error).__module__.partition(".")[0] in ROOMS:
+        return str(error)
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+    places = [
+        f"{Path(frame.filename).relative_to(ROOT)}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(ROOT)
+    ]
+    where = f" in {places[-1]}" if places else ""
+    return f"{said}{where}. Nobody has foreseen this; PYTHONDEVMODE=1 shows how it came about"
 
 
 def written() -> bool:

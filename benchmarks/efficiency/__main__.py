@@ -5,6 +5,7 @@
 
 import argparse
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired
+from workflows.output import printing
 
 OURS = "contests in turns"
 WITHIN = 0.03
@@ -68,7 +70,7 @@ def contests(batches: pd.DataFrame) -> str:
     )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.efficiency", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+", help="as efficiency.measure left them")
     for path in parser.parse_args().records:
@@ -77,7 +79,8 @@ def main() -> None:
         print(f"\n### {pair} on {workload}, {records['cycle'].max()} cycles\n")
         print("\n".join(table(records)))
         print(f"\n{contests(pd.read_parquet(path.with_suffix('.parquet')))}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("efficiency", main))

@@ -7,6 +7,7 @@
 import argparse
 import math
 import random
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from benchmarks.ways import BASE, WAYS
 from workflows.machine.fingerprint import available_cores
 from workflows.machine.lock import machine_lock
 from workflows.measure.pool import cores_for
+from workflows.output import printing
 from workflows.planning.entries import ContestEntry
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
@@ -89,7 +91,7 @@ def cycle(
     return found, batches
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.efficiency.measure", description=__doc__
     )
@@ -114,6 +116,7 @@ def main() -> None:
             estimates += [{"cycle": number, **row} for row in found]
             contests.append(batches.assign(cycle=number))
             keep(estimates, contests, arguments.out, workload=arguments.data.name, pair=pair)
+    return 0
 
 
 def keep(
@@ -126,4 +129,4 @@ def keep(
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("measure", main))

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from benchmarks.noise.scatter import (
     steady,
 )
 from benchmarks.ways import BASE, WAYS
+from workflows.output import printing
 
 
 def ways_table(rows: pd.DataFrame) -> Iterator[str]:
@@ -61,7 +63,7 @@ def statistics_table(rows: pd.DataFrame) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(f"{sd:.4f}" for sd in sds) + " |"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+", help="as benchmarks.noise.measure left")
     for path in parser.parse_args().records:
@@ -70,7 +72,8 @@ def main() -> None:
         print("\n".join(ways_table(rows)), end="\n\n")
         if BASE in set(rows["way"]):
             print("\n".join(statistics_table(rows)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("noise", main))

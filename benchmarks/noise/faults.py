@@ -5,6 +5,7 @@ r"""Whether processes that have more page faults take longer, from pairs of a co
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from benchmarks.noise.scatter import (
     paired,
 )
 from benchmarks.ways import BASE
+from workflows.output import printing
 
 PROCESS = ["replicate", "side"]
 
@@ -73,14 +75,15 @@ def sentences(rows: pd.DataFrame) -> Iterator[str]:
     )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.faults", description=__doc__)
     parser.add_argument("records", type=Path, help="as noise.measure left them, on Linux")
     rows = pd.read_parquet(parser.parse_args().records)
     if "faults" not in rows:
         parser.error("these records are of before page faults were kept: measure anew")
     print("\n".join(sentences(rows[rows["way"] == BASE])))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("faults", main))

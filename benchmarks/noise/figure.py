@@ -4,6 +4,7 @@
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +14,7 @@ import seaborn as sns
 
 from benchmarks.noise.scatter import STATISTICS, Scatter, log_ratios, paired, scatter
 from benchmarks.ways import WAYS
+from workflows.output import printing
 
 AIM = (0.01, 0.02)
 
@@ -55,13 +57,14 @@ def write(records: list[Path], out: Path) -> None:
     plt.close(figure)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.figure", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     write(arguments.records, arguments.out)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("figure", main))

@@ -6,6 +6,7 @@
 
 import argparse
 import random
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,7 @@ import pandas as pd
 from benchmarks.pairs import contender, run
 from benchmarks.ways import WAYS
 from workflows.machine.lock import machine_lock
+from workflows.output import printing
 from workflows.progress import Progress
 
 FLOATS = ("ms", "faults")
@@ -35,7 +37,7 @@ def measure(data: Path, name: str, ways: list[str], replicates: int, seed: int) 
     return table.astype(types).round({"ms": 4})
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.measure", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a prepared workload's folder")
     parser.add_argument("--contender", required=True, help="framework/variant/device/threads")
@@ -49,7 +51,8 @@ def main() -> None:
     )
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     rows.to_parquet(arguments.out, index=False, compression="zstd")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("measure", main))

@@ -6,6 +6,7 @@ have it, against the ratio of the processes' medians.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from analysis.data.loading import load
 from analysis.data.processes import grid, uncontrolled
 from analysis.stats.estimator import log_ratio
 from benchmarks.noise.rounds import REPLICATE, by_block
+from workflows.output import printing
 
 WAYS = {"turns": "medians of turns", "batches": "pairs of mini-batches"}
 
@@ -62,11 +64,12 @@ def means(change: pd.DataFrame) -> str:
     return " | ".join(f"{mean:.2f}" for mean in np.exp(change.mean()))
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.pairing", description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     print("\n".join(table(parser.parse_args().folders)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("pairing", main))

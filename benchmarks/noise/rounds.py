@@ -5,6 +5,7 @@ rounds that were held count, and what a round costs.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pandas as pd
 from analysis.data.loading import load
 from analysis.data.processes import uncontrolled
 from analysis.data.results import Machine
+from workflows.output import printing
 
 REPLICATE = ["study", "workload", "replicate"]
 
@@ -76,11 +78,12 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
         yield f"| {key[1]} on {key[0]} | {values} |"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.rounds", description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     print("\n".join(table(parser.parse_args().folders)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("rounds", main))

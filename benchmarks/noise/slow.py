@@ -5,6 +5,7 @@ after something was changed about the machine.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 
 from analysis.data.loading import load
 from analysis.data.processes import uncontrolled
+from workflows.output import printing
 
 SLOW = 1.5  # times the lower quartile of all of a contender's mini-batches
 KEY = ["workload", "contender"]
@@ -46,13 +48,14 @@ def table(before: Sequence[Path], after: Sequence[Path]) -> Iterator[str]:
         )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise.slow", description=__doc__)
     parser.add_argument("--before", type=Path, nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--after", type=Path, nargs="+", required=True, metavar="FOLDER")
     options = parser.parse_args()
     print("\n".join(table(options.before, options.after)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(printing("slow", main))

@@ -9,6 +9,7 @@ Elsewhere than on Linux the guardian only waits for its child.
 """
 
 import ctypes
+import importlib.util
 import os
 import runpy
 import secrets
@@ -23,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from workflows.output import printing
+from workflows.output import REFUSED, explained, printing
 
 STUDY = "SAMESTEP_STUDY"  # an environment variable: the process of Snakemake
 SCRATCH = "SAMESTEP_SCRATCH"  # another: the folder for what only this stage needs
@@ -166,7 +167,11 @@ def guard(run: Callable[[], None]) -> int:
         follow(guardian, folder)
         # The child makes the folder and removes it, so that a guardian that is killed before or
         # after the child's life leaves none.
-        Path(folder).mkdir(0o700)
+        try:
+            Path(folder).mkdir(0o700)
+        except OSError as error:
+            print(f"temporary files: {explained(error)}", file=sys.stderr, flush=True)
+            os._exit(REFUSED)
         try:
             run()
         finally:
@@ -241,8 +246,21 @@ def wait(child: int, others: list[int], study: Known | None) -> int:
     return ENDED_BY_SIGNAL + signal.SIGKILL
 
 
+def there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def main() -> int:
+    if not sys.argv[1:]:
+        print("usage: python -m workflows.machine.guardian MODULE ...", file=sys.stderr)
+        return REFUSED
     module, *words = sys.argv[1:]
+    if not there(module):
+        print(f"guardian: no module {module!r}", file=sys.stderr)
+        return REFUSED
 
     def run() -> None:
         sys.argv = [module, *words]
@@ -262,4 +280,4 @@ if __name__ == "__main__":
     # Under its own name, which is also that of what the module to run imports.
     from workflows.machine import guardian
 
-    sys.exit(guardian.main())
+    sys.exit(printing("guardian", guardian.main))

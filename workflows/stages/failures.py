@@ -11,10 +11,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from workflows.certify.runs import FAILED
 from workflows.environments.stage import UNBUILT, Built
+from workflows.machine.guardian import interruptible
+from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlanError, StudyRequest, load_study
@@ -100,8 +103,9 @@ def set_aside(path: Path) -> bool:
     each time: numbers, times, addresses, temporary names. Returns whether the record was set aside.
     """
     before = path.with_name(f"{path.name}.failed")
-    if before.exists() and ways(before) == ways(path):
-        return False
+    with suppress(RecordError):  # one that is damaged says nothing
+        if before.exists() and ways(before) == ways(path):
+            return False
     move(path, "failed")
     return True
 
@@ -141,14 +145,24 @@ def main() -> int:
     parser.add_argument("--study", type=Path, required=True, help="results/<machine>/<study>")
     arguments = parser.parse_args()
     try:
-        folders = Folders(arguments.study)
-        study = load_study(folders)
-        failed = list(failures(folders, study))
-        absent = unbuilt(folders, study)
-        late = overtaken(folders, study, absent)
-    except (RecordError, PlanError) as error:
-        print(error, file=sys.stderr)
+        return tell(Folders(arguments.study))
+    except (RecordError, PlanError, OSError) as error:
+        print(f"failures: {explained(error)}", file=sys.stderr)
         return 1
+
+
+def tell(folders: Folders) -> int:
+    """Print what failed, and set it aside. Returns 1 if anything has to be repeated.
+
+    Raises:
+        RecordError: a record is damaged.
+        PlanError: the configuration cannot be used any more.
+        OSError: a record cannot be set aside.
+    """
+    study = load_study(folders)
+    failed = list(failures(folders, study))
+    absent = unbuilt(folders, study)
+    late = overtaken(folders, study, absent)
     again = os.environ.get("SAMESTEP_AGAIN") or read_json(folders.study, StudyRequest).command
     for name, reason in absent.items():
         print(f"\nWithout {name}: {reason}", file=sys.stderr)
@@ -184,4 +198,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

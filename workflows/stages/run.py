@@ -32,6 +32,7 @@ from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import write_request
 from workflows.planning.replicates import certifying, contests_key, counting
 from workflows.records.folders import Folders
+from workflows.records.machine_folder import machine_files
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json
 from workflows.stages.commands import COMMANDS
@@ -85,7 +86,8 @@ class Run:
         out = Path("reports") / study.study
         machine = out / "machines" / folders.root.parent.name
         if self.command("collect", "collect", folder=folders.root, out=machine) and until == REPORT:
-            self.command("report", "report", folders=sorted(machine.parent.iterdir()), out=out)
+            there = [one for one in sorted(machine.parent.iterdir()) if machine_files(one)]
+            self.command("report", "report", folders=there, out=out)
         self.command("failures", "failures")
 
     def environment(self, name: str) -> bool:
@@ -211,7 +213,8 @@ def main() -> int:
     command = ["python", "-m", "workflows.stages.run", *(["--configfile", *files] if files else [])]
     command += ["--until", arguments.until] if arguments.until != REPORT else []
     again = os.environ.setdefault("SAMESTEP_AGAIN", Quoted(command))
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    places = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    os.environ["PATH"] = os.pathsep.join(places)
     guardian.announce()
     try:
         study, machine = read([DEFAULT, *files]), fingerprint()

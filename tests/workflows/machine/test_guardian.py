@@ -200,3 +200,25 @@ def test_threads_that_end_workers_leave_those_that_others_start_alone():
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(start_and_end, range(4)))
+
+
+def started_with(environment, *words):
+    done = subprocess.run(
+        [sys.executable, "-m", "workflows.machine.guardian", *words],
+        env=environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("place", ["nowhere", "stage_of_a_test.py"])
+def test_without_room_for_temporary_files_it_says_so(environment, tmp_path, place):
+    elsewhere = {**environment, "SAMESTEP_SCRATCH": str(tmp_path / place)}
+    status, said = started_with(elsewhere, "platform")
+    assert status == 2 and said.startswith("temporary files: ") and said.count("\n") == 1
+
+
+def test_without_a_module_it_says_how_it_is_used(environment):
+    usage = "usage: python -m workflows.machine.guardian MODULE ...\n"
+    assert started_with(environment) == (2, usage)
+    for name in ("no_such.module", "", ".x"):
+        assert started_with(environment, name) == (2, f"guardian: no module {name!r}\n")
