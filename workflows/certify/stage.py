@@ -31,7 +31,7 @@ from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.output import explained
 from workflows.planning import names
-from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan
+from workflows.planning.plan import Plan, PlanError, PlannedContender, load_plan, require_known
 from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress
@@ -171,7 +171,9 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         raise
     except Exception as failure:  # numbers of an adapter may break any computation
         progress.note(f"{names.contender(contender)} failed: {failure}")
-        (reference.folder / FAILED).write_text(f"the reference {contender.name} failed: {failure}")
+        (reference.folder / FAILED).write_text(
+            f"the reference {contender.name} failed: {failure}", encoding="utf-8"
+        )
 
 
 def reference_turns(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
@@ -213,6 +215,9 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         plan = load_plan(folders)
+        require_known("workload", workload, plan.study.workloads)
+        if name:
+            require_known("framework", name, {one.framework for one in plan.contenders})
         count = sum(c.framework == name for c in plan.contenders) if name else 8
         left = CertificatesLeft(plan, folders, workload, name)
         progress = Progress(

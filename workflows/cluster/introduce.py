@@ -7,11 +7,13 @@ the whole node, because a machine's name depends on the cores that a process may
 import argparse
 import os
 import platform
+import re
 import sys
 
 from workflows.cluster.nodes import NODES, Identity
 from workflows.machine.fingerprint import available_cores, fingerprint
 from workflows.output import explained, printing
+from workflows.planning.possible import NAME
 from workflows.records.storage import write_json
 
 IN_SLURM = "SLURMD_NODENAME"  # the node's name in SLURM, which may not be its host name
@@ -23,6 +25,8 @@ def main() -> int:
     )
     parser.add_argument("--kind", required=True, help="a name under `machines`")
     kind = parser.parse_args().kind
+    if not re.fullmatch(NAME, kind):
+        parser.error(f"--kind {kind!r}: a name has letters, digits, - and _ only")
     try:
         identity = Identity(
             machine=fingerprint(),

@@ -16,6 +16,7 @@ from workflows.machine.fingerprint import fingerprint
 from workflows.planning.configuration import Configuration
 from workflows.planning.entries import MachineEntry
 from workflows.planning.plan import PlanError
+from workflows.records.limits import MachineName, Threads
 from workflows.records.schema import Record
 from workflows.records.storage import read_json
 
@@ -27,9 +28,9 @@ class Identity(Record):
 
     local: ClassVar[bool] = True
 
-    machine: str  # its fingerprint
+    machine: MachineName  # its fingerprint
     host: str  # its name in the scheduler
-    cores: int
+    cores: Threads
 
 
 class Node(NamedTuple):

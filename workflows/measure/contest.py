@@ -28,10 +28,11 @@ from workflows.measure.time_left import TimeLeft
 from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.code import code, content_hash
-from workflows.planning.plan import Plan, PlanError, load_plan
+from workflows.planning.plan import Plan, PlanError, load_plan, require_known
 from workflows.progress import Progress
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
+from workflows.records.limits import REPLICATES
 from workflows.records.schema import UNCOMPARED, ContestRecord, Status, TurnRecord
 from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.loading import digest
@@ -299,11 +300,11 @@ def hold(
     """Run one contest, alone on this machine, and write its two files.
 
     Raises:
-        PlanError: the study has no such group.
+        PlanError: the study has no such group, or no study such a replicate.
     """
-    if group not in plan.study.groups:
-        known = ", ".join(plan.study.groups)
-        raise PlanError(f"the study has no group {group!r} (it has: {known})")
+    require_known("group", group, plan.study.groups)
+    if not 1 <= replicate <= REPLICATES:
+        raise PlanError(f"--replicate {replicate}: from 1 to {REPLICATES:,}")
     time_left = TimeLeft(plan, folders, group, replicate)
     contest = Contest(plan, group, replicate, folders)
     with Progress(contest.turns, time_left.title, log=log) as progress, machine_lock(progress.note):

@@ -20,6 +20,7 @@ from workflows.planning.entries import Scope
 from workflows.planning.isolated import interpreter
 from workflows.records.earlier import renamed_keys
 from workflows.records.folders import Folders
+from workflows.records.limits import MachineName, Threads
 from workflows.records.schema import MACHINE, Entrant, Record
 from workflows.records.storage import read_json, write_json
 
@@ -28,6 +29,13 @@ MOST_A_CORE = 4  # threads, in a study of more threads than cores
 
 class PlanError(Exception):
     """A study that cannot be run as configured on this machine."""
+
+
+def require_known(kind: str, name: str, known: Iterable[str]) -> None:
+    """Raises PlanError if the study has nothing of this kind under this name."""
+    there = list(known)
+    if name not in there:
+        raise PlanError(f"the study has no {kind} {name!r} (it has: {', '.join(there)})")
 
 
 class PlannedContender(Entrant):
@@ -51,8 +59,8 @@ class StudyRequest(Record):
 
     local: ClassVar[bool] = True
 
-    machine: str
-    cores: int  # what `all` threads means there
+    machine: MachineName
+    cores: Threads  # what `all` threads means there
     command: str  # how the study was started, for the report to repeat
     configuration: dict[str, Any]
     todo: list[str] = []  # the results that this run makes, if Snakemake has listed them
@@ -76,7 +84,7 @@ class Detection(Record):
 class Plan(Record):
     """A configuration applied to one machine."""
 
-    machine: str
+    machine: MachineName
     command: str
     configuration: dict[str, Any]
     contenders: list[PlannedContender]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workflows.records.limits import Replicate, Seconds
 from workflows.records.schema import SCHEMA, Record
 from workflows.records.storage import write_json
 
@@ -13,7 +14,7 @@ from workflows.records.storage import write_json
 class Spent(Record):
     """`spent/<command>.json`."""
 
-    seconds: float
+    seconds: Seconds
 
 
 @contextmanager
@@ -33,12 +34,12 @@ class ReplicatesRecord(Record):
     """
 
     schema_version: int = SCHEMA
-    replicates: int
-    minutes: float
-    most: int | None
+    replicates: Replicate
+    minutes: Seconds
+    most: Replicate | None
     key: str
-    before_s: float
-    contests_s: dict[str, float]
-    around_s: float
-    total_s: float
+    before_s: Seconds
+    contests_s: dict[str, Seconds]
+    around_s: Seconds
+    total_s: Seconds
     sentence: str  # for people

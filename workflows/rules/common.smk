@@ -20,7 +20,7 @@ from workflows.planning.opening import NotReady, opening, require_ready
 from workflows.planning.plan import PlanError, write_request
 from workflows.stages.captions import caption
 from workflows.stages.commands import COMMANDS
-from workflows.planning.replicates import contests_key, counting
+from workflows.planning.replicates import contests_key, counting, recorded
 from workflows.output import explained
 
 try:
@@ -30,6 +30,8 @@ try:
     STUDY = configfiles.parse(configfiles.in_order(config))
     NODES = nodes.introduced(STUDY)
     MACHINES = [*NODES] or [fingerprint()]
+    for machine in MACHINES:  # before a rule asks, whose errors are Snakemake's
+        recorded(Folders(Path("results") / machine / STUDY.study), STUDY)
 except (configfiles.ConfigurationError, PlanError, RecordError, ValueError) as error:
     sys.exit(str(error))
 
@@ -90,7 +92,7 @@ onstart:
                 said = [str(node)] if node else opening(study, folders, SCREEN.report, AGAIN)
                 print(*said, sep="\n", file=sys.stderr)
             write_request(folders, study, machine, command(), todo, cores)
-    except (NotReady, OSError) as error:
+    except (NotReady, RecordError, OSError) as error:
         sys.exit(explained(error))
 
 

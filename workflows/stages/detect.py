@@ -26,6 +26,7 @@ from workflows.planning.plan import (
     PlannedContender,
     contenders_here,
     load_study,
+    require_known,
     surface,
 )
 from workflows.planning.todo import Todo
@@ -149,6 +150,7 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         study = load_study(folders)
+        require_known("framework", name, {entry.framework for entry in study.contenders})
         unbuilt = without_environment(study, name, folders)
         spent = timed(folders.spent(f"detect-{name}"))
         with Progress(1, "", log=arguments.log) as progress, spent:

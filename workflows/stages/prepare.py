@@ -22,7 +22,7 @@ from workflows.machine.lock import machine_lock
 from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.needs import large
-from workflows.planning.plan import PlanError, load_study
+from workflows.planning.plan import PlanError, load_study, require_known
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.machine_records import DatasetRecord
@@ -158,6 +158,7 @@ def main() -> int:
     try:
         folders = Folders(arguments.study)
         study, folder = load_study(folders), folders.data / arguments.workload
+        require_known("workload", arguments.workload, study.workloads)
         mnist = MnistSettings(**study.mnist.model_dump())
         spent = folders.spent(f"{arguments.workload}-prepare")
         title = f"data · {names.workload(arguments.workload)}"

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ROOT, python
 from tests.test_study import Clone
+from workflows.cluster.introduce import main as introduce_main
 from workflows.cluster.nodes import NODES, Identity, introduced
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.plan import PlanError
@@ -133,3 +134,13 @@ def test_contests_of_another_machine_are_not_measured_here(small, tmp_path):
     assert done.returncode == 1 and not list(study.results.glob("contests/*/*"))
     assert "this machine is another, and these results are of here" in done.stderr
     assert "Contests of different machines are not pooled." in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["../../elsewhere", "", "a b", "/tmp/x"])
+def test_a_kind_is_a_name_and_no_path(kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["introduce", "--kind", kind])
+    with pytest.raises(SystemExit):
+        introduce_main()
+    assert "a name has letters, digits, - and _ only" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
