@@ -58,7 +58,12 @@ def unpack(archive: Path) -> list[Path]:
         raise Problem(f"{archive}: name the file like a study: letters, digits, - and _ only")
     home = REPORTS / study
     if home.exists():
-        raise Problem(f"{home} is there already: rename {archive.name}, or remove that folder")
+        raise Problem(
+            f"{home} is there already: samestep report {study} reports on that; rename "
+            f"{archive.name}, or remove that folder"
+        )
+    if archive.exists() and not archive.is_file():  # others may have no end
+        raise Problem(f"{archive}: not a file")
     partial = home.with_name(f".{study}.partial")  # a fixed name: a killed run's is removed
     try:
         with zipfile.ZipFile(archive) as found:

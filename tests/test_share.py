@@ -1,6 +1,7 @@
 """A study's records as one file: what goes in comes out, and nothing else is let in."""
 
 import errno
+import os
 import random
 import zipfile
 from dataclasses import replace
@@ -146,3 +147,48 @@ def test_half_an_archive_is_not_kept(
     with pytest.raises((Problem, KeyboardInterrupt), match=r"No space left: make room|^$"):
         unpack(theirs)
     assert len(begun) == 2 and not list(Path().glob("reports/*"))
+
+
+def test_what_is_there_stays_if_nothing_can_be_written(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also what somebody else has put there since."""
+    archive.rename("kept.zip")
+
+    def full(*_: object, **__: object) -> object:
+        Path("kept.zip").rename(archive)
+        raise OSError(errno.ENOSPC, "No space left")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    assert main(["share", "mine"]) == 2
+    assert archive.exists() and "No space left: make room" in capsys.readouterr().err
+
+
+def test_an_archive_is_there_whole_or_not_at_all(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.unlink()
+
+    def half(*words: object) -> None:
+        Path(str(words[1])).write_bytes(b"PK")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("samestep.commands.share.pack", half)
+    with pytest.raises(KeyboardInterrupt):
+        main(["share", "mine"])
+    assert not list(Path().glob("*.zip")) and not list(Path().glob(".*.partial"))
+
+
+def test_a_pipe_is_no_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would be waited for without end."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("theirs.zip")
+    assert main(["report", "theirs.zip"]) == 2
+    assert capsys.readouterr().err == "samestep: theirs.zip: not a file\n"
+
+
+def test_names_of_archives_steer_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "a\x1b[31m.zip"]) == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`share`: a study's records as one file, for others to report on."""
 
 import argparse
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from samestep.archives import SUFFIX, pack
 from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
-from workflows.records.storage import RecordError
+from workflows.output import explained, visible
+from workflows.records.storage import RecordError, atomic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,17 +26,17 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(Path(arguments.study).name + SUFFIX)
     if out.suffix != SUFFIX:
         raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
+    if out.exists() or out.is_symlink():
+        raise Problem(f"{out} is there already: remove it, or name another with --out")
     try:
-        with tempfile.TemporaryDirectory() as scratch:
-            pack(folders, out, Path(scratch))
-    except FileExistsError:
-        raise Problem(f"{out} is there already: remove it, or name another with --out") from None
+        with tempfile.TemporaryDirectory() as scratch, atomic(out) as temporary:
+            temporary.unlink(missing_ok=True)
+            pack(folders, temporary, Path(scratch))
     except (RecordError, OSError) as error:
-        out.unlink(missing_ok=True)
-        raise Problem(f"{out} was not written: {error}") from None
+        raise Problem(f"{out} was not written: {explained(error)}") from None
     size = f"{out.stat().st_size / 1e3:,.0f} kB"
     print(
-        f"{out}: {count(len(folders), 'machine')}, {size}. It says nothing about who "
-        f"measured. Others read it with: samestep report {out.name}"
+        f"{visible(out)}: {count(len(folders), 'machine')}, {size}. It says nothing about who "
+        f"measured. Others read it with: samestep report {shlex.quote(out.name)}"
     )
     return 0

@@ -4,6 +4,7 @@ Records may be of other people. A file that is too large, unpacks to too much, o
 be is refused in one line that names the file and the key.
 """
 
+import errno
 import re
 import stat
 import sys
@@ -30,6 +31,7 @@ COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 LEVEL = 19
 PART = 2**20  # bytes that are unpacked at once
 READ = 2**17  # rows that are read at once
+DEVICES = Path("/dev")  # whose links to files are no files either
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
 # Escape sequences of terminals, other control characters, and those that turn the direction of
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
@@ -317,8 +319,11 @@ def damaged(path: Path, error: Exception) -> RecordError:
 def atomic(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place if the block succeeds.
 
-    Its name is fixed, so that what a killed process has left is written again.
+    Its name is fixed, so that what a killed process has left is written again. Folders, pipes and
+    devices are not replaced.
     """
+    if path.is_dir() or path.absolute().parent == DEVICES or (path.exists() and not path.is_file()):
+        raise OSError(errno.EEXIST, "this is no file: name another place", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial")
     try:

@@ -1,15 +1,21 @@
+import json
 import math
+import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from workflows.planning.plan import StudyRequest
 from workflows.records import storage
 from workflows.records.columns import BATCHES
+from workflows.records.minutes import Spent
 from workflows.records.schema import SCHEMA, CertificateRow, Code, Contender, Measured
 from workflows.records.storage import (
     RecordError,
+    atomic,
     read_batches,
     read_json,
     read_table,
@@ -158,3 +164,34 @@ def test_checks_stop_at_the_first_fault_of_a_list_and_of_an_object() -> None:
     with pytest.raises(ValidationError) as caught:
         CertificateRow.model_validate(row)
     assert caught.value.error_count() < 10
+
+
+def test_only_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "pipe", tmp_path / "folder", Path(), Path("/"), Path("/dev/stdout")):
+        with pytest.raises(OSError, match="this is no file"), atomic(path):
+            raise AssertionError
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(OSError, match="this is no file"), atomic(tmp_path / "link"):
+        raise AssertionError
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "-1", "1e300", "Infinity", "null"])
+def test_times_that_cannot_be_are_refused(tmp_path, seconds):
+    path = tmp_path / "spent.json"
+    path.write_text(f'{{"seconds": {seconds}}}')
+    with pytest.raises(RecordError, match=r"spent\.json: seconds: "):
+        read_json(path, Spent)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("machine", "../x"), ("machine", ""), ("cores", 0), ("cores", 10**6)]
+)
+def test_a_request_that_no_machine_can_have_made_is_refused(tmp_path, key, value):
+    path = tmp_path / "study.json"
+    values = {"machine": "m", "cores": 2, "command": "c", "configuration": {}}
+    path.write_text(json.dumps({**values, key: value}))
+    with pytest.raises(RecordError, match=rf"study\.json: {key}: "):
+        read_json(path, StudyRequest)
