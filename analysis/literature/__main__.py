@@ -8,10 +8,11 @@ import csv
 import io
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from workflows.output import printing
-from workflows.records.storage import RecordError
+from workflows.records.storage import RecordError, atomic, unforeseen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,6 +23,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("reports/literature"), help="where to")
     options = parser.parse_args(arguments)
+    try:
+        with unforeseen(options.studies[0] if options.studies else "literature"):
+            files = made(options.studies)
+        with ExitStack() as stack:  # all or none
+            for name, content in files.items():
+                stack.enter_context(atomic(options.out / name)).write_bytes(content.encode())
+    except RecordError as error:
+        print(f"literature: {error}", file=sys.stderr)
+        return 1
+    print(f"The claims: {options.out / 'claims.md'}")
+    return 0
+
+
+def made(folders: Sequence[Path]) -> dict[str, str]:
+    """The content of every file, from the reports in these folders. Raises RecordError."""
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.loading import read as read_records
     from analysis.literature import averages, transfer
@@ -34,60 +50,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from analysis.literature.threads import divided, gains, threads
     from analysis.literature.today import beside, defined, definitions, table, then_and_now
 
-    try:
-        studies = [read(folder) for folder in options.studies]
-        figures = [("then.csv", impossible())]
-        tables: dict[str, list[Sequence[object]]] = {"then.csv": [COLUMNS, *map(values, then())]}
-        if rows := beside(studies):
-            figures.append(("then-and-now.csv", then_and_now(rows)))
-            tables["then-and-now.csv"] = table(rows)
-        others = defined(studies)
-        effects = {(row.network, row.tool): row.ratio for row in others}
-        if wide := apart(studies, effects):
-            figures.append(("spread.csv", spread_figure(wide)))
-            tables["spread.csv"] = table(wide)
-        figures.append(("then.csv", speed_ups(studies)))
-        if others:
-            figures.append(("definitions.csv", definitions(others)))
-            tables["definitions.csv"] = table(others)
-        if more := gains(studies):
-            figures.append(("threads.csv", threads(more)))
-            tables["threads.csv"] = table(more)
-        if records := [one for own in options.studies[:1] for one in own.glob("machines/*")]:
-            found = averages.processes(read_records(min(records)))
-            averaged = averages.averages(found, studies[0])
-            ordered = averages.orders(found, studies[0])
-            figures.append(("averages.csv", averages.figure(averaged, ordered)))
-            tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
-        others_than = [own for own in options.studies if own.name != transfer.STUDY]
-        for folder in options.studies:
-            if folder.name == transfer.STUDY and (records := [*folder.glob("machines/*")]):
-                own = transfer.times(read_records(min(records)))
-                moves, lines = transfer.moved(own), transfer.bandwidths(own)
-                steps = transfer.shares(others_than[0]) if others_than else []
-                if not moves:
-                    continue
-                figures.append(("transfer.csv", transfer.figure(moves, lines, steps)))
-                tables |= {"transfer.csv": table(moves), "bandwidth.csv": table(lines)}
-                if steps:
-                    tables["transfer-shares.csv"] = table(steps)
-        if shared := divided(studies):
-            tables["parallel.csv"] = table(shared)
-        files = {"claims.md": page(judge(studies), studies, figures)}
-        for name, numbers in tables.items():
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(numbers)
-            files[name] = text.getvalue()
-        for _, figure in figures:
-            files |= figure.files
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (options.out / name).write_text(content, encoding="utf-8")
-    except RecordError as error:
-        print(f"literature: {error}", file=sys.stderr)
-        return 1
-    print(f"The claims: {options.out / 'claims.md'}")
-    return 0
+    studies = [read(folder) for folder in folders]
+    figures = [("then.csv", impossible())]
+    tables: dict[str, list[Sequence[object]]] = {"then.csv": [COLUMNS, *map(values, then())]}
+    if rows := beside(studies):
+        figures.append(("then-and-now.csv", then_and_now(rows)))
+        tables["then-and-now.csv"] = table(rows)
+    others = defined(studies)
+    effects = {(row.network, row.tool): row.ratio for row in others}
+    if wide := apart(studies, effects):
+        figures.append(("spread.csv", spread_figure(wide)))
+        tables["spread.csv"] = table(wide)
+    figures.append(("then.csv", speed_ups(studies)))
+    if others:
+        figures.append(("definitions.csv", definitions(others)))
+        tables["definitions.csv"] = table(others)
+    if more := gains(studies):
+        figures.append(("threads.csv", threads(more)))
+        tables["threads.csv"] = table(more)
+    if records := [one for own in folders[:1] for one in own.glob("machines/*")]:
+        found = averages.processes(read_records(min(records)))
+        averaged = averages.averages(found, studies[0])
+        ordered = averages.orders(found, studies[0])
+        figures.append(("averages.csv", averages.figure(averaged, ordered)))
+        tables |= {"averages.csv": table(averaged), "orders.csv": table(ordered)}
+    others_than = [own for own in folders if own.name != transfer.STUDY]
+    for folder in folders:
+        if folder.name == transfer.STUDY and (records := [*folder.glob("machines/*")]):
+            own = transfer.times(read_records(min(records)))
+            moves, lines = transfer.moved(own), transfer.bandwidths(own)
+            steps = transfer.shares(others_than[0]) if others_than else []
+            if not moves:
+                continue
+            figures.append(("transfer.csv", transfer.figure(moves, lines, steps)))
+            tables |= {"transfer.csv": table(moves), "bandwidth.csv": table(lines)}
+            if steps:
+                tables["transfer-shares.csv"] = table(steps)
+    if shared := divided(studies):
+        tables["parallel.csv"] = table(shared)
+    files = {"claims.md": page(judge(studies), studies, figures)}
+    for name, numbers in tables.items():
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(numbers)
+        files[name] = text.getvalue()
+    for _, figure in figures:
+        files |= figure.files
+    return files
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import get_args
+from urllib.parse import quote
 
 from analysis.format import count, listing, markdown_table, title, with_ends
 from analysis.literature.judging.claims import Judgement, Verdict
@@ -11,6 +12,7 @@ from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTabl
 from analysis.literature.table7 import rows
 from analysis.literature.threads import Divided, divided
 from analysis.report.figures.style import Figure
+from analysis.report.markup import for_markdown
 from analysis.report.prose import DECLARED, workload
 from frameworks.device import GPU
 
@@ -111,10 +113,11 @@ def headline(judgements: Sequence[Judgement]) -> str:
 def measured(studies: Sequence[StudyTables]) -> str:
     if not studies:
         return "No study was given, so calculations alone decide."
-    named = listing(f"[{one.name}](../{one.name}/report.md)" for one in studies)
+    named = listing(f"[{one.name}](../{quote(one.name)}/report.md)" for one in studies)
     machines = dict.fromkeys(row.machine for one in studies for row in one.ratios)
     which = "studies" if len(studies) > 1 else "study"
-    return f"Measured ratios come from the {which} {named}, on {listing(machines)}."
+    on = for_markdown(listing(machines))
+    return f"Measured ratios come from the {which} {named}, on {on}."
 
 
 def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTables]) -> list[str]:
@@ -130,7 +133,7 @@ def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTabl
         ]
     if name == "needs hardware that is not here":
         found = dict.fromkeys(one.missing.get(GPU.name, "") for one in studies)
-        return [f"{reason}." for reason in found if reason]
+        return [for_markdown(f"{reason}.") for reason in found if reason]
     return []
 
 

@@ -12,7 +12,8 @@ from analysis.findings.variants.pitfalls import SAME
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
 from analysis.stats.tails import t_above, t_exceeded
 from frameworks.device import HOST
-from workflows.records.storage import RecordError
+from workflows.records.limits import FILE
+from workflows.records.storage import RecordError, require_size, shown
 
 VERDICTS: dict[str, Verdict] = {
     name: name for name in ("faster", "slower", "equivalent", "cannot tell")
@@ -178,8 +179,8 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
             if row["peak_mib"] and row["idle_mib"]
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
-    except (KeyError, ValueError) as error:
-        raise RecordError(f"tables without {error}; write the report again") from None
+    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+        raise RecordError(f"tables without {shown(error)}; write the report again") from None
     return StudyTables(
         name,
         ratios,
@@ -209,8 +210,16 @@ def table(path: Path) -> list[dict[str, str]]:
         raise RecordError(
             f"{path}: no such table; give the folder of a report, like reports/reference"
         )
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    try:
+        require_size(path, FILE)
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RecordError(f"{path}: not a readable table ({shown(error)})") from None
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise RecordError(f"{path}: line {number} has another number of cells than the first")
+    return rows
 
 
 def optional(folder: Path, name: str) -> list[dict[str, str]]:

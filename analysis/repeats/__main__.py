@@ -9,6 +9,7 @@ the studies cannot be compared.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def pair(folders: Sequence[Path], earlier: Sequence[Path], out: Path | None) -> 
     with titled({**first.titles, **second.titles}):
         if out:
             with atomic(out) as temporary:
-                temporary.write_text(markdown(found, command(folders, out, earlier)))
+                temporary.write_bytes(encoded(markdown(found, command(folders, out, earlier))))
         show(found)
     if not found.rows:
         return 2
@@ -72,20 +73,28 @@ def series(folders: Sequence[Path], _: Sequence[Path], out: Path | None) -> int:
             from analysis.repeats.figure import drawing
 
             figure = out.with_suffix(".svg")
+            if figure == out:
+                raise RecordError(f"--out {out}: a Markdown file is wanted, its figure is this one")
             text = markdown(page, command(sorted(folders), out), figure.name)
             drawn = drawing(page.found, page.starts)
             for path, content in ((figure, drawn), (out, text)):
                 with atomic(path) as temporary:
-                    temporary.write_text(content)
+                    temporary.write_bytes(encoded(content))
         show(page)
     rows = [row for series in page.found for row in series.rows]
     return 1 if any(row.contradicted for row in rows) else 0
 
 
+def encoded(text: str) -> bytes:
+    """Names of folders may have bytes that are no text."""
+    return text.encode(errors="replace")
+
+
 def command(folders: Sequence[Path], out: Path, earlier: Sequence[Path] = ()) -> str:
     """The command that writes the page, a folder on each line."""
-    more = [f"--earlier {' '.join(map(str, earlier))}"] if earlier else []
-    words = ["python -m analysis.repeats", *map(str, folders), *more, f"--out {out}"]
+    more = [shlex.join(["--earlier", *map(str, earlier)])] if earlier else []
+    quoted = [shlex.quote(str(folder)) for folder in folders]
+    words = ["python -m analysis.repeats", *quoted, *more, shlex.join(["--out", str(out)])]
     return " \\\n    ".join(words)
 
 

@@ -279,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = markdown(trials(options.folders), command)
         if options.out:
             with atomic(options.out) as temporary:
-                temporary.write_text(text)
+                temporary.write_text(text, encoding="utf-8")
         else:
             print(text, end="")
     except RecordError as error:

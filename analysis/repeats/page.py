@@ -1,6 +1,6 @@
 """The page about a series of studies, for a terminal and in Markdown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +32,7 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
+from analysis.report.markup import fence, for_markdown
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
 from frameworks.device import DEVICES
@@ -219,9 +220,9 @@ def follows(page: Page) -> Iterator[str]:
                 "the next occasion is expected to repeat it."
             )
     if page.captures:
-        shares = [f"{about(one.seen / one.pairs)} of pairs {one.where}" for one in page.captures]
+        shares = [f"{part(one.seen / one.pairs)} of pairs {one.where}" for one in page.captures]
         chances = sorted(one.by_chance for one in page.captures)
-        expected = dict.fromkeys(about(end) for end in (chances[0], chances[-1]))
+        expected = dict.fromkeys(part(end) for end in (chances[0], chances[-1]))
         yield (
             f"One study's interval contains another's estimate in {listing(shares)}. With one "
             f"truth for all studies it would be {' to '.join(expected)}."
@@ -235,6 +236,11 @@ def joint_sentences(page: Page) -> Iterator[str]:
             f"Studies {numbers(test.studies)} {differ} the scatter of their contests explains "
             f"(joint permutation test, p {probability(test.p)})."
         )
+
+
+def part(share: float) -> str:
+    """`23 %`, `100 %`: of a whole."""
+    return percent(float(f"{share:.2g}"))
 
 
 def about(share: float) -> str:
@@ -270,8 +276,8 @@ def speed_sentences(page: Page) -> Iterator[str]:
         found = speeds(series)
         for one in found:
             yield (
-                f"On `{series.machine}`, {about(one.share)} of the variance {one.where} goes "
-                f"with the machine's speed; any number would take {about(one.by_chance)} by "
+                f"On `{series.machine}`, {part(one.share)} of the variance {one.where} goes "
+                f"with the machine's speed; any number would take {part(one.by_chance)} by "
                 "chance."
             )
         if found:
@@ -308,7 +314,7 @@ def markdown(page: Page, command: str, figure: str) -> str:
     parts = [
         "# How well results repeat",
         repeated(page),
-        "\n".join(f"- {text}" for text in follows(page)),
+        bullets(follows(page)),
         f"![Each study's ratio by comparison, coloured by occasion]({figure})",
         METHOD.format(least=OCCASIONS, narrow=narrow, **known).strip(),
     ]
@@ -318,16 +324,26 @@ def markdown(page: Page, command: str, figure: str) -> str:
     parts += ["## Tests", capture_sheet(page).markdown()]
     if page.joint:
         parts += [joint_sheet(page).markdown(), TESTS.strip()]
-    parts += [text for text in [" ".join(speed_sentences(page))] if text]
+    parts += [for_markdown(text) for text in [" ".join(speed_sentences(page))] if text]
     parts += [
         "## The studies",
         study_sheet(page).markdown(),
         "<details><summary>Each study's ratios</summary>",
         estimate_sheet(page).markdown(),
         "</details>",
-        f"Written by\n\n```sh\n{command}\n```",
+        written_by(command),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """A list of texts in which names and settings are other people's."""
+    return "\n".join(f"- {for_markdown(text)}" for text in texts)
+
+
+def written_by(command: str) -> str:
+    mark = fence([command])
+    return f"Written by\n\n{mark}sh\n{command}\n{mark}"
 
 
 def show(page: Page) -> None:

@@ -7,8 +7,9 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import ToReference
 from analysis.format import count, crossed, line, listing, percent, sentence, title
 from analysis.repeats.changes import Change, changes, unrecorded
-from analysis.repeats.page import Sheet, ends, table, terminal
+from analysis.repeats.page import Sheet, bullets, ends, table, terminal, written_by
 from analysis.repeats.two import MovedRatio, Two
+from analysis.report.markup import for_markdown
 from analysis.report.prose import DECLARED, two, variant, workload
 from frameworks.device import DEVICES
 
@@ -143,20 +144,16 @@ def markdown(found: Two, command: str) -> str:
     sheet.rows[:] = [[text.strip() for text in row] for row in sheet.rows]
     parts = [
         "# Two studies side by side",
-        "\n".join(f"- {text}" for text in heads(found)),
+        bullets(heads(found)),
         f"**{first}** {' '.join(more)}".strip(),
         *([sheet.markdown(), " ".join(notes(found))] if found.rows else []),
         *(["## Not compared", bullets(apart(found))] if found.apart else []),
         "## What changed around them",
         change_sheet(found).markdown() if changed(found) else "Nothing that was recorded changed.",
-        left_out(found),
-        f"Written by\n\n```sh\n{command}\n```",
+        for_markdown(left_out(found)),
+        written_by(command),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def bullets(texts: list[str]) -> str:
-    return "\n".join(f"- {text}" for text in texts)
 
 
 def show(found: Two) -> None:
