@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.output import explained, printing
+from workflows.output import explained, printing, visible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"analysis: {explained(error)}", file=sys.stderr)
         return 1
     print(text)
-    print(f"\nThe report: {out / ('report.md' if options.brief else 'report.html')}")
+    print(f"\nThe report: {visible(out / ('report.md' if options.brief else 'report.html'))}")
     return 0
 
 

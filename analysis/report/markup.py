@@ -42,6 +42,12 @@ def for_fence(value: Any) -> Markup:
     return Markup(on_one_line(value))
 
 
+def fence(lines: Iterable[str]) -> Markup:
+    """What encloses these lines in Markdown, and is longer than any fence in them."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    return Markup("`" * max(3, longest + 1))
+
+
 def on_one_line(value: Any) -> str:
     text = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
     return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", text.replace("<", "&lt;"))

@@ -1,5 +1,6 @@
 """Writes the report: pages from its sections, tables and figures as files."""
 
+import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,6 +24,7 @@ from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
 from analysis.report.markup import (
     anchor,
+    fence,
     for_fence,
     for_html,
     for_markdown,
@@ -66,10 +68,14 @@ def write(
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
         chapters, files = render(machines, brief, further)
+    for folder in (out / "tables", out / "figures"):
+        if folder.is_symlink():
+            raise OSError(errno.ELOOP, "this leads elsewhere: remove it", str(folder))
+    again = (out / "report.md").exists()  # else all files there are somebody's own
     with ExitStack() as stack:  # all or none, so that a full disk leaves the report of before
         for name, content in reversed(files.items()):
             stack.enter_context(atomic(out / name)).write_bytes(content.encode())
-    for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png"):
+    for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png") if again else ():
         for path in out.glob(pattern):
             if path.relative_to(out).as_posix() not in files:
                 path.unlink()
@@ -191,8 +197,8 @@ def pages(
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
         environment.filters |= {
-            "cell": markdown_cell, "fenced": for_fence, "anchor": anchor, "packed": packed,
-            "variable": variable, "numbers": numbers,
+            "cell": markdown_cell, "fence": fence, "fenced": for_fence, "anchor": anchor,
+            "packed": packed, "variable": variable, "numbers": numbers,
         }  # fmt: skip
         environment.globals |= words
         text = environment.get_template(f"{name}.j2").render()

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ THEME: Any = {
     "patch.edgecolor": "w",
     "patch.force_edgecolor": True,
     "savefig.facecolor": PAPER,
+    "svg.fonttype": "none",
     "svg.hashsalt": "samestep",
     "text.color": INK,
     "text.parse_math": False,  # a name may hold a $
@@ -73,6 +75,20 @@ THEME: Any = {
     "ytick.left": False,
     "ytick.labelsize": 8.5,
 }
+
+
+@contextmanager
+def themed() -> Iterator[None]:
+    """The theme, whatever the user's matplotlibrc says. Nobody can mend what matplotlib warns of,
+    such as letters that its font lacks: a reader's font has them."""
+    usual = {
+        key: value
+        for key, value in matplotlib.rcParamsDefault.items()
+        if not key.startswith("backend")
+    }
+    with matplotlib.rc_context(usual | THEME), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class Figure:
         than any screen. The same drawing gives the same bytes. It takes longest, and a brief report
         asks for few of its figures."""
         written = io.StringIO()
-        with matplotlib.rc_context({**THEME, "svg.fonttype": "none"}):
+        with themed():
             settle(self.drawn)
             self.drawn.savefig(
                 written, format="svg", facecolor="none", metadata={"Date": None, "Creator": None}
@@ -131,7 +147,7 @@ class Figure:
 @contextmanager
 def canvas(height: float, width: float = WIDTH) -> Iterator[Canvas]:
     """An empty figure; sizes in inches."""
-    with matplotlib.rc_context(THEME):
+    with themed():
         yield Canvas(figsize=(width, height), layout="constrained")
 
 
