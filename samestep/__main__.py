@@ -88,7 +88,9 @@ def main(words: Sequence[str]) -> int:
         arguments = parser.parse_args(words)
         return int(module.run(arguments))
     except Problem as problem:
-        print(f"samestep: {problem}", file=sys.stderr)
+        from workflows.output import visible
+
+        print(f"samestep: {visible(problem)}", file=sys.stderr)
         return 2
 
 

@@ -27,9 +27,10 @@ def unknown(kind: str, name: str, known: Iterable[str], where: str = "", more: s
 
 
 def console() -> "Console":
+    """Texts are printed as they are: those of others may look like markup."""
     from rich.console import Console
 
-    found = Console(highlight=False)
+    found = Console(highlight=False, markup=False, emoji=False)
     if not found.is_terminal:
         found.width = WIDTH
     return found

@@ -18,6 +18,7 @@ from samestep.__main__ import main
 from samestep.commands.gpu import TASKS, check, study
 from samestep.first_hour import FirstHour, Task
 from tests.conftest import PACKAGES, ROOT, SMALL
+from workflows.machine.fingerprint import fingerprint
 from workflows.planning.configfiles import DEFAULT, read
 
 OTHERS = {"mnist-cnn": False}
@@ -153,3 +154,14 @@ def test_the_studies_can_be_read():
     for task in TASKS:
         if task.files is not None:
             read([DEFAULT, *(ROOT / file for file in task.files)])
+
+
+def test_what_a_log_says_is_no_markup(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    place = FirstHour(TASKS, fingerprint(), Path("first-hour.zip")).home
+    place.mkdir(parents=True)
+    said = "no [/usr/lib] in [link=https://evil.example]here[/link] :smile:"
+    ended = {"how": "failed", "key": TASKS[0].key, "said": said}
+    (place / "state.json").write_text(json.dumps({"tasks": {TASKS[0].name: ended}}))
+    assert main(["gpu", "--list"]) == 0
+    assert said in capsys.readouterr().out

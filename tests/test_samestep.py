@@ -108,6 +108,7 @@ def test_the_list_imports_no_framework(abacus):
         (["check", "pytroch"], "no framework 'pytroch', did you mean 'pytorch'? (there are:"),
         (["check", "pytorch", "--variant", "tune"], "pytorch has no variant 'tune' (it has"),
         (["check", "pytorch", "--threads", "0"], "--threads 0: at least 1"),
+        (["check", "pytorch", "--threads", "10000"], "--threads 10000: at least 1, and 9,999 at"),
         (
             ["check", "pytorch", "--rule", "fense"],
             "no rule 'fense', did you mean 'fence'? (there are",

@@ -19,6 +19,7 @@ from workflows.conformance.subject import Subject
 from workflows.machine.guardian import nothing_left
 from workflows.progress import Progress
 
+MOST = 9999  # threads, as in a configuration
 STYLES = {"holds": "green", "broken": "bold red", "does not apply": "dim"}
 
 
@@ -50,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     """0: all rules hold; 1: a rule is broken; 2: the adapter cannot be checked here."""
     if arguments.name not in names():
         raise unknown("framework", arguments.name, names())
-    if arguments.threads < 1:
-        raise Problem(f"--threads {arguments.threads}: at least 1")
+    if not 1 <= arguments.threads <= MOST:
+        raise Problem(f"--threads {arguments.threads}: at least 1, and {MOST:,} at most")
     if not shutil.which(arguments.interpreter):
         raise Problem(f"--interpreter {arguments.interpreter}: no such program")
     try:
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
             examined = Examined(subject, RULES)
             for name in rules:
                 outcomes.append(examined.outcome(name))
+            first = [n for n, own in examined.findings.items() if own.status == "broken"]
+            outcomes[:0] = [examined.outcome(name) for name in first if name not in rules]
     if arguments.json:
         print(json.dumps([outcome.as_dict() for outcome in outcomes], indent=1))
     else:

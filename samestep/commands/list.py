@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from rich.markup import escape
+from rich.text import Text
 
 from frameworks import registry
 from frameworks.registry import UnknownFramework
@@ -103,14 +103,14 @@ def show(found: Sequence[Seen]) -> None:
     out = console()
     rows = table(out, "name", "here", "devices", "variants", "from")
     for one in found:
-        rows.add_row(one.name, here(one), devices(one), variants(one), escape(one.origin))
+        rows.add_row(one.name, here(one), devices(one), variants(one), one.origin)
     out.print(rows)
 
 
-def here(one: Seen) -> str:
+def here(one: Seen) -> Text:
     if one.problem:
-        return f"[red]{escape(one.problem)}[/]"
-    return "\n".join(f"{name} {version}" for name, version in one.versions.items())
+        return Text(one.problem, "red")
+    return Text("\n".join(f"{name} {version}" for name, version in one.versions.items()))
 
 
 def devices(one: Seen) -> str:
@@ -118,12 +118,12 @@ def devices(one: Seen) -> str:
     for device in one.devices:
         missing = one.detected.get(device)
         word = "" if missing is None else f": {missing}" if missing else ": works"
-        lines.append(f"{device}{escape(word)}")
+        lines.append(f"{device}{word}")
     return "\n".join(lines)
 
 
-def variants(one: Seen) -> str:
-    lines = [f"{name}: {escape(summary)}" for name, summary in one.variants.items()]
-    many = len(one.pitfalls)
-    more = [f"[dim]and {many} pitfall{'s' * (many > 1)}: --json lists them[/]"] if many else []
-    return "\n".join(lines + more)
+def variants(one: Seen) -> Text:
+    lines = [Text(f"{name}: {summary}") for name, summary in one.variants.items()]
+    if many := len(one.pitfalls):
+        lines.append(Text(f"and {many} pitfall{'s' * (many > 1)}: --json lists them", "dim"))
+    return Text("\n").join(lines)

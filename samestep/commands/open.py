@@ -7,6 +7,7 @@ from pathlib import Path
 from samestep.commands import study
 from samestep.studies import REPORTS, names
 from samestep.terminal import Problem, unknown
+from workflows.output import visible
 
 PAGE = "report.html"
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the path of the page, also if no browser can be opened."""
     page = find(arguments.study) if arguments.study else newest()
-    print(page)
+    print(visible(page))
     if not webbrowser.open(page.resolve().as_uri()):
         print("No browser can be opened here: open the page above yourself.")
     return 0
