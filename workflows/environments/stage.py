@@ -20,9 +20,10 @@ from workflows.machine.lock import machine_lock
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import Environment, environment, isolated, without_leaks
-from workflows.planning.plan import PlanError, load_study
+from workflows.planning.plan import PlanError, load_study, require_known
 from workflows.progress import Progress
 from workflows.records.folders import Folders
+from workflows.records.private import cut
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json
 
@@ -120,7 +121,7 @@ def build(wanted: Environment, log: Path) -> None:
         ours = ["--quiet", "--no-project", "--python", sys.executable]
         run([uv, "venv", *ours, str(wanted.folder)], log)
         pins = wanted.folder / "constraints.txt"
-        pins.write_text(wanted.constraints)
+        pins.write_text(wanted.constraints, encoding="utf-8")
         constraints = ["--constraints", str(pins)] if wanted.constraints else []
         install = [uv, "pip", "install", "--python", str(wanted.python), *wanted.wanted]
         run([*install, *constraints], log, wanted.beside)
@@ -143,9 +144,9 @@ def run(command: list[str], log: Path, folder: Path | None = None) -> None:
 
 def last_lines(log: Path) -> str:
     """The end of uv's output, without passwords and without the path of the environment."""
-    lines = log.read_text(errors="replace")[-4000:].splitlines()
+    lines = log.read_text("utf-8", errors="replace")[-4000:].splitlines()
     said = [re.sub(r"//[^/@\s]+@", "//...@", line).strip() for line in lines]
-    kept = [line[:200] for line in said if line and not line.startswith("Using Python")]
+    kept = [cut(line, 200) for line in said if line and not line.startswith("Using Python")]
     return " / ".join(kept[-LAST_LINES:])
 
 
@@ -160,8 +161,7 @@ def main() -> int:
     name, folders = arguments.framework, Folders(arguments.study)
     try:
         study = load_study(folders)
-        if name not in [entry.framework for entry in study.contenders]:
-            raise PlanError(f"{name!r} is not among the contenders of the study")
+        require_known("framework", name, {entry.framework for entry in study.contenders})
         if not isolated(study, name):
             raise PlanError(
                 f"{name} has no environment of its own in this study: its configuration has no "

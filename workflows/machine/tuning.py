@@ -8,7 +8,7 @@ Thread counts are left out, because the harness sets them for each worker.
 import os
 import re
 
-from workflows.records.private import last_parts
+from workflows.records.private import cut, last_parts
 
 LONGEST = 200  # characters of a value
 
@@ -68,4 +68,4 @@ def variables() -> dict[str, str]:
 
 
 def shown(value: str) -> str:
-    return last_parts(ADDRESS.sub("...", value))[:LONGEST]
+    return cut(last_parts(ADDRESS.sub("...", value)), LONGEST)

@@ -35,6 +35,7 @@ PLAIN = re.compile(r"[a-z_]+")
 SHORTEST = 3  # characters of a name
 LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
+KNOWN = 20_000  # characters of a long text that are looked through
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
@@ -119,6 +120,14 @@ def anonymous(value: Any) -> Any:
         return value
 
     return clean(value, False)
+
+
+def cut(text: str, most: int) -> str:
+    """The first characters of a text for people. What is cut is masked before, because half a
+    secret is not known any more."""
+    if len(text) <= most:
+        return text
+    return str(anonymous({"reason": text[:KNOWN]})["reason"])[:most]
 
 
 def names(value: Any) -> Any:

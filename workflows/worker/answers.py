@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from workflows.records.limits import Amount
+from workflows.records.private import KNOWN, cut
 from workflows.records.schema import CacheState
 from workflows.records.storage import UNPRINTABLE, with_texts
 
@@ -161,5 +162,5 @@ def checked(do: str, answer: Any) -> dict[str, Any]:
 
 def line(text: str, most: int = LONGEST) -> str:
     """A text on one line, without halves of characters and without control characters."""
-    whole = text[: 2 * most].encode(errors="replace").decode()
-    return UNPRINTABLE.sub("", " ".join(whole.split()))[:most]
+    whole = text[:KNOWN].encode(errors="replace").decode()
+    return cut(UNPRINTABLE.sub("", " ".join(whole.split())), most)

@@ -13,6 +13,7 @@ import numpy as np
 
 from frameworks.contract import Setting
 from frameworks.workloads import Weights
+from workflows.records.private import KNOWN, cut
 
 REASON = 400  # characters
 TEXT = 200  # of a setting
@@ -49,7 +50,7 @@ def as_setting(name: str, value: Any) -> Setting:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str(value)[:TEXT]
+        return cut(str(value), TEXT)
     if isinstance(value, int):
         return int(value) if abs(value) < LARGEST else "too large a number"
     if isinstance(value, float):
@@ -97,7 +98,7 @@ def explain(error: BaseException) -> str:
     """One line for the record; the whole traceback goes to the log."""
     name = type(error).__name__
     try:
-        text = " ".join(str(error)[: 10 * REASON].split())[:REASON]
+        text = cut(" ".join(str(error)[:KNOWN].split()), REASON)
     except BaseException as another:
         text = f"(its text cannot be had: {type(another).__name__})"
     if isinstance(error, MemoryError) or name in ("OutOfMemoryError", "ResourceExhaustedError"):

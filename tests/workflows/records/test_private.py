@@ -23,9 +23,11 @@ from workflows.environments.stage import Built
 from workflows.machine.tuning import FLAGS, LONGEST, variables
 from workflows.records.machine_folder import open_machine, read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
-from workflows.records.private import HARMLESS, HOLDS_SECRET, anonymous
+from workflows.records.private import HARMLESS, HOLDS_SECRET, anonymous, cut
 from workflows.records.storage import read_json, write_json
 from workflows.stages.collect import collect
+from workflows.worker.answers import line
+from workflows.worker.border import REASON, TEXT, as_setting, explain
 
 NAMES = (
     "AWS_SECRET_ACCESS_KEY", "TF_TOKEN_app_terraform_io", "TF_VAR_password", "JAX_API_KEY",
@@ -274,3 +276,23 @@ def test_a_study_leaves_nothing_of_it(planted, study, abacus, tmp_path, monkeypa
     write_report(load([out]), tmp_path / "reports")
     made.folders.study.unlink()  # the request stays on its machine, with paths as they were given
     assert list(leaks(tmp_path)) == []
+
+
+@pytest.mark.parametrize("kept", range(10, 60, 7))
+def test_half_a_secret_is_not_what_a_cut_leaves(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    secret = "ghx_8Jk2mQ7vLw9ZtR4pXc6B"
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    said = f"401 for {secret} at the gate, and more" * 20
+    assert secret[:6] not in cut(said, kept) and len(cut(said, kept)) == kept
+    assert secret[:6] not in line(said, kept)
+    assert cut("short", 5) == "short"
+
+
+def test_reasons_and_settings_are_masked_before_they_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secret = "ghx_8Jk2mQ7vLw9ZtR4pXc6B"
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    reason = explain(ValueError("x" * (REASON - 10) + secret))
+    assert "ghx_" not in reason and len(reason) > REASON
+    assert "ghx_" not in str(as_setting("key", "x" * (TEXT - 10) + secret))
