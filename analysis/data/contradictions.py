@@ -235,9 +235,15 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
     found: dict[tuple[str, int], list[ContestRecord]] = defaultdict(list)
     for contest in contests:
         found[contest.group or contest.workload, contest.replicate].append(contest)
+    begun: dict[int, tuple[str, int]] = {}
     for (group, replicate), own in found.items():
         for fault in chain(in_turns(own), in_its_time(own, timeout_s), lasting(own)):
             yield f"contests: {group}, replicate {replicate}: {fault}"
+        starts = [turn.start_ns for one in own for turn in one.turns]
+        if copied := [begun[start] for start in starts if start in begun]:
+            other = "{}, replicate {}".format(*copied[0])
+            yield f"contests: {group}, replicate {replicate}: its turns are those of {other}"
+        begun |= dict.fromkeys(starts, (group, replicate))
 
 
 def in_turns(own: Sequence[ContestRecord]) -> Iterator[str]:

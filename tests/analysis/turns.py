@@ -8,6 +8,7 @@ from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import TurnRecord
 
 GAP_NS = 1_000_000
+HOUR_NS = 3600 * 10**9  # from contest to contest
 
 
 def with_turns(records: MachineRecords, table: pa.Table) -> pd.DataFrame:
@@ -15,20 +16,21 @@ def with_turns(records: MachineRecords, table: pa.Table) -> pd.DataFrame:
     contest."""
     rows = table.to_pandas()
     took = rows["data_ns"] + rows["transfer_ns"] + rows["step_ns"]
-    for contest in records.contests:
+    first_ns = int(rows["start_ns"].min())
+    for number, contest in enumerate(records.contests):
         here = (rows["workload"] == contest.workload) & (rows["replicate"] == contest.replicate)
         own = rows[here].sort_values(["round", "position", "step"])
         turn = own.groupby(["round", "position"], sort=False).ngroup()
         ends = took[own.index].cumsum()
-        begin = int(rows["start_ns"].min())
+        begin = first_ns + number * HOUR_NS
         starts = begin + ends - took[own.index] + GAP_NS * turn
         rows.loc[own.index, "start_ns"] = starts
         contest.started = pd.Timestamp(begin, tz="UTC").isoformat()
-        for (number, place, name), batches in own.groupby(["round", "position", "contender"]):
+        for (round_, place, name), batches in own.groupby(["round", "position", "contender"]):
             first, last = starts[batches.index].iloc[[0, -1]]
             contest.turns.append(
                 TurnRecord(
-                    round=number, position=place, contender=name, cores=1,
+                    round=round_, position=place, contender=name, cores=1,
                     switches=int(batches["switches"].sum()),
                     start_ns=first - 1000,
                     duration_s=(last + took[batches.index[-1]] - first + 9000) / 1e9,
