@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from workflows.output import printing
@@ -12,6 +13,7 @@ PAGE = Path("docs/simulation.md")
 RESULTS = Path(__file__).with_name("results.json")
 DEFAULT_STUDIES = ("reports/repeats/*/*/machines/*",)
 FEWEST = 100  # simulated studies, so that a share has an interval
+MOST = 1_000_000  # as their log-ratios are held in memory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,14 +54,23 @@ def validate(options: argparse.Namespace) -> int:
     from benchmarks.simulation.run import run
 
     folders = options.folders or committed()
+    for path in (options.results, options.out):  # before minutes are spent on them
+        require_writable(path)
     found = run(read(folders), options.studies)
     write_json(options.results, found)
     with atomic(options.out) as page:
-        page.write_text(document(found))
+        page.write_text(document(found), encoding="utf-8")
     print(f"simulation: {options.out}")
     for failure in failures(found):
         print(f"simulation: {failure}", file=sys.stderr)
     return 1 if failures(found) else 0
+
+
+def require_writable(path: Path) -> None:
+    """Raises OSError if no file can be written there."""
+    with suppress(InterruptedError), atomic(path) as temporary:
+        temporary.touch()
+        raise InterruptedError  # nothing is there to be written yet
 
 
 def committed() -> list[Path]:
@@ -72,6 +83,8 @@ def committed() -> list[Path]:
 def enough(text: str) -> int:
     if int(text) < FEWEST:
         raise argparse.ArgumentTypeError(f"{text} is too few, {FEWEST} at least are needed")
+    if int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is too many, {MOST:,} at most fit in memory")
     return int(text)
 
 

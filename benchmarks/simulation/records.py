@@ -101,6 +101,10 @@ def read(folders: Sequence[Path]) -> list[RecordedStudy]:
 
 def study(folder: Path) -> RecordedStudy:
     machine = load([folder])[0]
+    contest = machine.study.configuration.get("contest")
+    dealt = [contest.get(key) if isinstance(contest, dict) else None for key in DEALT]
+    if not all(isinstance(number, int) for number in dealt):
+        raise RecordError(f"{folder}: its configuration has no contest.{', '.join(DEALT)}")
     table = by_benchmark(processes(uncontrolled(machine)))
     matched = dict(sorted(pairs(machine, table, lambda _: machine.study.reference).items()))
     contenders = sorted({*matched, *matched.values()})
@@ -115,7 +119,7 @@ def study(folder: Path) -> RecordedStudy:
         folder=str(folder),
         began=began,
         occasion=Occasion(machine.name, processor(machine).model, occasion(machine).start),
-        design=Design(**{key: machine.study.configuration["contest"][key] for key in DEALT}),
+        design=Design(*dealt),
         names=[name(one) for one in matched],
         compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],
         logs=logs[:, :, 1:],  # round 0 is the warm-up

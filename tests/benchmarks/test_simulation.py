@@ -24,6 +24,8 @@ from benchmarks.simulation.page import document, failures
 from benchmarks.simulation.records import Design, Floats, Occasion, RecordedStudy, log_ratios, read
 from benchmarks.simulation.results import Rate, Results
 from benchmarks.simulation.run import run
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError, read_json
 
@@ -193,6 +195,26 @@ def test_studies_with_other_comparisons_do_not_belong_together(
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "nowhere")]) == 2
     assert "nowhere: no such folder" in capsys.readouterr().err
+    assert main([str(write(tmp_path / "one", Recipe(replicates=2)))]) == 2
+    assert "its configuration has no contest.rounds, turn, discard" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--studies", "20"])
     assert "too few, 100 at least are needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--out", "--results"])
+def test_what_cannot_be_written_is_said_before_anything_is_simulated(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--out", str(tmp_path / "a.md"), "--results", str(tmp_path / "a.json")]
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr("benchmarks.simulation.records.read", lambda folders: pytest.fail("begun"))
+    with pytest.raises(OSError, match="this is no file"):
+        main(["folder", *options, option, str(tmp_path / "folder")])
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_more_studies_than_fit_in_memory_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--studies", str(10**12)])
+    assert "is too many" in capsys.readouterr().err
