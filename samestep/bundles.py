@@ -2,6 +2,7 @@
 MNIST, and the wheels of every environment. `run.sh` in it does the rest there."""
 
 import hashlib
+import shlex
 import shutil
 import sys
 import tarfile
@@ -89,12 +90,15 @@ class Bundle:
             study=self.study.study,
             python=self.target.python,
             frameworks=[one.name for one in wanted if one.name != OWN],
-            configuration=sorted(file.name for file in (self.top / "configuration").iterdir()),
+            configuration=[
+                shlex.quote(f"../configuration/{file.name}")
+                for file in sorted((self.top / "configuration").iterdir())
+            ],
             mnist=mnist,
             kilobytes=int(COMPILED * unpacked / 1024),
             archive=self.study.study + SUFFIX,
         )
-        (self.top / "run.sh").write_text(script)
+        (self.top / "run.sh").write_text(script, encoding="utf-8")
 
     def code(self) -> str:
         """Put the committed code there, without committed reports, and return its commit."""
@@ -151,7 +155,7 @@ class Bundle:
         folder = self.scratch / "wheels" / wanted.name
         folder.mkdir(parents=True)
         pins = folder / "constraints.txt"
-        pins.write_text(wanted.constraints)
+        pins.write_text(wanted.constraints, encoding="utf-8")
         options = ["--only-binary=:all:", "--constraint", str(pins), "--dest", str(folder)]
         options += [word for tag in TAGS[self.target.platform] for word in ("--platform", tag)]
         arguments = [self.built(one, pip) for one in wanted.arguments]
@@ -222,10 +226,10 @@ def anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 def environments(study: Configuration, gpu: str) -> Iterator[Wanted]:
     """samestep's own environment, without Snakemake, and that of each framework."""
     names = list(dict.fromkeys(entry.framework for entry in study.contenders))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     own = [line for line in project["dependencies"] if not line.startswith("snakemake")]
     own += dict.fromkeys(packages(names))
-    yield Wanted(OWN, own, (ROOT / "constraints.txt").read_text(), ROOT)
+    yield Wanted(OWN, own, (ROOT / "constraints.txt").read_text("utf-8"), ROOT)
     for name in names:
         found = environment(name)
         if found.refusal:
@@ -251,7 +255,7 @@ def spelled_out(arguments: Iterable[str], beside: Path) -> Iterator[str]:
     for word in words:
         if word == "-r":
             file = beside / next(words)
-            lines = statements(file.read_text())
+            lines = statements(file.read_text("utf-8"))
             each = (line.split() if line.startswith("-") else [line] for line in lines)
             yield from spelled_out((part for line in each for part in line), file.parent)
         else:

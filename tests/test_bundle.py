@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from benchmarks.kills.study import copy_code
-from samestep.bundles import require_kind, spelled_out
+from samestep.bundles import Bundle, Target, require_kind, spelled_out
 from samestep.terminal import Problem
 from tests.conftest import PACKAGES, ROOT, SMALL, built_once, python
 from tests.workflows.environments.wheels import abacus_as, as_installed, packed, write_wheel
+from workflows.planning.configfiles import parse
 
 HERE = f"3.{sys.version_info.minor}"
 OWN = [
@@ -186,3 +188,19 @@ def test_a_study_runs_without_a_network_and_its_records_are_read_elsewhere(
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True)
     (contest,) = there.glob("small-bundle/samestep/results/there/small/contests/mlp/1.json")
     assert json.loads(contest.read_text())["contests"][0]["code"]["commit"] == head.stdout.strip()
+
+
+def test_a_configuration_of_any_name_is_one_word_of_the_script(
+    tmp_path, abacus, small, monkeypatch
+):
+    odd = tmp_path / "it's $(odd) `x`.yaml"
+    odd.write_text("{}")
+    for name, value in {"code": "c", "mnist": False, "installer": []}.items():
+        monkeypatch.setattr(Bundle, name, lambda self, value=value: value)
+    bundle = Bundle(parse(small), Target("3.11", "linux", "none"), tmp_path / "s", "b", print)
+    bundle.fill([], [odd])
+    script = (bundle.top / "run.sh").read_text()
+    (line,) = [line for line in script.splitlines() if "--configfile" in line]
+    words = shlex.split(line.partition("||")[0])
+    assert words[3:] == ["--configfile", f"../configuration/01-{odd.name}", "../here.yaml"]
+    assert subprocess.run(["sh", "-n", bundle.top / "run.sh"]).returncode == 0

@@ -4,6 +4,7 @@ import argparse
 import platform
 import sys
 from pathlib import Path
+from shlex import quote
 
 from samestep.bundles import ROOM, TAGS, Target, write
 from samestep.commands.workload import STUDY
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Problem(explained(error)) from None
     print(
         f"{out}: {out.stat().st_size / 1e6:.0f} MB. On the other machine:\n"
-        f"  tar xf {out.name} && sh {out.stem}/run.sh\n"
+        f"  tar xf {quote(f'./{out.name}')} && sh {quote(f'{out.stem}/run.sh')}\n"
         f"That leaves {out.stem}/{study.study}.zip. Here: samestep report {study.study}.zip"
     )
     return 0
