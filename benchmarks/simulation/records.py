@@ -103,7 +103,8 @@ def study(folder: Path) -> RecordedStudy:
     machine = load([folder])[0]
     contest = machine.study.configuration.get("contest")
     dealt = [contest.get(key) if isinstance(contest, dict) else None for key in DEALT]
-    if not all(isinstance(number, int) for number in dealt):
+    numbers = [number for number in dealt if isinstance(number, int)]
+    if len(numbers) < len(DEALT):
         raise RecordError(f"{folder}: its configuration has no contest.{', '.join(DEALT)}")
     table = by_benchmark(processes(uncontrolled(machine)))
     matched = dict(sorted(pairs(machine, table, lambda _: machine.study.reference).items()))
@@ -119,7 +120,7 @@ def study(folder: Path) -> RecordedStudy:
         folder=str(folder),
         began=began,
         occasion=Occasion(machine.name, processor(machine).model, occasion(machine).start),
-        design=Design(*dealt),
+        design=Design(*numbers),
         names=[name(one) for one in matched],
         compared=[(contenders.index(one), contenders.index(base)) for one, base in matched.items()],
         logs=logs[:, :, 1:],  # round 0 is the warm-up
