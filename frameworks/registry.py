@@ -152,7 +152,9 @@ def folders() -> frozenset[str]:
     """The folders of frameworks. Their `__init__.py` defines `FRAMEWORK`."""
     files = Path(__file__).parent.glob("*/__init__.py")
     return frozenset(
-        file.parent.name for file in files if re.search(r"^FRAMEWORK\b", file.read_text(), re.M)
+        file.parent.name
+        for file in files
+        if re.search(r"^FRAMEWORK\b", file.read_text("utf-8"), re.M)
     )
 
 

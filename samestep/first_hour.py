@@ -228,7 +228,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace")[-TAIL:].splitlines()
+    lines = log.read_text("utf-8", errors="replace")[-TAIL:].splitlines()
     return shown(next((line for line in reversed(lines) if line.strip()), ""))
 
 

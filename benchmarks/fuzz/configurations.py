@@ -21,7 +21,7 @@ class Configurations:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "changed.yaml"
         self.contents = [path.read_bytes() for path in sorted(CONFIG.glob("*.yaml"))]
-        self.whole = yaml.safe_load((CONFIG / "study.yaml").read_text())
+        self.whole = yaml.safe_load((CONFIG / "study.yaml").read_text("utf-8"))
         self.paths = list(changes.paths(self.whole))
 
     def once(self, draw: random.Random) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"solo: {error}", file=sys.stderr)
         return 1
     if options.page:
-        options.page.write_text(text)
+        options.page.write_text(text, encoding="utf-8")
     else:
         print(text, end="")
     return 0

@@ -57,7 +57,7 @@ def write(path: Path, solo: Solo) -> None:
         '"runs": []', '"runs": [\n' + ",\n".join(lines) + "\n]"
     )
     with atomic(path) as temporary:
-        temporary.write_text(text + "\n")
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> Solo:

@@ -112,7 +112,7 @@ def write(name: str, target: Path, package: bool) -> list[Path]:
     try:
         with ExitStack() as stack:  # all of them or none
             for path, text in texts.items():
-                stack.enter_context(atomic(path)).write_text(text.rstrip() + "\n")
+                stack.enter_context(atomic(path)).write_text(text.rstrip() + "\n", encoding="utf-8")
     except OSError as error:
         raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
     return list(paths)

@@ -325,7 +325,7 @@ class Reference:
         return (self.folder / f"{name}.json").exists()
 
     def result(self, name: str) -> Result:
-        answer = json.loads((self.folder / f"{name}.json").read_text())
+        answer = json.loads((self.folder / f"{name}.json").read_text("utf-8"))
         return Result.read(answer, self.file(name))
 
     def gradients(self) -> Weights:
@@ -333,13 +333,13 @@ class Reference:
 
     @property
     def turns(self) -> Float64Turns:
-        return Float64Turns(**json.loads((self.folder / "turns.json").read_text()))
+        return Float64Turns(**json.loads((self.folder / "turns.json").read_text("utf-8")))
 
     @property
     def failure(self) -> str:
         """Why there are no results, "" if there are."""
         place = self.folder / FAILED
-        return place.read_text() if place.exists() else ""
+        return place.read_text("utf-8") if place.exists() else ""
 
 
 def arrays(file: Path) -> Weights:

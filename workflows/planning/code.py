@@ -32,7 +32,7 @@ def code(root: Path = ROOT) -> Code:
     if git(root, "rev-parse", "--show-prefix") != "":
         # No repository, or one that merely has this folder somewhere inside, like a .venv.
         noted = root / COMMIT
-        commit = noted.read_text().strip() if noted.is_file() else ""
+        commit = noted.read_text("utf-8").strip() if noted.is_file() else ""
         return Code(version=version(root), commit=commit, dirty=False)
     commit = git(root, "rev-parse", "--verify", "--quiet", "HEAD") or ""
     changes = git(root, "status", "--porcelain", "--", ".", *(f":(exclude){o}" for o in OUTPUT))
@@ -43,7 +43,7 @@ def version(root: Path = ROOT) -> str:
     """The version in pyproject.toml, else of the installed package, else "unknown"."""
     try:
         # First, because the metadata of an editable install may be older than the clone.
-        project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         return str(project["version"])
     except (OSError, ValueError, KeyError):
         pass

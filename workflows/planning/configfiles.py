@@ -255,7 +255,7 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 def in_order(values: Mapping[str, Any]) -> dict[str, Any]:
     """The same with the default study's keys first, whose workloads take turns in that order.
     Snakemake puts keys of the files that are laid over it first."""
-    ordered: dict[str, Any] = yaml.safe_load(DEFAULT.read_text())
+    ordered: dict[str, Any] = yaml.safe_load(DEFAULT.read_text("utf-8"))
     merge(ordered, values)
     return ordered
 

@@ -153,7 +153,7 @@ def statements(text: str) -> list[str]:
 
 def read(file: Path) -> str:
     """A file's text, or "" if it is missing; uv then names it in its error."""
-    return file.read_text() if file.is_file() else ""
+    return file.read_text("utf-8") if file.is_file() else ""
 
 
 def sealed(interpreter: str) -> dict[str, str]:

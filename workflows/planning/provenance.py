@@ -49,7 +49,7 @@ MEASURING = (*TASK, "workflows/measure")
 def borrowed(place: Path) -> set[Path]:
     """The folders of other frameworks whose code an adapter builds on."""
     files = place.rglob("*.py") if place.is_dir() else [place]
-    named = {name for file in files for name in re.findall(IMPORTED, file.read_text(), re.M)}
+    named = {name for file in files for name in re.findall(IMPORTED, file.read_text("utf-8"), re.M)}
     return {ROOT / "frameworks" / name for name in named & folders()} - {place}
 
 

@@ -51,4 +51,4 @@ def caption(report: Path, kind: str, name: str) -> str:
 
 @cache
 def captions(report: Path) -> dict[str, str]:
-    return Captions(report.read_text()).found
+    return Captions(report.read_text("utf-8")).found

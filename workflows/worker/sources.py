@@ -28,7 +28,7 @@ def sources(module: str) -> list[Path]:
 def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
     """The files beside the first one that this file imports."""
     own_prefix = f"{package}." if package else first.stem
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

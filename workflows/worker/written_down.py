@@ -107,7 +107,7 @@ class Source:
         self.package = module.rpartition(".")[0]
         self.first = self.package or module
         for file in sources(module):
-            self.enter(ast.parse(file.read_text()), None, file.name)
+            self.enter(ast.parse(file.read_text("utf-8")), None, file.name)
 
     def enter(self, node: ast.AST, scope: Scope, file: str) -> None:
         self.file[node], self.scope[node] = file, scope

@@ -111,13 +111,13 @@ def source(subject: Subject) -> Finding:
             "; ".join(wrong),
             "take it out of the adapter: the harness has the clock, the files and the printing",
         )
-    lines = {file.name: len(file.read_text().splitlines()) for file in files}
+    lines = {file.name: len(file.read_text("utf-8").splitlines()) for file in files}
     return holds(", ".join(f"{name} {count} lines" for name, count in lines.items()))
 
 
 def trespasses(file: Path) -> Iterator[str]:
     """What this file does that is the harness's, each with its line."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         where = f"{file.name}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             names = {alias.name.partition(".")[0] for alias in node.names}
