@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import signal
 import sys
 import traceback
@@ -48,7 +49,7 @@ def printing(name: str, main: Callable[[], int]) -> int:
         finally:
             print(end="", flush=True)  # while an error can still be reported
     except OSError as error:
-        if written() or not isinstance(error, BrokenPipeError):
+        if (written() and not left()) or not isinstance(error, BrokenPipeError):
             print(f"{name}: {explained(error)}", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
@@ -73,6 +74,14 @@ def unforeseen(error: Exception) -> str:
     ]
     where = f" in {places[-1]}" if places else ""
     return f"{said}{where}. Nobody has foreseen this; PYTHONDEVMODE=1 shows how it came about"
+
+
+def left() -> bool:
+    """Whether whoever read our output has closed it. Python may have given up by itself what it
+    could not write."""
+    reader = select.poll()
+    reader.register(STANDARD_OUTPUT, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in reader.poll(0))
 
 
 def written() -> bool:

@@ -179,8 +179,10 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
             if row["peak_mib"] and row["idle_mib"]
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
-    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+    except KeyError as error:
         raise RecordError(f"tables without {shown(error)}; write the report again") from None
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise RecordError(f"damaged tables ({shown(error)}); write the report again") from None
     return StudyTables(
         name,
         ratios,

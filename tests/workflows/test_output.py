@@ -60,3 +60,18 @@ def test_a_command_that_is_interrupted_has_no_traceback(tmp_path):
 def test_names_of_files_steer_no_terminal():
     error = FileNotFoundError(2, os.strerror(2), "a\x1b[31m\nb")
     assert explained(error) == "a\\x1b[31m\nb: No such file or directory"
+
+
+@pytest.mark.parametrize("size", [10, 10**6])
+def test_whoever_reads_no_more_gets_no_message(size):
+    """Also of one long text, which Python does not try to write again."""
+    code = (
+        "import sys, time\nfrom workflows.output import printing\ntime.sleep(0.3)\n"
+        f"sys.exit(printing('long', lambda: print('x' * {size}) or 0))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", REFUSED)
