@@ -18,6 +18,7 @@ from workflows.records.storage import RecordError, shown, unforeseen
 
 SUFFIX = ".zip"
 MOST = 100  # machines in an archive
+NAMED = "name the file like a study: letters, digits, - and _ only"
 # What zipfile raises for damaged archives, and for those that it does not support.
 DAMAGED = (
     zipfile.BadZipFile, zlib.error, LZMAError, struct.error, EOFError, ValueError, RuntimeError,
@@ -55,7 +56,7 @@ def unpack(archive: Path) -> list[Path]:
 
     study = archive.name.removesuffix(SUFFIX)
     if not re.fullmatch(STUDY, study):
-        raise Problem(f"{archive}: name the file like a study: letters, digits, - and _ only")
+        raise Problem(f"{archive}: {NAMED}")
     home = REPORTS / study
     if home.exists():
         raise Problem(

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -192,3 +193,14 @@ def test_a_pipe_is_no_archive(
 def test_names_of_archives_steer_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "a\x1b[31m.zip"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["a b"], ["mine", "--out", "x.y.zip"]])
+def test_no_archive_has_a_name_that_would_be_refused(
+    words: list[str], archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree("reports/mine", "a b")
+    archive.unlink()
+    assert main(["share", *words]) == 2
+    assert "name the file like a study" in capsys.readouterr().err
+    assert not list(Path().glob("*.zip"))

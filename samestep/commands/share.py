@@ -1,16 +1,18 @@
 """`share`: a study's records as one file, for others to report on."""
 
 import argparse
+import re
 import shlex
 import tempfile
 from pathlib import Path
 
 from analysis.format import count
-from samestep.archives import SUFFIX, pack
+from samestep.archives import NAMED, SUFFIX, pack
 from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
 from workflows.output import explained, visible
+from workflows.records.limits import STUDY
 from workflows.records.storage import RecordError, atomic
 
 
@@ -26,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(Path(arguments.study).name + SUFFIX)
     if out.suffix != SUFFIX:
         raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
+    if not re.fullmatch(STUDY, out.stem):
+        raise Problem(f"{out}: {NAMED}, for `samestep report` to read it: name it with --out")
     if out.exists() or out.is_symlink():
         raise Problem(f"{out} is there already: remove it, or name another with --out")
     try:
