@@ -311,6 +311,8 @@ def parts_of(path: Path, schema: pa.Schema, there: Sequence[str]) -> Iterator[pa
 
 
 def damaged(path: Path, error: Exception) -> RecordError:
+    if isinstance(error, UnicodeEncodeError):  # Arrow's paths are texts
+        return RecordError(f"{path}: the name of a folder or file here is no UTF-8: rename it")
     text = getattr(error, "strerror", None) or error
     return RecordError(f"{path}: not a readable Parquet file ({shown(text)})")
 

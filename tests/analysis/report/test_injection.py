@@ -328,17 +328,3 @@ def test_nothing_of_theirs_runs_in_a_browser(reports: tuple[Path, Path]) -> None
     with ThreadPoolExecutor(1) as thread:
         saved, events = thread.submit(opened_and_saved, playwright, chromium, reports[0]).result()
     assert saved and events == []
-
-
-@pytest.mark.parametrize("command", ["```", "a ```` b", "plain"])
-def test_a_command_does_not_end_its_fence(tmp_path: Path, command: str) -> None:
-    def change(values: dict[str, Any]) -> None:
-        values["study"]["command"] = command
-
-    folder = renamed(
-        made(tmp_path / "one", "here", "other", "trap-x", "x", "x"), "mnist-cnn", change
-    )
-    write_report(load([folder]), tmp_path / "out")
-    text = (tmp_path / "out" / "report.md").read_text()
-    (mark,) = re.findall(rf"^(`+)\n{re.escape(command)}\n\1$", text, re.M)
-    assert mark not in command

@@ -195,3 +195,12 @@ def test_a_request_that_no_machine_can_have_made_is_refused(tmp_path, key, value
     path.write_text(json.dumps({**values, key: value}))
     with pytest.raises(RecordError, match=rf"study\.json: {key}: "):
         read_json(path, StudyRequest)
+
+
+def test_a_path_that_is_no_text_is_said(tmp_path):
+    path = tmp_path / "a\udcff" / "1.parquet"
+    write_batches(tmp_path / "1.parquet", columns(row()))
+    path.parent.mkdir()
+    (tmp_path / "1.parquet").rename(path)
+    with pytest.raises(RecordError, match="is no UTF-8: rename it"):
+        read_batches(path)
