@@ -22,6 +22,7 @@ import numpy as np
 
 from analysis.format import markdown_table
 from analysis.stats.inference import estimate
+from benchmarks.options import at_least
 from frameworks.conditions import Conditions
 from frameworks.contract import Trainer
 from frameworks.registry import adapter_class, framework, variables
@@ -113,7 +114,9 @@ def shown(contender: Contender, logs: Sequence[float]) -> tuple[list[str], bool]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.harness", description=__doc__)
-    parser.add_argument("--processes", type=int, default=8, help="of each contender (default: 8)")
+    parser.add_argument(
+        "--processes", type=at_least(2), default=8, help="of each contender (default: 8)"
+    )
     parser.add_argument("--seconds", type=float, default=8, help="in each (default: 8)")
     parser.add_argument("--on", choices=WORKLOADS, nargs="+", default=[*WORKLOADS])
     parser.add_argument("--seed", type=int, default=1, help="of data, weights and order")

@@ -22,6 +22,7 @@ from hypothesis import seed as seeded
 
 from benchmarks.alarms.networks import workloads
 from benchmarks.alarms.study import TRIED, Certifier, Outcome
+from benchmarks.options import at_least
 from frameworks.workloads import Workload, to_dict
 from workflows.output import printing
 
@@ -103,15 +104,17 @@ def certify_all(alarms: Alarms, numbered: list[tuple[int, Workload]], jobs: int)
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alarms", description=__doc__)
-    parser.add_argument("--networks", type=int, default=30, help="how many (default: 30)")
+    parser.add_argument("--networks", type=at_least(1), default=30, help="how many (default: 30)")
     parser.add_argument("--seed", type=int, help="of the networks (default: another each time)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this network alone")
-    parser.add_argument("--jobs", type=int, default=2, help="side by side (default: 2)")
+    parser.add_argument("--jobs", type=at_least(1), default=2, help="side by side (default: 2)")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     numbered = list(enumerate(drawn(options.networks, seed)))
     if options.only is not None:
+        if not 0 <= options.only < options.networks:
+            parser.error(f"--only {options.only}: networks are 0 to {options.networks - 1}")
         numbered = [numbered[options.only]]
     alarms, begin = Alarms(), time.monotonic()
     certify_all(alarms, numbered, options.jobs)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from benchmarks.fuzz.configurations import Configurations
 from benchmarks.fuzz.study import SmallStudy
+from benchmarks.options import at_least
 from workflows.output import printing
 
 COMMITTED = Path(__file__).parents[2] / "reports" / "fence" / "machines"
@@ -103,10 +104,14 @@ def said(counts: Counter[tuple[str, str]], escaped: list[str]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=10_000, help="how many (default: 10,000)")
+    parser.add_argument(
+        "--cases", type=at_least(1), default=10_000, help="how many (default: 10,000)"
+    )
     parser.add_argument("--seed", type=int, help="of the changes (default: another each time)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
-    parser.add_argument("--jobs", type=int, default=1, help="processes side by side (default: 1)")
+    parser.add_argument(
+        "--jobs", type=at_least(1), default=1, help="processes side by side (default: 1)"
+    )
     parser.add_argument(
         "--reported", type=float, default=0.01, metavar="SHARE",
         help="of changed records, from which a report is written if they are accepted",

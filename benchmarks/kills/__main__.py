@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.kills.study import STUDIES, KilledStudy, gone_within, role
+from benchmarks.options import at_least
 from workflows.output import printing
 
 WITHIN_S = 5.0
@@ -170,7 +171,7 @@ def role_of(process: psutil.Process) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kills", description=__doc__)
-    parser.add_argument("--times", type=int, default=40, help="kills (default: 40)")
+    parser.add_argument("--times", type=at_least(1), default=40, help="kills (default: 40)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and the victims")
     parser.add_argument(
         "--study", choices=STUDIES, default="plain", help="of what (default: plain)"

@@ -1,0 +1,15 @@
+"""What options of benchmarks can be."""
+
+import argparse
+from collections.abc import Callable
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option: a whole number, and no smaller one."""
+
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is too few, {least} at least")
+        return int(text)
+
+    return number
