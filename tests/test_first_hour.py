@@ -165,3 +165,10 @@ def test_what_a_log_says_is_no_markup(tmp_path, monkeypatch, capsys):
     (place / "state.json").write_text(json.dumps({"tasks": {TASKS[0].name: ended}}))
     assert main(["gpu", "--list"]) == 0
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan"])
+def test_no_time_is_not_all_time(minutes, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["gpu", "--minutes", minutes]) == 2
+    assert "leave it out for no limit" in capsys.readouterr().err

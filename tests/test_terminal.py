@@ -89,6 +89,15 @@ def test_an_interpreter_that_does_not_start_ends_a_study_at_once(clone):
     assert not study.results.exists()
 
 
+def test_a_damaged_number_of_replicates_ends_a_study_in_a_line(clone):
+    study = clone(minutes=5, replicates=None)
+    study.results.mkdir(parents=True)
+    (study.results / "replicates.json").write_text("garbage")
+    output = study.snakemake(fails=True)
+    assert "replicates.json: file: Invalid JSON" in output
+    assert "Traceback" not in output and "InputFunctionException" not in output
+
+
 def worker(process):
     with suppress(psutil.Error):
         return "workflows.worker.worker" in process.cmdline()

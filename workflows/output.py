@@ -17,6 +17,7 @@ REMEDIES = {
     errno.EROFS: "this file system is read-only: work in a clone elsewhere",
 }
 REFUSED = 2  # the exit status
+FAILED = 1  # that of any other error, as Python has it
 INTERRUPTED = 128 + signal.SIGINT  # as shells have it
 STANDARD_OUTPUT = 1
 ROOT = Path(__file__).parents[1]
@@ -58,7 +59,7 @@ def printing(name: str, main: Callable[[], int]) -> int:
         if sys.flags.dev_mode:
             raise
         print(f"{name}: {unforeseen(error)}", file=sys.stderr)
-        return REFUSED
+        return FAILED
 
 
 def unforeseen(error: Exception) -> str:

@@ -57,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.only or []:
         if name not in known:
             raise unknown("task", name, known)
+    if arguments.minutes is not None and not arguments.minutes > 0:
+        raise Problem(f"--minutes {arguments.minutes:g}: leave it out for no limit")
     tasks = [known[name] for name in arguments.only or known]
     try:
         hour = FirstHour(tasks, fingerprint(), arguments.out, arguments.minutes)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.conftest import ROOT
-from workflows.output import INTERRUPTED, REFUSED, explained, printing
+from workflows.output import FAILED, INTERRUPTED, REFUSED, explained, printing
 from workflows.planning.plan import PlanError
 from workflows.records.storage import RecordError
 
@@ -25,7 +25,7 @@ def test_what_nobody_has_foreseen_is_a_line_with_its_place(capsys):
     def main() -> int:
         return int({}["a\nb"])
 
-    assert printing("study", main) == REFUSED
+    assert printing("study", main) == FAILED
     said = capsys.readouterr().err
     assert said.startswith("study: KeyError: 'a\\nb' in tests/workflows/test_output.py:")
     assert "PYTHONDEVMODE=1 shows" in said and said.count("\n") == 1
@@ -33,7 +33,7 @@ def test_what_nobody_has_foreseen_is_a_line_with_its_place(capsys):
 
 @pytest.mark.parametrize("error", [RecordError("one.json: key: wrong"), PlanError("not here")])
 def test_our_own_errors_are_said_in_their_words(capsys, error):
-    assert printing("keep", raising(error)) == REFUSED
+    assert printing("keep", raising(error)) == FAILED
     assert capsys.readouterr().err == f"keep: {error}\n"
 
 
