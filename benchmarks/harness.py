@@ -22,7 +22,7 @@ import numpy as np
 
 from analysis.format import markdown_table
 from analysis.stats.inference import estimate
-from benchmarks.options import at_least
+from benchmarks.options import at_least, positive
 from frameworks.conditions import Conditions
 from frameworks.contract import Trainer
 from frameworks.registry import adapter_class, framework, variables
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--processes", type=at_least(2), default=8, help="of each contender (default: 8)"
     )
-    parser.add_argument("--seconds", type=float, default=8, help="in each (default: 8)")
+    parser.add_argument("--seconds", type=positive, default=8, help="in each (default: 8)")
     parser.add_argument("--on", choices=WORKLOADS, nargs="+", default=[*WORKLOADS])
     parser.add_argument("--seed", type=int, default=1, help="of data, weights and order")
     parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)

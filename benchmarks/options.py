@@ -1,6 +1,7 @@
 """What options of benchmarks can be."""
 
 import argparse
+import math
 from collections.abc import Callable
 
 
@@ -13,3 +14,10 @@ def at_least(least: int) -> Callable[[str], int]:
         return int(text)
 
     return number
+
+
+def positive(text: str) -> float:
+    """The type of an option: a number above 0, and an end to it."""
+    if not 0 < float(text) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return float(text)

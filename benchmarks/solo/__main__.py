@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.output import printing
+from workflows.output import explained, printing
 
 COMMAND = """\
 python -m benchmarks.solo --study results/<machine>/<study> --out benchmarks/solo/records/NAME.json
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shown = options.records or [path for path in [options.out] if path]
         text = page([read(path) for path in shown], COMMAND)
     except (PlanError, RecordError, OSError, ValueError) as error:
-        print(f"solo: {error}", file=sys.stderr)
+        print(f"solo: {explained(error)}", file=sys.stderr)
         return 1
     if options.page:
         options.page.write_text(text, encoding="utf-8")

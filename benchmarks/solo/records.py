@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.records.schema import Code, Contender, Record
-from workflows.records.storage import atomic
+from workflows.records.storage import atomic, read_json
 
 Way = Literal["turns", "alone"]
 
@@ -61,4 +61,4 @@ def write(path: Path, solo: Solo) -> None:
 
 
 def read(path: Path) -> Solo:
-    return Solo.model_validate_json(path.read_text())
+    return read_json(path, Solo)

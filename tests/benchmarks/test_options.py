@@ -10,6 +10,7 @@ from benchmarks.kills import __main__ as kills
 WRONG = [
     (alarms, "--networks -1"), (alarms, "--jobs 0"), (alarms, "--networks 2 --only 2"),
     (fuzz, "--cases 0"), (fuzz, "--jobs -3"), (kills, "--times -1"), (harness, "--processes 1"),
+    (harness, "--seconds nan"), (harness, "--seconds -1"), (harness, "--seconds inf"),
 ]  # fmt: skip
 
 

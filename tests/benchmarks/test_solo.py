@@ -127,3 +127,12 @@ def test_a_contender_that_fails_ends_the_measurement(
 @pytest.mark.skipif(not RECORDS, reason="nothing has been recorded yet")
 def test_the_page_is_that_of_the_records() -> None:
     assert (ROOT / "docs/solo.md").read_text() == page(map(read, RECORDS), COMMAND)
+
+
+def test_a_damaged_record_is_named_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.json").write_text("garbage")
+    assert main([str(tmp_path / "one.json")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"solo: {tmp_path}/one.json: ") and said.count("\n") == 1

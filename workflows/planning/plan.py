@@ -223,7 +223,7 @@ def load_plan(folders: Folders) -> Plan:
         PlanError: a contender marked `required` cannot run.
     """
     request = read_json(folders.study, StudyRequest)
-    study = configuration_of(request)
+    study = configuration_of(request, folders)
     detections = {
         entry.framework: read_json(folders.detection(entry.framework), Detection).devices
         for entry in study.contenders
@@ -259,17 +259,17 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
     return [contender for contender in every if name in (None, contender.framework)]
 
 
-def configuration_of(request: StudyRequest) -> Configuration:
+def configuration_of(request: StudyRequest, folders: Folders) -> Configuration:
     """The checked configuration. Raises PlanError, for example if a framework is gone."""
     try:
         return parse(request.configuration)
     except ConfigurationError as error:
-        raise PlanError(str(error)) from None
+        raise PlanError(f"{folders.study}: {error}") from None
 
 
 def load_study(folders: Folders) -> Configuration:
     """The configuration alone. Raises RecordError or PlanError."""
-    return configuration_of(read_json(folders.study, StudyRequest))
+    return configuration_of(read_json(folders.study, StudyRequest), folders)
 
 
 def write_request(

@@ -90,3 +90,12 @@ def test_a_number_of_replicates_that_no_study_has(study, capsys, monkeypatch, nu
         monkeypatch.setattr("sys.argv", ["stage", "--study", str(made.folders.root)])
         assert stage.main() == 1
     assert "replicates.json: replicates: " in capsys.readouterr().err
+
+
+def test_a_configuration_that_cannot_be_is_named_with_its_file(study, capsys, monkeypatch):
+    folders = study().folders
+    request = json.loads(folders.study.read_text())
+    folders.study.write_text(json.dumps({**request, "configuration": {}}))
+    words = ["--study", str(folders.root), "--workload", "mlp"]
+    status, text = said(capsys, "workflows.stages.prepare", words, monkeypatch)
+    assert status == 1 and f"{folders.study}: The configuration cannot be used" in text
