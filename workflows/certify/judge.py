@@ -195,14 +195,19 @@ def names(component: str) -> list[str]:
         for name, mistake in CATALOGUE.items():
             own = few_steps(mistake.trainer, network)
             changed = {n for n, w in own.items() if not np.array_equal(w, right[n])}
-            updates = getattr(mistake.how, "updates", OracleTrainer.updates)
-            of_optimisers = (
-                updates is not OracleTrainer.updates
-                or mistake.how.__module__ == "frameworks.oracle.mistakes.optimisers"
-            )
-            fits = changed and of_optimisers if part == "optimiser" else changed == {state}
+            fits = changed and of_optimisers(name) if part == "optimiser" else changed == {state}
             found += [name] * bool(fits)
     return sorted(found)
+
+
+def of_optimisers(mistake: str) -> bool:
+    """Whether it is about the update of weights, and not about their gradients or the loss."""
+    how = CATALOGUE[mistake].how
+    updates = getattr(how, "updates", OracleTrainer.updates)
+    return (
+        updates is not OracleTrainer.updates
+        or how.__module__ == "frameworks.oracle.mistakes.optimisers"
+    )
 
 
 def few_steps(

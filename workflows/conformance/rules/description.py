@@ -13,7 +13,7 @@ from frameworks.description import NAME
 from frameworks.device import DEVICES
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads.parsing import suggestion
-from workflows.certify.judge import names
+from workflows.certify.judge import names, of_optimisers
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
@@ -95,12 +95,15 @@ def oddities(d: Framework) -> Iterator[str]:
         yield f"precisions {d.precisions}: float32, and float64 where there is it"
     for name, variant in d.variants.items():
         for deviation in variant.deviations:
-            if deviation.mistake and deviation.mistake not in CATALOGUE:
-                known = ", ".join(names(deviation.component))
+            mistake, known = deviation.mistake, deviation.mistake in CATALOGUE
+            of_one = deviation.component.startswith("optimiser.")
+            foreign = known and of_one and not of_optimisers(mistake)
+            if mistake and (foreign or not known):
+                of = " of an optimiser" if foreign else suggestion(mistake, CATALOGUE)
                 yield (
-                    f"variant {name!r} declares the mistake {deviation.mistake!r}, which is none"
-                    f"{suggestion(deviation.mistake, CATALOGUE)}; {deviation.component} may be "
-                    f"{known or 'none'}"
+                    f"variant {name!r} declares the mistake {mistake!r}, which is none{of}; "
+                    f"{deviation.component} may be "
+                    f"{', '.join(names(deviation.component)) or 'none'}"
                 )
 
 
