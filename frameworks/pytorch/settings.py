@@ -1,5 +1,6 @@
 """Settings in effect in PyTorch, read from the process and from a network."""
 
+import inspect
 import os
 import re
 import sys
@@ -61,20 +62,38 @@ def compilation(step: Any) -> str:
     """What is run: Python, or what torch.compile or torch.jit has made of it."""
     if hasattr(step, "_torchdynamo_orig_callable"):
         # Not imported above, because that takes a second; whoever compiles has done it.
-        if sys.modules["torch._dynamo"].config.disable:
+        if sys.modules["torch._dynamo"].config.disable or stance() == "force_eager":
             return "eager"
         return reading.with_options("torch.compile", compile_options(step))
     scripted = isinstance(step, torch.jit.ScriptModule | torch.jit.ScriptFunction)
     return "torch.jit" if scripted else "eager"
 
 
+def stance() -> str:
+    """What torch.compiler.set_stance has asked of everything compiled; PyTorch has no getter."""
+    known = getattr(sys.modules["torch._dynamo.eval_frame"], "_stance", None)
+    return str(getattr(known, "stance", "default"))
+
+
 def compile_options(step: Any) -> dict[str, Any]:
-    """Those of the compiler that are not its defaults. A mode of torch.compile is made of them."""
-    asked = step.get_compiler_config()
-    if asked is None:  # only PyTorch's own compiler says what it was asked for
-        return {"backend": "another"}
+    """Those of torch.compile and of the compiler that are not their defaults. A mode is made of the
+    compiler's."""
+    # PyTorch keeps what it was asked for where only a function of its own sees it.
+    context = inspect.getclosurevars(step.get_compiler_config).nonlocals.get("self")
+    asked = {
+        "dynamic": getattr(context, "_dynamic", None),
+        "fullgraph": getattr(context, "fullgraph", False) or None,
+        "stance": None if stance() == "default" else stance(),
+    }
+    found: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
+    compiler: Any = getattr(context, "callback", None)
+    while hasattr(compiler, "_torchdynamo_orig_backend"):
+        compiler = compiler._torchdynamo_orig_backend
+    chosen = getattr(compiler, "get_compiler_config", step.get_compiler_config)()
+    if chosen is None:  # only PyTorch's own compiler says what it was asked for
+        return {"backend": "another", **found}
     usual = sys.modules["torch._inductor"].config._config
-    return {key: value for key, value in asked.items() if value != usual[key].default}
+    return found | {key: value for key, value in chosen.items() if value != usual[key].default}
 
 
 def debugging(network: nn.Module) -> str:
@@ -83,6 +102,7 @@ def debugging(network: nn.Module) -> str:
         {
             "anomaly detection": torch.is_anomaly_enabled(),
             "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+            "deterministic oneDNN": torch._C._get_mkldnn_deterministic(),
             "profiler": torch._C._autograd._profiler_enabled(),
             "dispatch mode": torch._C._len_torch_dispatch_stack() > 0,
             "function mode": torch._C._len_torch_function_stack() > 0,

@@ -30,6 +30,15 @@ def torch_deterministic() -> Iterator[None]:
 
 
 @contextmanager
+def onednn_deterministic() -> Iterator[None]:
+    import torch
+
+    torch.backends.mkldnn.deterministic = True
+    yield
+    torch.backends.mkldnn.deterministic = False
+
+
+@contextmanager
 def torch_profiler() -> Iterator[None]:
     import torch
 
@@ -72,6 +81,7 @@ def jax_option(name: str) -> Any:
     [
         ("pytorch", torch_anomaly, "debugging", "anomaly detection"),
         ("pytorch", torch_deterministic, "debugging", "deterministic algorithms"),
+        ("pytorch", onednn_deterministic, "debugging", "deterministic oneDNN"),
         ("pytorch", torch_profiler, "debugging", "profiler"),
         ("tensorflow", numerics_checked, "debugging",
          "callbacks on operations and checks in the graph"),
@@ -142,6 +152,10 @@ def test_torch_says_what_is_stepped() -> None:
         ({"mode": "max-autotune-no-cudagraphs"}, "max_autotune=True"),
         ({"options": {"shape_padding": False}}, "shape_padding=False"),
         ({"backend": "eager"}, "backend=another"),
+        ({"dynamic": True}, "dynamic=True"),
+        ({"dynamic": False}, "dynamic=False"),
+        ({"fullgraph": True}, "fullgraph=True"),
+        ({"fullgraph": True, "mode": "max-autotune-no-cudagraphs"}, "max_autotune=True"),
     ],
 )
 def test_torch_says_how_it_was_asked_to_compile(asked: dict[str, Any], said: str) -> None:
@@ -149,7 +163,22 @@ def test_torch_says_how_it_was_asked_to_compile(asked: dict[str, Any], said: str
     from frameworks.pytorch.settings import compilation
 
     for step in (torch.nn.Linear(2, 2), lambda x: x):
-        assert said in compilation(torch.compile(step, **asked)).split(", ")
+        found = compilation(torch.compile(step, **asked)).split(", ")
+        assert said in found and ("backend" in asked or "backend=another" not in found)
+
+
+def test_torch_says_if_what_is_compiled_is_run_otherwise() -> None:
+    torch = pytest.importorskip("torch")
+    from frameworks.pytorch.settings import compilation
+
+    step = torch.compile(lambda x: x)
+    for stance, said in (
+        ("force_eager", "eager"),
+        ("eager_on_recompile", "torch.compile, stance=eager_on_recompile"),
+    ):
+        with torch.compiler.set_stance(stance):
+            assert compilation(step) == said
+    assert compilation(step) == "torch.compile"
 
 
 def test_jax_says_how_it_was_asked_to_compile() -> None:
