@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 
@@ -12,7 +13,7 @@ def sources(module: str) -> list[Path]:
     A module outside any package may import modules beside it whose names begin with its own. If a
     text in the source is made like f"package.folder.{name}", all modules of that folder are found.
     """
-    spec = importlib.util.find_spec(module)
+    spec = located(module)
     if not spec or not spec.origin:
         return []
     package, first = module.rpartition(".")[0], Path(spec.origin)
@@ -23,6 +24,18 @@ def sources(module: str) -> list[Path]:
             found.append(file)
             waiting += imported(file, package, first)
     return found
+
+
+def located(module: str) -> ModuleSpec | None:
+    """Where a module is. `find_spec` would import the packages around it: only a worker may run
+    what a framework's package does there."""
+    first, *rest = module.split(".")
+    spec = importlib.util.find_spec(first)
+    for part in rest:
+        if not spec or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
+    return spec
 
 
 def imported(file: Path, package: str, first: Path) -> Iterator[Path]:

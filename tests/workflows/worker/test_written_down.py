@@ -145,6 +145,28 @@ def test_not_having_a_setting_may_be_read(tmp_path, monkeypatch, text):
     assert not found(tmp_path, monkeypatch, text, mode="n/a")
 
 
+def test_no_package_around_an_adapter_is_imported(tmp_path, monkeypatch):
+    """A coordinator looks for what is written down; what a framework's package does there when it
+    is imported, only a worker may run."""
+    inside = tmp_path / "outer" / "inner"
+    inside.mkdir(parents=True)
+    (tmp_path / "outer" / "__init__.py").write_text("")
+    (inside / "__init__.py").write_text("raise RuntimeError('imported')")
+    (inside / "adapter.py").write_text(WRITTEN["in the dict"])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entries_of.cache_clear()
+    described = Framework(
+        name="outer",
+        title="Outer",
+        distributions=("outer",),
+        install="pip",
+        adapter="outer.inner.adapter:Adapter",
+        variants={"default": Variant("one")},
+    )
+    assert {*written_down(described, {"compilation": "eager"})} == {"compilation"}
+    sys.modules.pop("outer", None)
+
+
 def test_a_source_that_cannot_be_read_writes_nothing_down(tmp_path, monkeypatch):
     assert not found(tmp_path, monkeypatch, "def settings(:", compilation="eager")
 
