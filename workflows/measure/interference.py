@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from workflows.machine import fingerprint as machine
 from workflows.machine.energy import Reading, joules_between, reading
 
+MOST = 200  # processes that a worker has started; more would take too long to read
 TICK_S = 0.01  # of /proc/stat: USER_HZ is 100 on every architecture that frameworks run on
 CPU = "sys/devices/system/cpu"
 THROTTLED = ("core_throttle_count", "package_throttle_count")
@@ -145,13 +146,15 @@ def threads(pid: int) -> dict[int, Schedule]:
     """Each thread's `schedstat`, because `/proc/<pid>/schedstat` is about the first thread only,
     and those of what that thread has started, like the processes of a loader."""
     found: dict[int, Schedule] = {}
-    for child in "".join(lines(f"proc/{pid}/task/{pid}/children")).split():
-        found |= threads(int(child))
-    with suppress(OSError):
-        for task in (machine.SYSTEM / f"proc/{pid}/task").iterdir():
-            with suppress(ValueError):  # a thread that just ended has no line
-                ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
-                found[int(task.name)] = Schedule(ran, waited)
+    processes = [pid]
+    for process in processes:
+        children = "".join(lines(f"proc/{process}/task/{process}/children")).split()
+        processes += map(int, children[: MOST - len(processes)])
+        with suppress(OSError):
+            for task in (machine.SYSTEM / f"proc/{process}/task").iterdir():
+                with suppress(ValueError):  # a thread that just ended has no line
+                    ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
+                    found[int(task.name)] = Schedule(ran, waited)
     return found
 
 

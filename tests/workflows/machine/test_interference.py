@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from workflows.machine.energy import Meter, Reading
 from workflows.machine.fingerprint import available_cores
-from workflows.measure.interference import Counters, Schedule, Ticks, between, look
+from workflows.measure.interference import MOST, Counters, Schedule, Ticks, between, look
 
 STAT = """\
 cpu  900 10 90 5000 7 0 3 40 0 0
@@ -100,6 +100,13 @@ def test_processes_that_a_worker_has_started_are_its_own(whole):
     whole("proc/79/task/79/schedstat", "3000 40 2\n")
     seen = look(77, [0]).threads
     assert set(seen) == {77, 78, 79} and seen[79] == Schedule(3000, 40)
+
+
+def test_a_long_line_of_processes_is_read_as_far_as_it_matters(whole):
+    for number in range(77, 77 + 1200):
+        whole(f"proc/{number}/task/{number}/children", f"{number + 1} ")
+        whole(f"proc/{number}/task/{number}/schedstat", "3000 40 2\n")
+    assert len(look(77, [0]).threads) == MOST
 
 
 def test_a_thread_that_ended_takes_nothing_back():
