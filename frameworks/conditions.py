@@ -36,7 +36,7 @@ SETTINGS = (
 class Unavailable(Exception):
     """The conditions cannot be met here, or a variant does not apply to the workload. The message
     is the reason. NotImplementedError, for a layer, loss or optimiser that an adapter does not
-    support, is treated alike. After a contender's first turn, either is a failure."""
+    support, is treated alike. From a network that was built, either is a failure."""
 
 
 @dataclass(frozen=True)

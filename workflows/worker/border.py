@@ -5,20 +5,31 @@ length, Python's own numbers, arrays of floating point.
 """
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Setting
+from frameworks.contract import Setting, Unavailable
 from frameworks.workloads import Weights
 from workflows.records.private import KNOWN, cut
 
 REASON = 400  # characters
 TEXT = 200  # of a setting
-MOST_SETTINGS = 300
+MOST_SETTINGS, MOST_TENSORS = 300, 100  # of tensors, so many beside those of the network
 LARGEST = 2**63  # numbers beyond do not fit into the tables
+
+
+@contextmanager
+def supported() -> Iterator[None]:
+    """What an adapter has built, it supports. Frameworks raise NotImplementedError for faults."""
+    try:
+        yield
+    except (Unavailable, NotImplementedError) as error:
+        reason = f"{explain(error)}, from a network that was built"
+        raise RuntimeError(reason).with_traceback(error.__traceback__) from error
 
 
 def as_loss(value: Any) -> float:
@@ -71,21 +82,28 @@ def as_seconds(given: Any) -> dict[str, float]:
 
 
 def as_weights(given: Any, network: Weights, what: str = "weights()") -> Weights:
-    """Weights as a dict of arrays of floating point, not much larger than the `network`.
+    """Weights as a dict of plain arrays of floating point, not much larger than the `network`.
 
     Names and shapes are left to whoever compares them.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"{what} gave {kind(given)}, a dict of arrays is asked for")
+    found = {}
     for name, array in given.items():
         if not isinstance(name, str):
             raise TypeError(f"{what} names a tensor by {kind(name)}, a text is asked for")
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+        if len(name) > TEXT:
+            raise ValueError(f"{what} names a tensor by {len(name):,} characters")
+        plain = np.asarray(array) if isinstance(array, np.ndarray) else array
+        if not isinstance(plain, np.ndarray) or plain.dtype.kind != "f":
             raise TypeError(f"{what} gave {name} as {kind(array)}, not as an array of floats")
-    numbers, asked = (sum(array.size for array in one.values()) for one in (given, network))
+        found[name] = plain
+        if len(found) > MOST_TENSORS + 2 * len(network):
+            raise ValueError(f"{what} gave more than {len(found):,} tensors")
+    numbers, asked = (sum(array.size for array in one.values()) for one in (found, network))
     if numbers > 2 * asked + 1000:
         raise ValueError(f"{what} gave {numbers:,} numbers, the network has {asked:,}")
-    return dict(given)
+    return found
 
 
 def kind(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from frameworks.contract import Trainer
-from workflows.worker.border import as_loss
+from workflows.worker.border import as_loss, supported
 from workflows.worker.loading import Loader, Pair
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
@@ -82,7 +82,8 @@ class Turns:
             loading.start(numbers[0])
         fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
-        rows = [self.measure(trainer, number, step, fetch) for step, number in steps]
+        with supported():
+            rows = [self.measure(trainer, number, step, fetch) for step, number in steps]
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
         self.steps[slowed_by, loader] += count
         self.delivered = loading.end() if loading else ""
@@ -164,7 +165,7 @@ def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = N
 
     `results` reads what a step has computed beside the loss: the weights unless given.
     """
-    readers = (trainer.loss, results or trainer.weights)
+    readers = read_by(trainer, results)
     fenced(trainer, batch, 1, readers)  # which may compile
     single = max(min(sum(fenced(trainer, batch, 1, readers)) for _ in range(FENCES)), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
@@ -174,6 +175,11 @@ def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = N
         shares += [unfinished(trainer, batch, *pair) for pair in permutations(readers)]
         shares.append(min(postponed(trainer, batch, readers) for _ in range(FENCES)))
     return max(0.0, *shares)
+
+
+def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Readers:
+    """Those of loss and results. A loss may compute when it becomes a number."""
+    return (lambda: as_loss(trainer.loss()), results or trainer.weights)
 
 
 def unfinished(
@@ -225,7 +231,7 @@ def fenced(trainer: Trainer, batch: Any, count: int, readers: Readers = ()) -> t
     If work was left, the readers, of loss and weights unless given, take longer the first time
     than the second time.
     """
-    readers = readers or (trainer.loss, trainer.weights)
+    readers = readers or read_by(trainer)
     begin = now()
     for _ in range(count):
         trainer.step(batch)

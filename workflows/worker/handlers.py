@@ -17,7 +17,7 @@ from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import training
-from workflows.worker.border import as_settings, as_weights, explain
+from workflows.worker.border import as_loss, as_settings, as_weights, explain
 from workflows.worker.clock import Asleep, Turns, timed, unfenced
 from workflows.worker.probes import probe
 from workflows.worker.profiling import profiled
@@ -151,9 +151,13 @@ class Handlers:
         a single operation needs all of its result, and reading it takes less than that."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
-        results: Callable[[], Any] = trainer.gradients if given else trainer.weights
-        if self.workload.elementwise:
-            results = trainer.loss
+        read: Callable[[], Any] = trainer.gradients if given else trainer.weights
+
+        def results() -> Any:
+            if self.workload.elementwise:
+                return as_loss(trainer.loss())
+            return as_weights(read(), self.initial)
+
         return {"unfenced": unfenced(trainer, batch, results)}
 
     def unread(self, variant: str, steps: int) -> dict[str, Any]:

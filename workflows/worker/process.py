@@ -83,6 +83,7 @@ class WorkerProcess:
             raise WorkerDied("stopped", ended=True)
         self.contender, self.timeout_s = contender, timeout_s
         self.requests, self.asked, self.unread = 0, "", bytearray()
+        self.ended_by_us = ""  # why
         self.log: IO[bytes]
         if log:
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -224,6 +225,8 @@ class WorkerProcess:
             status = self.process.wait(CLOSING_S)
         except subprocess.TimeoutExpired:
             return self.ended_for("closed the pipe of its answers and went on")
+        if self.ended_by_us:
+            return WorkerDied(self.ended_by_us, ended=True)
         self.end()
         words = line(self.last_printed().strip().rpartition("\n")[2].strip(), QUOTED)
         last = f": {words}" if words else ""
@@ -242,6 +245,7 @@ class WorkerProcess:
         return os.pread(handle, KEPT, max(size - KEPT, 0)).decode(errors="replace")
 
     def ended_for(self, reason: str) -> WorkerDied:
+        self.ended_by_us = reason
         self.end()
         return WorkerDied(reason, ended=True)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from frameworks.contract import Trainer
 from frameworks.workloads import Weights
-from workflows.worker.border import as_loss, as_weights
+from workflows.worker.border import as_loss, as_weights, supported
 
 SAMPLED, LEAST, IN_ALL = 64, 8, 2048  # numbers of a tensor at most and at least, and of all
 
@@ -83,13 +83,14 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     here, so that an adapter that still reads them cannot agree. Whole numbers become 0.
     """
     inputs, targets = (array.copy() for array in batch)
-    given = trainer.put(inputs, targets)
-    trainer.synchronise()
-    for array in (inputs, targets):
-        array.fill(0 if array.dtype.kind == "i" else useless)
-    trainer.step(given)
-    trainer.synchronise()
-    return as_loss(trainer.loss())
+    with supported():
+        given = trainer.put(inputs, targets)
+        trainer.synchronise()
+        for array in (inputs, targets):
+            array.fill(0 if array.dtype.kind == "i" else useless)
+        trainer.step(given)
+        trainer.synchronise()
+        return as_loss(trainer.loss())
 
 
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:

@@ -17,7 +17,7 @@ from workflows.records.schema import Contender
 from workflows.worker import training
 from workflows.worker.border import explain
 from workflows.worker.handlers import Handlers
-from workflows.worker.process import WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess
 
 CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
 
@@ -265,6 +265,56 @@ def test_a_small_step_that_is_computed_when_it_is_read_is_found(worker, monkeypa
     monkeypatch.setattr(worker.adapter, "trainer", lazy)
     share = worker.fence("default")["unfenced"]
     assert share > 0.5 if forced_by else share < 0.2
+
+
+class Late:
+    """A loss that is computed when it becomes a number."""
+
+    def __init__(self, work, loss):
+        self.work, self.loss = work, loss
+
+    def __float__(self):
+        self.work()
+        return self.loss()
+
+
+class LateItems(dict):
+    """Weights that are computed when they are looked at."""
+
+    def items(self):
+        self["work"]()
+        return {"dense1.kernel": np.zeros((20, 8))}.items()
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("what", ["loss", "weights"])
+def test_work_that_waits_until_a_result_is_used_is_found(worker, monkeypatch, what):
+    plain = worker.adapter.trainer
+
+    def lazy(*arguments):
+        trainer = plain(*arguments)
+        step, loss, queue = trainer.step, trainer.loss, []
+
+        def work():
+            while queue:
+                step(queue.pop(0))
+
+        trainer.step = queue.append
+        trainer.loss = (lambda: Late(work, loss)) if what == "loss" else lambda: 0.5
+        trainer.weights = (lambda: LateItems(work=work)) if what == "weights" else dict
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", lazy)
+    assert worker.fence("default")["unfenced"] > 0.5
+
+
+def test_the_reason_of_an_end_stays_the_reason(study):
+    """Though the process is killed for it, and is asked for more."""
+    contender = Contender(framework="abacus", variant="default", device="cpu", threads=1)
+    with WorkerProcess(sys.executable, contender) as process:
+        assert process.ended_for("no answer within 3 s").reason == "no answer within 3 s"
+        with pytest.raises(WorkerDied, match="no answer within 3 s"):
+            process.ask("pin", cores=[])
 
 
 @pytest.mark.quiet

@@ -1,0 +1,43 @@
+"""What an adapter gives becomes plain on its way out of the worker, or is refused."""
+
+import numpy as np
+import pytest
+
+from frameworks.contract import Unavailable
+from workflows.worker.border import as_weights, supported
+
+NETWORK = {"kernel": np.zeros((2, 3)), "bias": np.zeros(3)}
+
+
+class Computing(np.ndarray):
+    """Which changes when somebody asks what is in it."""
+
+    @property
+    def dtype(self):
+        np.ndarray.fill(self, 1)
+        return np.ndarray.dtype.__get__(self)
+
+
+@pytest.mark.parametrize("kind", [Computing, np.matrix])
+def test_weights_are_plain_arrays_and_compute_nothing_when_they_are_looked_at(kind):
+    found = as_weights({"kernel": np.zeros((2, 3)).view(kind)}, NETWORK)["kernel"]
+    assert type(found) is np.ndarray and not found.any()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"k" * 30_000: np.zeros(3)}, "names a tensor by 30,000 characters"),
+        ({f"k{n}": np.zeros(0) for n in range(1000)}, "more than 105 tensors"),
+        ({"kernel": np.zeros(10**4)}, "gave 10,000 numbers, the network has 9"),
+    ],
+)
+def test_weights_that_no_record_could_hold_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        as_weights(given, NETWORK)
+
+
+@pytest.mark.parametrize("error", [Unavailable("no beads"), NotImplementedError("no beads")])
+def test_what_was_built_is_supported(error):
+    with pytest.raises(RuntimeError, match="no beads, from a network that was built"), supported():
+        raise error
