@@ -76,6 +76,7 @@ class Examination:
         self.over = bool(contender.missing or reference.failure)
         if reference.failure and not contender.missing:
             self.result.status, self.result.reason = "failed", reference.failure
+        self.begun = self.result.model_copy(deep=True)
 
     def row(self) -> CertificateRow:
         """The certificate."""
@@ -84,9 +85,20 @@ class Examination:
         return self.result
 
     def attempt(self, name: str) -> None:
-        """One of `PASSES`, in their order. A failure on the way becomes the row's reason."""
+        """One of `PASSES`, in their order. What goes wrong is tried again in a process of its own
+        if another contender has used the same one, and may have left something in it."""
         if self.over:
             return
+        self.go(name)
+        wrong = self.result.status in ("failed", "refused") and not self.pitfall
+        if wrong and self.runner.part(self.contender):
+            self.result, self.over = self.begun, False
+            for each in PASSES[: PASSES.index(name) + 1]:
+                if not self.over:
+                    self.go(each)
+
+    def go(self, name: str) -> None:
+        """A failure on the way becomes the row's reason."""
         result = self.result
         try:
             with tempfile.TemporaryDirectory(dir=guardian.scratch()) as scratch:
@@ -97,7 +109,7 @@ class Examination:
         except Unavailable as reason:
             result.status, result.reason = "missing", str(reason)
         except Uncanonical as error:
-            result.status, result.reason = "refused", str(error)
+            result.status, result.reason = "refused", line(str(error))
         except Exception as error:  # numbers of an adapter may break any computation
             result.status, result.reason = "failed", line(f"{type(error).__name__}: {error}")
         self.over = True
@@ -227,7 +239,7 @@ class Examination:
             except Unavailable as reason:
                 row = OptimiserRow(status="missing", reason=str(reason))
             except (WorkerDied, Uncanonical) as error:
-                row = OptimiserRow(status="failed", reason=str(error))
+                row = OptimiserRow(status="failed", reason=line(str(error)))
             self.result.optimisers[kind] = row
 
     def trained_again_with(self, kind: str, file: Path) -> tuple[Measured, Measured | None]:

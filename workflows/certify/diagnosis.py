@@ -23,6 +23,7 @@ from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import Uncanonical, require_shapes
 from workflows.certify.second_look import FEWEST, shaken
 from workflows.records.limits import FINER, LOST, REPRODUCES, WORST
+from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
 
@@ -93,7 +94,7 @@ def examine(
             raise
         return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
     except Uncanonical as error:
-        return Diagnosis(f"in a miniature of it, {error}", trained=False)
+        return Diagnosis(line(f"in a miniature of it, {error}"), trained=False)
     return explain(script, seen, state)
 
 

@@ -129,6 +129,8 @@ class Runner:
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}
         self.started: list[WorkerProcess] = []
         self.exact: set[WorkerProcess] = set()  # those that have computed in float64
+        self.users: dict[WorkerProcess, set[str]] = {}
+        self.parted: set[str] = set()  # contenders that share no process any more
 
     def __enter__(self) -> Self:
         return self
@@ -150,17 +152,26 @@ class Runner:
             c.threads for c in self.plan.runnable if (c.framework, c.variant, c.device) == key
         )
 
+    def part(self, contender: PlannedContender) -> bool:
+        """Give a contender that has shared a process one of its own. Returns whether it had."""
+        own = contender.name
+        shared = any(own in users and len(users) > 1 for users in self.users.values())
+        had = shared and own not in self.parted
+        self.parted |= {own} if had else set()
+        return had
+
     @contextmanager
     def process(
         self, contender: PlannedContender, precision: str = "float64"
     ) -> Iterator[WorkerProcess]:
         """A process under the contender's conditions.
 
-        Variants that need the same environment share one until it fails. One that has computed in
-        float64 is not used for float32 any more.
+        Variants that need the same environment share one until it fails, or until one of them does.
+        One that has computed in float64 is not used for float32 any more.
         """
+        own = [contender.variant] if contender.name in self.parted else []
         key = (contender.framework, contender.device, contender.threads,
-               *own_variables(contender).values())  # fmt: skip
+               *own_variables(contender).values(), *own)  # fmt: skip
         if precision == "float32" and self.workers.get(key) in self.exact:
             self.workers.pop(key).close()
         if key not in self.workers:
@@ -170,6 +181,7 @@ class Runner:
             )
             self.started.append(self.workers[key])
         worker = self.workers[key]
+        self.users.setdefault(worker, set()).add(contender.name)
         if precision == "float64":
             self.exact.add(worker)
         try:

@@ -40,6 +40,7 @@ from workflows.records.limits import DECLARED_STEPS, FLOAT32_LOSS
 from workflows.records.minutes import timed
 from workflows.records.schema import CertificateRecord
 from workflows.records.storage import RecordError, write_json
+from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied
 
 APART = 1e10  # FLOP; turns that cost less are not worth the start of another process
@@ -171,9 +172,8 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         raise
     except Exception as failure:  # numbers of an adapter may break any computation
         progress.note(f"{names.contender(contender)} failed: {failure}")
-        (reference.folder / FAILED).write_text(
-            f"the reference {contender.name} failed: {failure}", encoding="utf-8"
-        )
+        text = line(f"the reference {contender.name} failed: {failure}")
+        (reference.folder / FAILED).write_text(text, encoding="utf-8")
 
 
 def reference_turns(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:
@@ -232,8 +232,8 @@ def main() -> int:
             record = certify(plan, workload, name, folders, progress)
             for row in record.rows:
                 progress.detail(f"{row.name} {row.status}: {row.reason} {row.cause}")
-            for line in summary(record.rows, {c.missing for c in plan.contenders}):
-                progress.note(line)
+            for text in summary(record.rows, {c.missing for c in plan.contenders}):
+                progress.note(text)
         write_json(folders.certificate(workload, name), record)
     except (RecordError, PlanError, OSError) as error:
         print(f"{where}: {explained(error)}", file=sys.stderr)

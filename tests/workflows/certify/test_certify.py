@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -7,9 +8,12 @@ import pytest
 from frameworks.registry import framework
 from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
+from tests.conftest import package
 from tests.workflows.conftest import several
 from workflows.certify.diagnosis import AS_DECLARED
-from workflows.certify.runs import FAILED, RESTARTED, Reference, Run, Runner, run_with
+from workflows.certify.following import against
+from workflows.certify.judge import Uncanonical
+from workflows.certify.runs import FAILED, RESTARTED, Reference, Result, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import distance, summary
@@ -291,6 +295,25 @@ def test_a_mistake_that_nobody_knows_is_said_so(study, monkeypatch):
     monkeypatch.setitem(variants, "rounded", changed)
     row = rows(study, "rounded", certificate={"steps": 10, "optimisers": []})["rounded"]
     assert row.status == "refused" and "did you mean 'beta1-in-float32'" in row.reason
+
+
+@pytest.mark.parametrize("mistake", ["first-batch-only", "loss-averaged", "sum-for-mean"])
+def test_a_deviation_of_an_optimiser_is_no_other_mistake(study, mistake):
+    """It would be made under this optimiser alone, and so agree with plain SGD."""
+    made = study()
+    folder, workload = made.folders.data / "mlp", made.plan.study.workload("mlp")
+    with pytest.raises(Uncanonical, match="none of an optimiser; optimiser"):
+        against(Result([1.0], {}, []), [mistake], {}, workload, folder)
+
+
+def test_what_a_variant_leaves_in_a_process_costs_no_other_anything(study, abacus, monkeypatch):
+    monkeypatch.setattr("workflows.certify.stage.available_cores", lambda: [0])
+    with package("faulty") as folder:
+        monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{abacus}")
+        both = {"framework": "faulty", "variants": ["leaves-a-mark", "none"]}
+        made = study(contenders=[{"framework": "abacus"}, both], certificate=BRIEFLY)
+        found = {row.variant: row for row in made.certificate("faulty").rows}
+    assert found["none"].status == "agrees", found["none"].reason
 
 
 @pytest.mark.parametrize(
