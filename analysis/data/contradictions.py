@@ -7,10 +7,10 @@ from itertools import chain, pairwise
 from typing import Any
 
 from analysis.data.proofs import compared, proven
-from analysis.data.rows import CORES, SLACK_NS, cores_of
+from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.workloads import Workload, WorkloadError, from_dict
-from workflows.records.limits import DAY_S, TIMEOUT_S
+from workflows.records.limits import DAY_S, SLACK_NS, TIMEOUT_S
 from workflows.records.machine_records import MachineRecords, StudyRecord
 from workflows.records.schema import (
     FASTEST,

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.columns import UNIX_NS
+from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError
 
 PARTS = ("data_ns", "transfer_ns", "step_ns")
-CORES, TICK_NS = 2**13, 100_000_000  # of processor time: more cores than any machine, and its grain
-SLACK_NS = 1_000_000  # turns are stored in whole microseconds, and their clock is read elsewhere
+CORES = 2**13  # more than any machine has
 
 Flags = NDArray[np.bool_]
 Contest = tuple[str, int]  # workload and replicate
@@ -346,16 +346,9 @@ def recorded(part: Part, seen: Seen) -> Iterator[str]:
         elif switches != one.switches:
             text = f"its turn has {switches}, and {one.switches} are recorded"
             yield part.fault("switches", row, text)
-        elif cpu_ns > 2e9 * accounted_s(one) + TICK_NS:
+        elif cpu_ns > 2e9 * one.accounted_s + TICK_NS:
             text = f"its turn has {cpu_ns / 1e9:.3g} s, far more than is recorded"
             yield part.fault("cpu_ns", row, text)
-
-
-def accounted_s(turn: TurnRecord) -> float:
-    """The processor time of a turn on all cores. What was taken by threads that have ended since
-    does not count as the worker's."""
-    found = (turn.cpu_s, turn.other_s, turn.elsewhere_s, turn.steal_s)
-    return sum(max(one, 0.0) if one is not None else np.inf for one in found)
 
 
 def cores_of(contest: ContestRecord) -> int:

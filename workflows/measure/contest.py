@@ -7,6 +7,7 @@
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from workflows.machine.guardian import interruptible
 from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
 from workflows.measure.batches import Columns
+from workflows.measure.believable import Asked, unbelievable, within
 from workflows.measure.interference import between, look
 from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.schedule import orders
@@ -40,6 +42,9 @@ from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
 from workflows.worker.written_down import written_down
 
+# Replicates in which weights are read: a second process may find what the first has left, such as
+# programs in a compiler's cache. Later ones do as the second; losses are compared in all.
+SAMPLED = 2
 ANOTHER = "its loader delivered other mini-batches, or in another order, than are stored"
 
 
@@ -55,6 +60,7 @@ class Contest(WorkerPool):
         self.dealt: dict[str, list[TurnRecord]] = {name: [] for name in self.workloads}
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
         self.digests: dict[tuple[str, int], str] = {}
+        self.steps: Counter[tuple[str, int]] = Counter()
         self.passed = 0  # turns, including those of contenders that have failed
 
     @property
@@ -67,6 +73,7 @@ class Contest(WorkerPool):
         # All processes of a machine share one monotonic clock. This converts it to Unix time; now,
         # because the machine may have slept while the contest waited for it.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()  # noqa: TID251, once
+        self.began_s = (self.offset_ns + time.perf_counter_ns()) / 1e9
         with ExitStack() as stack:
             self.start(stack, report)
             self.deal_round(0, {name: self.shuffled() for name in self.workloads}, report)
@@ -78,7 +85,7 @@ class Contest(WorkerPool):
                 self.deal_round(number, now, report)
             once = self.replicate == 1  # the same code answers the same in every replicate
             for name in self.workloads:
-                if once:
+                if self.replicate <= SAMPLED:
                     self.sample_weights(name)
                 self.read_settings(name)
             if once:
@@ -139,12 +146,12 @@ class Contest(WorkerPool):
         key = (workload, self.hosts[index])
         if key in self.built:
             return False
-        record = self.records[workload][index]
+        record, begin = self.records[workload][index], time.monotonic()
         answer = self.ask(
             index, "build", on=workload, variant=record.built, offset_ns=self.offset_ns
         )
         self.built.add(key)
-        record.build_s = answer["build_s"]
+        record.build_s = within(answer["build_s"], begin)
         return True
 
     def turn(
@@ -166,25 +173,31 @@ class Contest(WorkerPool):
         )  # fmt: skip
         after = look(pid, cores)
         delivered = rows.pop("delivered")
+        batches = self.plan.study.workload(workload).batches
+        numbers = [(first + place) % batches for place in range(count)]
         if record.loader and delivered != self.expected(workload, first, count):
             record.status, record.reason = "failed", ANOTHER
         whole = {name: rows.pop(name) for name in ("peak_mib", "outside_s")}
         for name in ("minor_faults", "major_faults"):
             counted = rows.pop(name)[discard:]
             whole[name] = sum(counted) / len(counted) if counted else None
-        self.columns.add(workload, record, number, position, discard, rows)
-        self.dealt[workload].append(
-            TurnRecord(
-                round=number,
-                position=position,
-                contender=record.name,
-                start_ns=before.now_ns + self.offset_ns,
-                cores=len(cores),
-                switches=sum(rows["switches"]),
-                **between(before, after),
-                **whole,
-            )
+        turn = TurnRecord(
+            round=number,
+            position=position,
+            contender=record.name,
+            start_ns=before.now_ns + self.offset_ns,
+            cores=len(cores),
+            switches=sum(rows["switches"]),
+            **between(before, after),
+            **whole,
         )
+        lasted_s = (after.now_ns + self.offset_ns) / 1e9 - self.began_s
+        asked = Asked(numbers, self.steps[workload, index], bool(record.slowed_by), lasted_s)
+        if wrong := unbelievable(rows, turn, asked):
+            raise WorkerDied(wrong)
+        self.steps[workload, index] += count
+        self.columns.add(workload, record, number, position, discard, rows)
+        self.dealt[workload].append(turn)
 
     def expected(self, workload: str, first: int, count: int) -> str:
         """The digest of a turn's mini-batches as they are stored."""

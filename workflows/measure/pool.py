@@ -11,6 +11,7 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
+from workflows.measure.believable import within
 from workflows.planning import names
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
@@ -97,7 +98,7 @@ class WorkerPool:
                     raise WorkerDied(answer["missing"])
                 for records in self.records.values():
                     records[index].versions = answer["versions"]
-                    records[index].import_s = answer["import_s"] if alone else None
+                    records[index].import_s = within(answer["import_s"], begin) if alone else None
                     records[index].idle_mib = answer["idle_mib"]
                     records[index].caches = answer["caches"]
                 self.ask(index, "pin", cores=cores_for(self.entrants[index], self.cores))

@@ -22,6 +22,10 @@ REPLICATES = 2**15 - 1
 DAY_S = 86_400
 TIMEOUT_S = 600.0  # for an answer of a contender, unless configured
 
+# Turns are stored in whole microseconds, and their clock is read elsewhere; the grain of processor
+# time.
+SLACK_NS, TICK_NS = 1_000_000, 100_000_000
+
 # A declared deviation grows chaotically later, so only the first steps are bounded.
 DECLARED_STEPS = 10
 # float64 rounds so much more finely than float32.

@@ -5,6 +5,7 @@ One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of
 is a `CertificateRecord`. Those of a machine are gathered as machine_records.py says.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -124,8 +125,8 @@ class ContenderRecord(Entrant):
     contest spent on it: its turns, and its part of the common start by processor time, shared
     equally by the workloads of the contest. `import_s`, the same for all of them, is the time to
     import the framework and apply the conditions, if the process imported alone. `idle_mib` is its
-    memory then. `weights` are a few numbers of each tensor after its last turn, in the first
-    replicate (`Float64Turns`), and `operations` seconds of a step under its framework's profiler
+    memory then. `weights` are a few numbers of each tensor after its last turn, in the first two
+    replicates (`Float64Turns`), and `operations` seconds of a step under its framework's profiler
     (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
     settings that nothing has read back. `caches` says what compilers' caches held before the
     import. In earlier records, a control busy-waited for the share `idle` of its time.
@@ -186,6 +187,13 @@ class TurnRecord(Record):
     outside_s: Amount | None = None
     package_j: Amount | None = None
     gpu_j: Amount | None = None
+
+    @property
+    def accounted_s(self) -> float:
+        """Its processor time on all cores. What was taken by threads that have ended since does not
+        count as the worker's."""
+        found = (self.cpu_s, self.other_s, self.elsewhere_s, self.steal_s)
+        return sum(max(one, 0.0) if one is not None else math.inf for one in found)
 
 
 class Code(Record):

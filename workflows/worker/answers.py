@@ -18,14 +18,13 @@ from pydantic import (
     model_validator,
 )
 
-from workflows.records.limits import Amount
+from workflows.records.limits import Amount, Seconds
 from workflows.records.private import KNOWN, cut
 from workflows.records.schema import CacheState
 from workflows.records.storage import UNPRINTABLE, with_texts
 
 LONGEST = 2000  # characters of any text
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Int32 = Annotated[int, Field(ge=0, lt=2**31)]
 Int64 = Annotated[int, Field(ge=0, lt=2**63)]
 Settings = dict[str, StrictBool | StrictInt | StrictFloat | StrictStr]

@@ -39,7 +39,9 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
         return []
     table = losses(machine, batches, turns, 1.0)
     off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
-    last = {one: own for one, _, own in weights_astray(machine, batches, turns)}
+    last: dict[BenchmarkId, list[tuple[float, float]]] = {}
+    for one, _, own in weights_astray(machine, batches, turns):
+        last.setdefault(one, []).extend(own.values())
     return [
         AsTimedLine(
             one,
@@ -48,7 +50,7 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
             *worst(row.astray.get(10, {}).values()),
             max(row.again, default=None),
             off.get(one),
-            *worst(last.get(one, {}).values()),
+            *worst(last.get(one, [])),
         )
         for one, row in found
     ]

@@ -26,6 +26,13 @@ def test_a_contender_that_trains_less_when_it_is_timed_gets_no_ratio(findings):
     assert 0 < check.worst < 1e-5
 
 
+def test_weights_are_read_in_two_replicates(study):
+    """The second process may find what the first has left."""
+    made = study(contest={"warmup": 2, "rounds": 1, "turn": 4, "discard": 1})
+    read = [bool(made.contest(number)[0].contenders[0].weights) for number in (1, 2, 3)]
+    assert read == [True, True, False]
+
+
 def test_the_turns_in_float64_are_in_the_records(findings):
     (record,) = findings.machine.records.certificates
     assert [len(turn) for turn in record.turns.losses] == [2, 4, 4, 4, 4]

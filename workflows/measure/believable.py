@@ -1,0 +1,63 @@
+"""Whether what a worker says of a turn can be: its clocks and counts beside the coordinator's.
+
+An adapter shares its process with the clocks that time it, and may replace them, as libraries for
+tests do. Readers refuse records with such times whole, so they are only this contender's failure.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workflows.records.limits import SLACK_NS, TICK_NS
+from workflows.records.schema import UNCOMPARED, TurnRecord
+from workflows.worker.process import WorkerDied
+
+PARTS = ("data_ns", "transfer_ns", "step_ns")
+CLOCK = "; does its adapter replace a clock of Python?"
+
+
+class Asked(NamedTuple):
+    """What a turn was asked for: its mini-batches, and the number of its first step; and for how
+    long its contest has lasted."""
+
+    batches: list[int]
+    first_step: int
+    slowed: bool
+    lasted_s: float
+
+
+def within(seconds: float, since: float) -> float:
+    """What a worker says that something took, which was asked for at this time (`time.monotonic`).
+
+    Raises:
+        WorkerDied: not so much time has passed.
+    """
+    if seconds > time.monotonic() - since + SLACK_NS / 1e9:
+        raise WorkerDied(f"it says that it took {seconds:.3g} s, which have not passed{CLOCK}")
+    return seconds
+
+
+def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) -> str:
+    """What cannot be, "" if all can. A slowed control's steps are lengthened after its turn."""
+    count = len(asked.batches)
+    steps = [*range(asked.first_step, asked.first_step + count)]
+    if rows["batch"] != asked.batches or rows["step"] != steps:
+        return "its turn has other mini-batches than it was asked for"
+    start, cpu_ns = (np.array(rows[name], np.float64) for name in ("start_ns", "cpu_ns"))
+    took = np.sum([rows[name] for name in PARTS], axis=0, dtype=np.float64)
+    end_ns, cores = turn.start_ns + turn.duration_s * 1e9, os.cpu_count() or 1
+    if start[0] < turn.start_ns - SLACK_NS or start[0] + took.sum() > end_ns + SLACK_NS:
+        return "its mini-batches are not within their turn, by the coordinator's clock" + CLOCK
+    if not asked.slowed and (start[1:] < (start + took)[:-1] - SLACK_NS).any():
+        return "a mini-batch began before the one before had ended" + CLOCK
+    compared = turn.contender.partition("/")[0] not in UNCOMPARED
+    if compared and not (took - np.array(rows["data_ns"]) >= 1).all():
+        return "a mini-batch took no time" + CLOCK
+    spent = cpu_ns.sum() <= 2e9 * turn.accounted_s + TICK_NS
+    spent &= (turn.outside_s or 0.0) <= cores * asked.lasted_s
+    if not spent or (cpu_ns > cores * (3 * took + TICK_NS)).any():
+        return "its processor time is more than the kernel counted" + CLOCK
+    return ""
