@@ -70,6 +70,13 @@ def fork_and_die():
     os._exit(3)
 
 
+def stop_the_clock():
+    """As libraries for tests do, in every module that has it."""
+    from workflows.worker import clock
+
+    clock.now = lambda: 10**15
+
+
 def print_into_the_pipe():
     for handle in range(3, 256):
         try:
@@ -132,6 +139,9 @@ STEPS = {
     "sets-no-output": no_output,
     "sets-another-folder": lambda: os.chdir("/"),
     "sets-no-descriptors": no_descriptors,
+    "sets-a-clock": stop_the_clock,
+    "leaves-a-mark": lambda: os.environ.update(FAULT="opening-exits"),
+    "raises-unimplemented": lambda: throw(NotImplementedError("no aten::mm on this backend")),
     "forks-back": os.fork,
     "forks-a-daemon": daemon,
     "forks-a-program": once(lambda: subprocess.Popen(["sleep", "900"])),
@@ -165,6 +175,8 @@ RESULTS = {
     "weights-nan": ("weights", lambda own: {name: w * np.nan for name, w in own.items()}),
     "weights-objects": ("weights", lambda own: {n: w.astype(object) for n, w in own.items()}),
     "weights-vast": ("weights", lambda own: {n: np.broadcast_to(0.0, 10**13) for n in own}),
+    "weights-named-vastly": ("weights", lambda own: {"x" * 30_000: np.zeros(3)}),
+    "weights-hang": ("weights", lambda own: Event().wait(3600)),
     "weights-numbered": ("weights", lambda own: dict(enumerate(own.values()))),
     "raises-from-putting": ("put", lambda batch: throw(OSError("put"))),
     "raises-from-waiting": ("synchronise", lambda none: throw(OSError("synchronise"))),

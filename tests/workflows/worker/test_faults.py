@@ -19,7 +19,7 @@ CERTIFICATE = {"steps": 10, "optimisers": []}
 FEW = (
     "loss-text", "settings-nested", "settings-half-a-character", "weights-vast", "raises-exit",
     "raises-half-a-character", "prints-into-the-pipe", "forks-back", "forks-and-dies", "dies-40",
-    "raises-unavailable",
+    "raises-unavailable", "weights-named-vastly", "sets-a-clock", "raises-unimplemented",
 )  # fmt: skip
 
 
@@ -51,6 +51,7 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
     assert (rows.framework == "abacus").sum() == 2 + 2 * 4
     assert found[0]["status"] == OK
     reasons = {row.variant: (row.status, row.reason) for row in certificate.rows}
+    assert "names a tensor by 30,000 characters" in reasons["weights-named-vastly"][1]
     assert (
         reasons["weights-vast"][0] == FAILED
         and "numbers, the network has" in reasons["weights-vast"][1]
