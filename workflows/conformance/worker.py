@@ -45,8 +45,11 @@ class Requests(Handlers):
         """Train what was accepted before; a refusal now comes too late."""
         try:
             return self.record_run(workload, variant, script, out)
-        except (Unavailable, NotImplementedError) as late:
-            return {"late": f"{type(late).__name__}: {late}"}
+        except Exception as error:
+            late = error.__cause__
+            if isinstance(late, Unavailable | NotImplementedError):
+                return {"late": f"{type(late).__name__}: {late}"}
+            raise
 
     def unknown(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """What the adapter raises for an unknown variant, "" if it raises nothing."""
