@@ -89,9 +89,12 @@ def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
             f"{gradient or 'all is right'}; look at the forward pass and the loss{hint}"
         )
     if wrong:
+        # A step of plain SGD shows the gradient, and its learning rate scales all of it alike.
+        alike = gradient.startswith("every tensor is ") and gradient.endswith("times the right one")
         yield (
-            f"the first loss is right, and of the first gradient, {gradient}; look at the backward "
-            f"pass, and at what changes gradients before the update{hint}"
+            f"the first loss is right, and of the first gradient, {gradient}; look at "
+            f"{'the learning rate, at ' * alike}the backward pass, and at what changes gradients "
+            f"before the update{hint}"
         )
 
 
