@@ -69,11 +69,12 @@ def unforeseen(error: Exception) -> str:
         return str(error)
     said = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
     places = [
-        f"{Path(frame.filename).relative_to(ROOT)}:{frame.lineno}"
+        (Path(frame.filename).relative_to(ROOT), frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename).is_relative_to(ROOT)
     ]
-    where = f" in {places[-1]}" if places else ""
+    ours = [f"{file}:{line}" for file, line in places if file.parts[0] in ROOMS | {"tests"}]
+    where = f" in {ours[-1]}" if ours else ""
     return f"{said}{where}. Nobody has foreseen this; PYTHONDEVMODE=1 shows how it came about"
 
 

@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
     if not re.fullmatch(STUDY, out.stem):
         raise Problem(f"{out}: {NAMED}, for `samestep report` to read it: name it with --out")
-    if out.exists() or out.is_symlink():
-        raise Problem(f"{out} is there already: remove it, or name another with --out")
+    require_absent(out)
     try:
         with tempfile.TemporaryDirectory() as scratch, atomic(out) as temporary:
             temporary.unlink(missing_ok=True)
             pack(folders, temporary, Path(scratch))
+            require_absent(out)  # still
     except (RecordError, OSError) as error:
         raise Problem(f"{out} was not written: {explained(error)}") from None
     size = f"{out.stat().st_size / 1e3:,.0f} kB"
@@ -44,3 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"measured. Others read it with: samestep report {shlex.quote(out.name)}"
     )
     return 0
+
+
+def require_absent(out: Path) -> None:
+    if out.exists() or out.is_symlink():
+        raise Problem(f"{out} is there already: remove it, or name another with --out")

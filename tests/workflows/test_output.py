@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -43,15 +42,17 @@ def test_ctrl_c_says_nothing(capsys):
 
 
 def test_a_command_that_is_interrupted_has_no_traceback(tmp_path):
-    code = "import samestep.commands.list as l, time; l.run = lambda _: time.sleep(60)"
-    words = [sys.executable, "-c", f"{code}\nimport sys; sys.argv[1:] = ['list']\n"
-             "print('begun', flush=True)\nfrom samestep.__main__ import command\n"
-             "sys.exit(command())"]  # fmt: skip
+    code = (
+        "import sys, time, samestep.commands.list as asked\n"
+        "from samestep.__main__ import command\n"
+        "asked.run = lambda _: print('begun', flush=True) or time.sleep(60)\n"
+        "sys.argv[1:] = ['list']\nsys.exit(command())"
+    )
+    words = [sys.executable, "-c", code]
     process = subprocess.Popen(
         words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout and process.stdout.readline() == "begun\n"
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert (process.returncode, said) == (INTERRUPTED, "")
@@ -66,12 +67,14 @@ def test_names_of_files_steer_no_terminal():
 def test_whoever_reads_no_more_gets_no_message(size):
     """Also of one long text, which Python does not try to write again."""
     code = (
-        "import sys, time\nfrom workflows.output import printing\ntime.sleep(0.3)\n"
+        "import sys\nfrom workflows.output import printing\nsys.stdin.read()\n"
         f"sys.exit(printing('long', lambda: print('x' * {size}) or 0))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout and process.stderr
+        [sys.executable, "-c", code],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin and process.stdout and process.stderr
     process.stdout.close()
+    process.stdin.close()
     assert (process.stderr.read(), process.wait()) == (b"", REFUSED)

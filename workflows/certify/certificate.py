@@ -92,6 +92,7 @@ class Examination:
         self.go(name)
         wrong = self.result.status in ("failed", "refused") and not self.pitfall
         if wrong and self.runner.part(self.contender):
+            self.say("again, in a process of its own")
             self.result, self.over = self.begun, False
             for each in PASSES[: PASSES.index(name) + 1]:
                 if not self.over:

@@ -202,10 +202,7 @@ def interruptible(main: Callable[[], int]) -> int:
 
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         signal.signal(signal.SIGINT, stop)
-    try:
-        return printing(Path(sys.argv[0]).stem, main)
-    except KeyboardInterrupt:
-        return ENDED_BY_SIGNAL + signal.SIGINT
+    return printing(Path(sys.argv[0]).stem, main)
 
 
 def forward(child: int, number: int) -> None:

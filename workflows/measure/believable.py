@@ -4,12 +4,12 @@ An adapter shares its process with the clocks that time it, and may replace them
 tests do. Readers refuse records with such times whole, so they are only this contender's failure.
 """
 
-import os
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 
 from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.schema import UNCOMPARED, TurnRecord
@@ -48,8 +48,9 @@ def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) 
         return "its turn has other mini-batches than it was asked for"
     start, cpu_ns = (np.array(rows[name], np.float64) for name in ("start_ns", "cpu_ns"))
     took = np.sum([rows[name] for name in PARTS], axis=0, dtype=np.float64)
-    end_ns, cores = turn.start_ns + turn.duration_s * 1e9, os.cpu_count() or 1
-    if start[0] < turn.start_ns - SLACK_NS or start[0] + took.sum() > end_ns + SLACK_NS:
+    end_ns, cores = turn.start_ns + turn.duration_s * 1e9, psutil.cpu_count() or 1
+    inside = (turn.start_ns - SLACK_NS <= start) & (start <= end_ns + SLACK_NS)
+    if not inside.all() or start[0] + took.sum() > end_ns + SLACK_NS:
         return "its mini-batches are not within their turn, by the coordinator's clock" + CLOCK
     if not asked.slowed and (start[1:] < (start + took)[:-1] - SLACK_NS).any():
         return "a mini-batch began before the one before had ended" + CLOCK

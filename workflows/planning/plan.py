@@ -33,9 +33,9 @@ class PlanError(Exception):
 
 def require_known(kind: str, name: str, known: Iterable[str]) -> None:
     """Raises PlanError if the study has nothing of this kind under this name."""
-    there = list(known)
+    there = set(known)
     if name not in there:
-        raise PlanError(f"the study has no {kind} {name!r} (it has: {', '.join(there)})")
+        raise PlanError(f"the study has no {kind} {name!r} (it has: {', '.join(sorted(there))})")
 
 
 class PlannedContender(Entrant):

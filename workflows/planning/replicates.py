@@ -12,7 +12,7 @@ from workflows.planning.code import content_hash
 from workflows.planning.configuration import MOST, Configuration
 from workflows.records.folders import Folders
 from workflows.records.minutes import ReplicatesRecord, Spent
-from workflows.records.storage import read_json
+from workflows.records.storage import RecordError, read_json
 
 LEAST = 5  # with four, Student's interval is 1.3 times as wide
 # Measured in a default study on two cores: 0.7 s between the clocks of two contests, 1.2 s until
@@ -116,7 +116,10 @@ def recorded(folders: Folders, study: Configuration) -> ReplicatesRecord | None:
     """The number that was fixed, perhaps for contests of before; None without `minutes`."""
     if study.minutes is None or not folders.replicates.exists():
         return None
-    return read_json(folders.replicates, ReplicatesRecord)
+    try:
+        return read_json(folders.replicates, ReplicatesRecord)
+    except RecordError as error:
+        raise RecordError(f"{error}; remove this file, and it is made again") from None
 
 
 def fixed(folders: Folders, study: Configuration) -> ReplicatesRecord | None:

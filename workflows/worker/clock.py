@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from frameworks.contract import Trainer
-from workflows.worker.border import as_loss, supported
+from workflows.worker.border import as_loss
 from workflows.worker.loading import Loader, Pair
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
@@ -82,8 +82,7 @@ class Turns:
             loading.start(numbers[0])
         fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
-        with supported():
-            rows = [self.measure(trainer, number, step, fetch) for step, number in steps]
+        rows = [self.measure(trainer, number, step, fetch) for step, number in steps]
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
         self.steps[slowed_by, loader] += count
         self.delivered = loading.end() if loading else ""

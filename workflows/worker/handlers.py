@@ -17,7 +17,7 @@ from frameworks.workloads import Weights, Workload, from_dict
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import training
-from workflows.worker.border import as_loss, as_settings, as_weights, explain
+from workflows.worker.border import as_loss, as_settings, as_weights, explain, supported
 from workflows.worker.clock import Asleep, Turns, timed, unfenced
 from workflows.worker.probes import probe
 from workflows.worker.profiling import profiled
@@ -114,10 +114,11 @@ class Handlers:
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
             self.trainer = self.built()
-        elif rebuild is not None:
-            self.trainer.restart(self.initial)
-        self.trainer.synchronise()
-        columns = self.turns.turn(self.trainer, first, count, slowed_by, loader)
+        with supported():
+            if rebuild is False:
+                self.trainer.restart(self.initial)
+            self.trainer.synchronise()
+            columns = self.turns.turn(self.trainer, first, count, slowed_by, loader)
         outside_ns += self.turns.between_ns
         return {
             **columns,
@@ -129,7 +130,8 @@ class Handlers:
     def settings(self) -> dict[str, Any]:
         """The settings in effect, read back from the framework; the names of those that its adapter
         only states; and the cores pinned to."""
-        settings = as_settings(self.trainer.settings())
+        with supported():
+            settings = as_settings(self.trainer.settings())
         stated = str(settings.pop("stated", "")).replace(",", " ").split()
         if lacking := [name for name in SETTINGS if name not in settings]:
             raise ValueError(
@@ -150,7 +152,6 @@ class Handlers:
         the work is about gradients, which the trainer gives, and not about weights. The checksum of
         a single operation needs all of its result, and reading it takes less than that."""
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
-        batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
         read: Callable[[], Any] = trainer.gradients if given else trainer.weights
 
         def results() -> Any:
@@ -158,7 +159,9 @@ class Handlers:
                 return as_loss(trainer.loss())
             return as_weights(read(), self.initial)
 
-        return {"unfenced": unfenced(trainer, batch, results)}
+        with supported():
+            batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
+            return {"unfenced": unfenced(trainer, batch, results)}
 
     def unread(self, variant: str, steps: int) -> dict[str, Any]:
         """Whether steps that nobody waits for compute the same."""
@@ -221,11 +224,12 @@ class Handlers:
         """
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         losses = []
-        for first, count in turns:
-            trainer.restart(self.initial)
-            batches = [self.mini_batch(first + step) for step in range(count)]
-            losses.append([training.one_step(trainer, batch) for batch in batches])
-        found = as_weights(trainer.weights(), self.initial)
+        with supported():
+            for first, count in turns:
+                trainer.restart(self.initial)
+                batches = [self.mini_batch(first + step) for step in range(count)]
+                losses.append([training.one_step(trainer, batch) for batch in batches])
+            found = as_weights(trainer.weights(), self.initial)
         self.require_original()
         return {
             "losses": losses,
@@ -233,6 +237,7 @@ class Handlers:
             "weights": training.sample(found),
         }
 
+    @supported()
     def weights(self) -> dict[str, Any]:
         """A sample of the weights, as the last turn has left them."""
         return {"weights": training.sample(as_weights(self.trainer.weights(), self.initial))}

@@ -16,7 +16,7 @@ from frameworks.contract import Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.smaller import batches
-from workflows.worker.border import as_weights
+from workflows.worker.border import as_weights, supported
 from workflows.worker.training import gradient, one_step
 
 STEPS = 12
@@ -103,12 +103,13 @@ def perform(make: Callable[[Workload, Weights], Trainer], script: Script) -> Rec
 
 def moments(trainer: Trainer, script: Script) -> Iterator[Moment]:
     given = script.weights
-    yield Moment(0.0, as_weights(trainer.weights(), given))
-    for batch in script.batches:
-        yield take(trainer, *batch, given)
-    trainer.restart(given)
-    for batch in script.batches[:AGAIN]:
-        yield take(trainer, *batch, given)
+    with supported():
+        yield Moment(0.0, as_weights(trainer.weights(), given))
+        for batch in script.batches:
+            yield take(trainer, *batch, given)
+        trainer.restart(given)
+        for batch in script.batches[:AGAIN]:
+            yield take(trainer, *batch, given)
 
 
 def take(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray, given: Weights) -> Moment:

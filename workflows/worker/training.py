@@ -31,6 +31,7 @@ class Trained(NamedTuple):
     changed: str
 
 
+@supported()
 def train(
     trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
 ) -> Trained:
@@ -59,6 +60,7 @@ def different(weights: Weights, others: Weights) -> str:
     return ""
 
 
+@supported()
 def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> bool | None:
     """Whether a run of steps that nobody waits for ends as one whose every loss is read: its last
     loss and all weights are the same to the last bit. None if reading twice does not do that."""
@@ -76,6 +78,7 @@ def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> 
     return alike if again else None
 
 
+@supported()
 def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     """The loss of one step.
 
@@ -83,16 +86,16 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     here, so that an adapter that still reads them cannot agree. Whole numbers become 0.
     """
     inputs, targets = (array.copy() for array in batch)
-    with supported():
-        given = trainer.put(inputs, targets)
-        trainer.synchronise()
-        for array in (inputs, targets):
-            array.fill(0 if array.dtype.kind == "i" else useless)
-        trainer.step(given)
-        trainer.synchronise()
-        return as_loss(trainer.loss())
+    given = trainer.put(inputs, targets)
+    trainer.synchronise()
+    for array in (inputs, targets):
+        array.fill(0 if array.dtype.kind == "i" else useless)
+    trainer.step(given)
+    trainer.synchronise()
+    return as_loss(trainer.loss())
 
 
+@supported()
 def gradients(trainer: Trainer, batch: Batch, initial: Weights, rate: float) -> tuple[Weights, str]:
     """The first step's gradient of each tensor, from a step of plain SGD with this learning rate;
     and a tensor that was not as given before the step, "" for none."""

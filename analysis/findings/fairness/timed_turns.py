@@ -141,11 +141,13 @@ def wrong_losses(
 def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[Limited]:
     """What `weights_astray` has found, with the typical error and the share far away that are
     allowed of each tensor that can be compared."""
-    long: dict[str, list[dict[str, Astray]]] = {}
+    long: dict[str, dict[BenchmarkId, dict[str, Astray]]] = {}
     for one, expected, tensors in found:
-        if len(expected.turns.losses[-1]) > LONG:
-            long.setdefault(one.workload, []).append(tensors)
-    grown = {name: room_of_weights(own) for name, own in long.items()}
+        if len(expected.turns.losses[-1]) > LONG:  # of several replicates, the worst counts
+            worst = long.setdefault(one.workload, {}).setdefault(one, {})
+            for name, error in tensors.items():
+                worst[name] = Astray(*np.maximum(error, worst.get(name, error)).tolist())
+    grown = {name: room_of_weights(own.values()) for name, own in long.items()}
     for one, expected, tensors in found:
         own = REDUCED_ASTRAY if expected.room else limits
         allowed = dict.fromkeys(tensors, own)

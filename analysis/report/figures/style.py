@@ -87,7 +87,7 @@ def themed() -> Iterator[None]:
         if not key.startswith("backend")
     }
     with matplotlib.rc_context(usual | THEME), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         yield
 
 
