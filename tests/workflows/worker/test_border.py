@@ -5,6 +5,7 @@ import pytest
 
 from frameworks.contract import Unavailable
 from workflows.worker.border import as_weights, supported
+from workflows.worker.training import train
 
 NETWORK = {"kernel": np.zeros((2, 3)), "bias": np.zeros(3)}
 
@@ -41,3 +42,27 @@ def test_weights_that_no_record_could_hold_are_refused(given, words):
 def test_what_was_built_is_supported(error):
     with pytest.raises(RuntimeError, match="no beads, from a network that was built"), supported():
         raise error
+
+
+class Unrestarted:
+    """A trainer that raises when it begins again."""
+
+    def weights(self):
+        return NETWORK
+
+    def put(self, *batch):
+        return batch
+
+    def step(self, batch):
+        pass
+
+    synchronise = loss = lambda self: 1.0
+
+    def restart(self, weights):
+        raise NotImplementedError("no beads")
+
+
+def test_so_is_beginning_again():
+    batch = (np.zeros(1), np.zeros(1))
+    with pytest.raises(RuntimeError, match="no beads, from a network that was built"):
+        train(Unrestarted(), lambda step: batch, NETWORK, steps=1, at=[], restart=1)

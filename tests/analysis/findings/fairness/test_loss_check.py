@@ -7,12 +7,17 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from analysis.data.results import BenchmarkId
+from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.loss_check import LossCheck
+from analysis.findings.fairness.timed_turns import Expected, with_limits
 from analysis.findings.findings import Findings
 from analysis.report.sections.comparing.comparisons import comparison_table
 from analysis.report.sections.sameness.certificates import certificate_summary
+from frameworks.workloads.distance import Astray
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import copied
+from workflows.records.schema import Float64Turns
 
 Make = Callable[[Recipe], Findings]
 RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=3)
@@ -230,6 +235,17 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
 
 
 MOST = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT)
+
+
+def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
+    """Whether its weights were read in one replicate or in two."""
+    turns = Float64Turns(losses=[[1.0] * (LONG + 1)], start={}, weights={})
+    expected = Expected(turns, "its own", 1e-5)
+    right, wrong = (BenchmarkId("mlp", name, "default", "cpu", 1) for name in ("pytorch", "jax"))
+    near, far = {"kernel": Astray(0.001, 0.0)}, {"kernel": Astray(0.02, 0.0)}
+    found = [(right, expected, near), (wrong, expected, far), (wrong, expected, far)]
+    rooms = [allowed["kernel"] for *_, allowed in with_limits(found, (0.0, 0.0))]
+    assert rooms == [(pytest.approx(0.01), 0.0)] * 3
 
 
 def test_in_long_turns_ten_times_as_much_is_allowed_as_most_are_off(found: Make) -> None:
