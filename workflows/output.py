@@ -58,11 +58,11 @@ def printing(name: str, main: Callable[[], int]) -> int:
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        print(f"{name}: {unforeseen(error)}", file=sys.stderr)
+        print(f"{name}: {unexpected(error)}", file=sys.stderr)
         return FAILED
 
 
-def unforeseen(error: Exception) -> str:
+def unexpected(error: Exception) -> str:
     """A line about an error: its own words if its kind is ours, for it is for people; else what it
     is, and the last place of ours that it came from."""
     if type(error).__module__.partition(".")[0] in ROOMS:

@@ -15,13 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
-from workflows.records.columns import UNIX_NS
+from workflows.records.columns import PARTS, UNIX_NS
 from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError
 
-PARTS = ("data_ns", "transfer_ns", "step_ns")
 CORES = 2**13  # more than any machine has
 
 Flags = NDArray[np.bool_]
@@ -346,7 +345,7 @@ def recorded(part: Part, seen: Seen) -> Iterator[str]:
         elif switches != one.switches:
             text = f"its turn has {switches}, and {one.switches} are recorded"
             yield part.fault("switches", row, text)
-        elif cpu_ns > 2e9 * one.accounted_s + TICK_NS:
+        elif cpu_ns > one.most_cpu_ns:
             text = f"its turn has {cpu_ns / 1e9:.3g} s, far more than is recorded"
             yield part.fault("cpu_ns", row, text)
 

@@ -8,11 +8,10 @@ import csv
 import io
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from workflows.output import printing
-from workflows.records.storage import RecordError, atomic, unforeseen
+from workflows.records.storage import RecordError, unforeseen, write_together
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,9 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with unforeseen(options.studies[0] if options.studies else "literature"):
             files = made(options.studies)
-        with ExitStack() as stack:  # all or none
-            for name, content in files.items():
-                stack.enter_context(atomic(options.out / name)).write_bytes(content.encode())
+        write_together({options.out / name: content for name, content in files.items()})
     except RecordError as error:
         print(f"literature: {error}", file=sys.stderr)
         return 1

@@ -342,7 +342,7 @@ def bullets(texts: Iterable[str]) -> str:
 
 
 def written_by(command: str) -> str:
-    mark = fence([command])
+    mark = fence(command)
     return f"Written by\n\n{mark}sh\n{command}\n{mark}"
 
 

@@ -42,9 +42,9 @@ def for_fence(value: Any) -> Markup:
     return Markup(on_one_line(value))
 
 
-def fence(lines: Iterable[str]) -> Markup:
-    """What encloses these lines in Markdown, and is longer than any fence in them."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+def fence(text: str) -> Markup:
+    """What encloses this text in Markdown, and is longer than any fence in it."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
     return Markup("`" * max(3, longest + 1))
 
 

@@ -3,7 +3,6 @@
 import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +31,7 @@ from analysis.report.markup import (
     variable,
 )
 from analysis.report.tables import Table
-from workflows.records.storage import atomic
+from workflows.records.storage import write_together
 
 TEMPLATES = Path(__file__).parent / "templates"
 BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "use", "missing")]
@@ -71,9 +70,8 @@ def write(
         if folder.is_symlink():
             raise OSError(errno.ELOOP, "this leads elsewhere: remove it", str(folder))
     again = (out / "report.md").exists()  # else all files there are somebody's own
-    with ExitStack() as stack:  # all or none, so that a full disk leaves the report of before
-        for name, content in reversed(files.items()):
-            stack.enter_context(atomic(out / name)).write_bytes(content.encode())
+    # A full disk leaves the report of before.
+    write_together({out / name: content for name, content in reversed(files.items())})
     for pattern in ("tables/*.csv", "figures/*.svg", "figures/*.png") if again else ():
         for path in out.glob(pattern):
             if path.relative_to(out).as_posix() not in files:
@@ -196,8 +194,8 @@ def pages(
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
         environment.filters |= {
-            "cell": markdown_cell, "fenced": for_fence, "anchor": anchor,
-            "packed": packed, "variable": variable, "numbers": numbers,
+            "cell": markdown_cell, "fenced": for_fence, "anchor": anchor, "packed": packed,
+            "variable": variable, "numbers": numbers,
         }  # fmt: skip
         environment.globals |= words
         text = environment.get_template(f"{name}.j2").render()

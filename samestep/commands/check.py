@@ -18,8 +18,8 @@ from workflows.conformance.rules import RULES
 from workflows.conformance.subject import Subject
 from workflows.machine.guardian import nothing_left
 from workflows.progress import Progress
+from workflows.records.limits import THREADS
 
-MOST = 9999  # threads, as in a configuration
 STYLES = {"holds": "green", "broken": "bold red", "does not apply": "dim"}
 
 
@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     """0: all rules hold; 1: a rule is broken; 2: the adapter cannot be checked here."""
     if arguments.name not in names():
         raise unknown("framework", arguments.name, names())
-    if not 1 <= arguments.threads <= MOST:
-        raise Problem(f"--threads {arguments.threads}: at least 1, and {MOST:,} at most")
+    if not 1 <= arguments.threads <= THREADS:
+        raise Problem(f"--threads {arguments.threads}: at least 1, and {THREADS:,} at most")
     if not shutil.which(arguments.interpreter):
         raise Problem(f"--interpreter {arguments.interpreter}: no such program")
     try:

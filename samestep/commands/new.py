@@ -4,7 +4,6 @@ import argparse
 import keyword
 import re
 import shlex
-from contextlib import ExitStack
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import frameworks
 from frameworks import registry
 from samestep.terminal import Problem
-from workflows.records.storage import atomic
+from workflows.records.storage import write_together
 
 HERE = Path(frameworks.__file__).parent
 TEMPLATES = Path(__file__).parent / "templates"
@@ -110,9 +109,7 @@ def write(name: str, target: Path, package: bool) -> list[Path]:
     )
     texts = {path: environment.get_template(file).render(values) for path, file in paths.items()}
     try:
-        with ExitStack() as stack:  # all of them or none
-            for path, text in texts.items():
-                stack.enter_context(atomic(path)).write_text(text.rstrip() + "\n", encoding="utf-8")
+        write_together({path: text.rstrip() + "\n" for path, text in texts.items()})
     except OSError as error:
         raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
     return list(paths)

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from workflows.output import REFUSED, explained, printing
+from workflows.output import INTERRUPTED, REFUSED, explained, printing
 
 STUDY = "SAMESTEP_STUDY"  # an environment variable: the process of Snakemake
 SCRATCH = "SAMESTEP_SCRATCH"  # another: the folder for what only this stage needs
@@ -264,13 +264,10 @@ def main() -> int:
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except KeyboardInterrupt:  # while it was still importing
-            os._exit(ENDED_BY_SIGNAL + signal.SIGINT)
+            os._exit(INTERRUPTED)
         sys.exit(0)
 
-    try:
-        return guard(run)
-    except KeyboardInterrupt:
-        return ENDED_BY_SIGNAL + signal.SIGINT
+    return guard(run)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
+from workflows.records.columns import PARTS
 from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.schema import UNCOMPARED, TurnRecord
 from workflows.worker.process import WorkerDied
 
-PARTS = ("data_ns", "transfer_ns", "step_ns")
 CLOCK = "; does its adapter replace a clock of Python?"
 
 
@@ -57,7 +57,7 @@ def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) 
     compared = turn.contender.partition("/")[0] not in UNCOMPARED
     if compared and not (took - np.array(rows["data_ns"]) >= 1).all():
         return "a mini-batch took no time" + CLOCK
-    spent = cpu_ns.sum() <= 2e9 * turn.accounted_s + TICK_NS
+    spent = cpu_ns.sum() <= turn.most_cpu_ns
     spent &= (turn.outside_s or 0.0) <= cores * asked.lasted_s
     if not spent or (cpu_ns > cores * (3 * took + TICK_NS)).any():
         return "its processor time is more than the kernel counted" + CLOCK

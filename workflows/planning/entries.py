@@ -23,7 +23,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
-from workflows.records.limits import DAY_S, TIMEOUT_S, UNDECIDED
+from workflows.records.limits import DAY_S, THREADS, TIMEOUT_S, UNDECIDED
 from workflows.records.schema import UNCOMPARED, percentage
 
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Device = str
 else:
     Device = Literal[*DEVICES]
-Threads = Annotated[int, Field(ge=1, le=9999)] | Literal["all"]
+Threads = Annotated[int, Field(ge=1, le=THREADS)] | Literal["all"]
 Interpreters = dict[str, Annotated[str, AfterValidator(a_path), AfterValidator(os.path.expanduser)]]
 
 

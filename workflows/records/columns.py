@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 
 from workflows.records import limits
 
+PARTS = ("data_ns", "transfer_ns", "step_ns")  # of a mini-batch, in order
+
 BATCHES = pa.schema(
     [
         ("study", pa.string()),

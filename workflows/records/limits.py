@@ -19,6 +19,7 @@ TEXT = 20_000  # characters
 DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table
 REPLICATES = 2**15 - 1
+THREADS = 9999
 DAY_S = 86_400
 TIMEOUT_S = 600.0  # for an answer of a contender, unless configured
 
@@ -101,7 +102,7 @@ VariantName = Annotated[str, Field(pattern=VARIANT)]
 DeviceName = Annotated[str, Field(pattern=DEVICE)]
 ContenderName = Annotated[str, Field(pattern=CONTENDER)]
 
-Threads = Annotated[int, Field(ge=1, le=9999)]
+Threads = Annotated[int, Field(ge=1, le=THREADS)]
 Replicate = Annotated[int, Field(ge=1, le=REPLICATES)]
 Count = Annotated[int, Field(ge=0, lt=MOST)]
 Steps = Annotated[int, Field(ge=0, le=10**7)]

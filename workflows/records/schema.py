@@ -15,6 +15,7 @@ from workflows.records.limits import (
     DECLARED_STEPS,
     FLOAT32_LOSS,
     TEXT,
+    TICK_NS,
     Amount,
     Anything,
     ContenderName,
@@ -189,11 +190,12 @@ class TurnRecord(Record):
     gpu_j: Amount | None = None
 
     @property
-    def accounted_s(self) -> float:
-        """Its processor time on all cores. What was taken by threads that have ended since does not
-        count as the worker's."""
+    def most_cpu_ns(self) -> float:
+        """The processor time that its mini-batches may have: twice that of the turn on all cores.
+        What was taken by threads that have ended since does not count as the worker's."""
         found = (self.cpu_s, self.other_s, self.elsewhere_s, self.steal_s)
-        return sum(max(one, 0.0) if one is not None else math.inf for one in found)
+        counted = sum(max(one, 0.0) if one is not None else math.inf for one in found)
+        return 2e9 * counted + TICK_NS
 
 
 class Code(Record):

@@ -8,8 +8,8 @@ import errno
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -334,6 +334,13 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_together(files: Mapping[Path, str]) -> None:
+    """Write these texts, all of them or none. The last one takes its place first."""
+    with ExitStack() as stack:
+        for path, text in files.items():
+            stack.enter_context(atomic(path)).write_bytes(text.encode())
 
 
 @contextmanager

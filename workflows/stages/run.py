@@ -9,7 +9,6 @@ which are large, are made only for what has to be measured or certified.
 import argparse
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from frameworks.workloads.datasets.batches import INPUTS
 from workflows.environments.stage import attempt
 from workflows.machine import guardian
 from workflows.machine.fingerprint import fingerprint
-from workflows.output import explained
+from workflows.output import INTERRUPTED, explained
 from workflows.planning import provenance
 from workflows.planning.code import content_hash
 from workflows.planning.configfiles import DEFAULT, ConfigurationError, read
@@ -233,7 +232,7 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         print(f"\nStopped. What is finished is kept; go on with:\n  {again}", file=sys.stderr)
-        return guardian.ENDED_BY_SIGNAL + signal.SIGINT
+        return INTERRUPTED
     return bool(run.failed)
 
 

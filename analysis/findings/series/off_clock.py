@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId
-from analysis.data.rows import PARTS
 from analysis.findings.findings import Findings, Table, added
+from workflows.records.columns import PARTS
 
 
 @dataclass(frozen=True)

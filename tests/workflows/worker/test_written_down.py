@@ -18,15 +18,18 @@ def found(tmp_path, monkeypatch, text, **settings):
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("writing", None)
     entries_of.cache_clear()
-    described = Framework(
+    return written_down(described("writing:Adapter"), settings)
+
+
+def described(adapter):
+    return Framework(
         name="writing",
         title="Writing",
         distributions=("writing",),
         install="pip",
-        adapter="writing:Adapter",
+        adapter=adapter,
         variants={"default": Variant("one")},
     )
-    return written_down(described, settings)
 
 
 WRITTEN = {
@@ -155,15 +158,8 @@ def test_no_package_around_an_adapter_is_imported(tmp_path, monkeypatch):
     (inside / "adapter.py").write_text(WRITTEN["in the dict"])
     monkeypatch.syspath_prepend(str(tmp_path))
     entries_of.cache_clear()
-    described = Framework(
-        name="outer",
-        title="Outer",
-        distributions=("outer",),
-        install="pip",
-        adapter="outer.inner.adapter:Adapter",
-        variants={"default": Variant("one")},
-    )
-    assert {*written_down(described, {"compilation": "eager"})} == {"compilation"}
+    outer = described("outer.inner.adapter:Adapter")
+    assert {*written_down(outer, {"compilation": "eager"})} == {"compilation"}
     sys.modules.pop("outer", None)
 
 
