@@ -25,7 +25,7 @@ from analysis.stats.inference import estimate
 from benchmarks.options import at_least, positive
 from frameworks.conditions import Conditions
 from frameworks.contract import Trainer
-from frameworks.registry import adapter_class, framework, variables
+from frameworks.registry import framework, open_adapter, variables
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.catalogue import mlp, mnist_cnn
 from workflows.output import printing
@@ -47,7 +47,7 @@ def pairs(contender: Contender, seconds: float, seed: int) -> list[float]:
     """The log-ratios of harness and bare loop, pair by pair, in this process."""
     workload = WORKLOADS[contender.workload]()
     generator = np.random.default_rng(seed)
-    adapter = adapter_class(framework(contender.framework))(Conditions())
+    adapter = open_adapter(framework(contender.framework), Conditions())
     trainer = adapter.trainer(workload, initial_weights(workload, seed), contender.variant)
     turns = Turns(*mini_batches(workload, generator))
     draw = random.Random(seed)

@@ -123,6 +123,9 @@ class Framework:
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions are recorded
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+    # Modules that its import takes in if they are installed, and does not need. They are here for
+    # samestep or another framework, so that the import does not find them.
+    optional_imports: tuple[str, ...] = ()
     # Without float64, `Adapter.__init__` raises Unavailable for it, and certificates hold in
     # float32 only and say so.
     precisions: tuple[str, ...] = ("float32", "float64")

@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from frameworks.contract import Adapter, Framework
+from frameworks.contract import Adapter, Conditions, Framework
 from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
@@ -162,11 +163,29 @@ def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     return {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
 
 
-def adapter_class(description: Framework) -> type[Adapter]:
-    """Import a framework's adapter. Only a worker process may call this."""
+def open_adapter(description: Framework, conditions: Conditions) -> Adapter:
+    """Import a framework's adapter and apply the conditions. The import takes in nothing that is
+    only here because others need it. Only a worker process may call this.
+
+    Raises:
+        Unavailable: the conditions cannot be met here.
+    """
     module, _, attribute = description.adapter.partition(":")
-    found: type[Adapter] = getattr(importlib.import_module(module), attribute)
-    return found
+    with not_found(description.optional_imports):
+        kind: type[Adapter] = getattr(importlib.import_module(module), attribute)
+        return kind(conditions)
+
+
+@contextmanager
+def not_found(modules: Iterable[str]) -> Iterator[None]:
+    """Nobody can import these modules meanwhile, unless they were imported before."""
+    hidden = [name for name in modules if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be found
+    try:
+        yield
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
 
 
 def versions(description: Framework) -> dict[str, str]:

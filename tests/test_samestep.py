@@ -18,7 +18,7 @@ import analysis.__main__
 import analysis.repeats.__main__
 import frameworks
 from frameworks.contract import Conditions, Unavailable
-from frameworks.registry import adapter_class
+from frameworks.registry import open_adapter
 from frameworks.workloads import from_dict, initial_weights, load, to_dict
 from samestep.__main__ import COMMANDS, main
 from samestep.commands import new, validate
@@ -304,16 +304,19 @@ def test_a_new_adapter_is_well_formed(begun):
 
 def test_a_new_adapter_says_what_is_still_to_be_written(begun):
     name, _, description = begun
-    kind = adapter_class(description)
-    adapter, workload = kind(Conditions()), load("mlp", {"features": 4, "hidden": [3]})
+    adapter, workload = (
+        open_adapter(description, Conditions()),
+        load("mlp", {"features": 4, "hidden": [3]}),
+    )
     with pytest.raises(Unavailable, match="the processor only"):
-        kind(Conditions(device="gpu"))
+        open_adapter(description, Conditions(device="gpu"))
     with pytest.raises(RuntimeError, match=f"{name}: `restart` is still to be written: copy these"):
         adapter.trainer(workload, initial_weights(workload, 1), "default")
     with pytest.raises(ValueError, match="no variant 'tuned'"):
         adapter.trainer(workload, {}, "tuned")
     with pytest.raises(NotImplementedError, match="no layer of kind 'conv2d'"):
         adapter.trainer(load("mnist-cnn", None), {}, "default")
+    kind = type(adapter)
     trainer_class = getattr(sys.modules[kind.__module__], f"{kind.__name__[:-7]}Trainer")
     trainer = object.__new__(trainer_class)
     assert set(METHODS) | {"settings"} == trainer_class.__bases__[0].__abstractmethods__

@@ -39,4 +39,5 @@ FRAMEWORK = Framework(
     },
     # The backends' own variables.
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+    optional_imports=tensorflow.OPTIONAL_IMPORTS,
 )

@@ -37,6 +37,10 @@ CACHES = (
 )
 
 
+# Keras, which TensorFlow imports, and TensorFlow Lite look for them.
+OPTIONAL_IMPORTS = ("matplotlib", "pandas", "sklearn")
+
+
 def traced(summary: str, **more: Any) -> Variant:
     return Variant(summary, rebuilds=False, **more)
 
@@ -129,4 +133,5 @@ FRAMEWORK = Framework(
         },
     },
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "KERAS_BACKEND": "tensorflow"},
+    optional_imports=(*OPTIONAL_IMPORTS, "jax", "scipy"),
 )

@@ -15,7 +15,7 @@ from frameworks.registry import framework, versions
 TRY = """
 import json, sys
 from frameworks.contract import Conditions, Unavailable
-from frameworks.registry import adapter_class, framework
+from frameworks.registry import open_adapter, framework
 from frameworks.workloads import initial_weights, load
 
 name, variant, *tries = json.loads(sys.argv[1])
@@ -23,7 +23,7 @@ workload = load("mnist-cnn", {"batch": 8, "filters": [4, 4], "units": 4})
 found = []
 for conditions in tries:
     try:
-        adapter = adapter_class(framework(name))(Conditions(**conditions))
+        adapter = open_adapter(framework(name), Conditions(**conditions))
         trainer = adapter.trainer(workload, initial_weights(workload, 1), variant)
         found.append(trainer.settings())
     except Unavailable as reason:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Adapter, Conditions, Trainer, Unavailable
-from frameworks.registry import adapter_class, framework, versions
+from frameworks.registry import framework, open_adapter, versions
 from frameworks.workloads import Dataset, Weights, Workload, initial_weights
 from frameworks.workloads.layers import (
     AveragePool,
@@ -105,7 +105,7 @@ def started(name: str, device: str, precision: str) -> Adapter:
     if not versions(framework(name)):
         pytest.skip(f"{name} is not installed")
     try:
-        return adapter_class(framework(name))(Conditions(device=device, precision=precision))
+        return open_adapter(framework(name), Conditions(device=device, precision=precision))
     except Unavailable as reason:
         if device == "cpu":
             raise

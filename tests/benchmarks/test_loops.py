@@ -7,7 +7,7 @@ from benchmarks.harness import Contender, shown
 from benchmarks.loops.descriptions import JAX, PYTORCH, TENSORFLOW, block_starts, is_perceptron
 from frameworks.conditions import Conditions
 from frameworks.contract import Framework, Unavailable
-from frameworks.registry import adapter_class, framework, versions
+from frameworks.registry import framework, open_adapter, versions
 from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.catalogue import mlp, mnist_cnn
 
@@ -20,7 +20,7 @@ def trained(description: Framework, workload: Workload) -> dict[str, np.ndarray]
     """The weights after a few steps in float64, and after a restart and as many again."""
     draw = np.random.default_rng(1)
     weights = initial_weights(workload, 1)
-    adapter = adapter_class(description)(Conditions(precision="float64"))
+    adapter = open_adapter(description, Conditions(precision="float64"))
     trainer = adapter.trainer(workload, weights, "tuned")
     inputs, targets = workload.zeros()
     for _ in range(2):

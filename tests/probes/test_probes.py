@@ -104,7 +104,7 @@ from frameworks import contract, registry
 from frameworks.workloads import load
 from workflows.worker.probes import dense
 given = contract.Conditions(device="cpu", precision="float32", threads=1)
-adapter = registry.adapter_class(registry.framework({framework!r}))(given)
+adapter = registry.open_adapter(registry.framework({framework!r}), given)
 for variant in ("default", "tuned"):
     print(dense.computing_threads(dense.observe(adapter, variant, load("mlp", None))))
 """

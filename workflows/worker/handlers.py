@@ -56,7 +56,7 @@ class Handlers:
         self.conditions = Conditions(**conditions)
         try:
             self.adapter, seconds = timed(
-                lambda: registry.adapter_class(description)(self.conditions)
+                lambda: registry.open_adapter(description, self.conditions)
             )
         except Unavailable as reason:
             return {"missing": explain(reason).removeprefix("Unavailable: "), "versions": installed}
