@@ -3,6 +3,7 @@
 Every variant but `right` has one defect of a few lines, in the module of its subject.
 """
 
+from frameworks import tensorflow
 from frameworks.contract import Framework, Variant
 from planted import in_tensorflow  # noqa: F401
 from planted.execution import as_timed, behaviour, precision  # noqa: F401
@@ -40,4 +41,5 @@ TENSORFLOW = Framework(
     adapter="planted.tensorflow_adapter:PlantedTensorFlow",
     variants=variants("planted-tensorflow"),
     environment={"TF_CPP_MIN_LOG_LEVEL": "2"},
+    optional_imports=tensorflow.FRAMEWORK.optional_imports,
 )
