@@ -127,8 +127,9 @@ class JaxTrainer(Trainer):
         return {name: np.array(value) for name, value in pairs}
 
     def restart(self, weights: Weights) -> None:
+        # NumPy converts them, because JAX would compile a conversion for each shape.
         self._parameters, self._running = (
-            [jnp.array(weights[name], self._dtype) for name in names]
+            [jnp.array(np.asarray(weights[name], self._dtype)) for name in names]
             for names in (self._workload.parameter_shapes, self._workload.state_shapes)
         )
         self._state = self._optimiser.init(self._parameters)
