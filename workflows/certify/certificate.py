@@ -93,7 +93,8 @@ class Examination:
         wrong = self.result.status in ("failed", "refused") and not self.pitfall
         if wrong and self.runner.part(self.contender):
             self.say("again, in a process of its own")
-            self.result, self.over = self.begun, False
+            at_first = f"{self.result.status}: {self.result.reason}"
+            self.result, self.over = self.begun.model_copy(update={"at_first": at_first}), False
             for each in PASSES[: PASSES.index(name) + 1]:
                 if not self.over:
                     self.go(each)

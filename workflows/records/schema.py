@@ -302,7 +302,9 @@ class CertificateRow(Contender):
     `unread`, of a variant that never waits, is whether a hundred steps that nobody waits for end
     with the same loss and weights, to the last bit, as if each was waited for.
     `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
-    of a refusal. `turns` are its own, if it declares a deviation and has the fewest threads.
+    of a refusal. `at_first` is what was wrong in a process that other variants had used, if it was
+    tried again in one of its own. `turns` are its own, if it declares a deviation and has the
+    fewest threads.
     Of a part of a step, `full` and `turns` are about losses at the initial weights.
     `ulp` is how far a single operation is from NumPy's, in units in the last place.
     """
@@ -310,6 +312,7 @@ class CertificateRow(Contender):
     status: Agreement
     reason: str = ""
     cause: str = ""
+    at_first: str = ""
     precision: Literal["float64", "float32"] = (
         "float64"  # float32 if that is all it has; `reason` says what it claims
     )

@@ -314,6 +314,8 @@ def test_what_a_variant_leaves_in_a_process_costs_no_other_anything(study, abacu
         made = study(contenders=[{"framework": "abacus"}, both], certificate=BRIEFLY)
         found = {row.variant: row for row in made.certificate("faulty").rows}
     assert found["none"].status == "agrees", found["none"].reason
+    assert found["none"].at_first.startswith(("failed: ", "refused: "))
+    assert found["leaves-a-mark"].at_first == ""
 
 
 @pytest.mark.parametrize(

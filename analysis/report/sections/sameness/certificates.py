@@ -134,12 +134,18 @@ def largest(values: Iterable[float | None]) -> str:
 
 
 def reasons(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
-    """Why a certificate is refused or failed, with the likely cause."""
+    """Why a certificate is refused or failed, with the likely cause; or was at first."""
     for own in groups:
-        line = own[0][0]
+        line, at_first = own[0][0], next((row.at_first for _, row in own if row.at_first), "")
+        where = places(one.id for one, _ in own)
         if line.status in ("refused", "failed"):
             texts = [sentence(text) for text in (line.reason, line.cause) if text]
-            yield places(one.id for one, _ in own), " ".join([f"{line.status}.", *texts])
+            yield where, " ".join([f"{line.status}.", *texts])
+        elif at_first:
+            yield where, f"{sentence(at_first)} {AT_FIRST}"
+
+
+AT_FIRST = "So it was at first, in a process that others had used, but not in one of its own."
 
 
 def same_losses(chapter: Chapter) -> Parts:
