@@ -16,4 +16,4 @@ def test_the_table_says_what_was_wrong_in_a_shared_process(findings: Findings) -
     note, *_ = notes = sorted(set(table.notes) - set(before.notes))
     assert len({text for _, text in notes}) == 1
     assert "TensorFlow, tuned" in note[0]
-    assert note[1] == f"Refused: loss differs by 2.0e-3 at step 3. {AT_FIRST}"
+    assert note[1] == f"refused: loss differs by 2.0e-3 at step 3. {AT_FIRST}"
