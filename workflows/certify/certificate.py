@@ -93,8 +93,8 @@ class Examination:
         wrong = self.result.status in ("failed", "refused") and not self.pitfall
         if wrong and self.runner.part(self.contender):
             self.say("again, in a process of its own")
-            at_first = f"{self.result.status}: {self.result.reason}"
-            self.result, self.over = self.begun.model_copy(update={"at_first": at_first}), False
+            self.begun.at_first = f"{self.result.status}: {self.result.reason}"
+            self.result, self.over = self.begun, False
             for each in PASSES[: PASSES.index(name) + 1]:
                 if not self.over:
                     self.go(each)
@@ -171,8 +171,7 @@ class Examination:
             self.compare_miniature(scratch)
 
     def train_workload(self, worker: WorkerProcess, file: Path) -> Result:
-        """Train the workload long and at full size, and with plain SGD if a deviation of its
-        optimiser is declared. Returns the long run."""
+        """Train long, at full size and, if it deviates, with plain SGD. Returns the long run."""
         names = ["long"] if self.pitfall else ["long", "full"]
         names += ["substituted", "substituted_full"] if self.deviations else []
         results: dict[str, Result] = {}
