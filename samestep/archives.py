@@ -33,7 +33,7 @@ def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
         RecordError: records cannot be used.
         OSError: the archive cannot be written.
     """
-    with zipfile.ZipFile(archive, "x", zipfile.ZIP_STORED) as found:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as found:
         for number, folder in enumerate(folders, 1):
             records, batches = open_machine(folder)
             own = scratch / records.machine

@@ -30,7 +30,8 @@ from workflows.progress import duration, now
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import write_machine
 from workflows.records.schema import Record
-from workflows.records.storage import RecordError, atomic, read_json, shown, write_json
+from workflows.records.storage import RecordError, read_json, shown, write_json
+from workflows.records.whole_files import atomic
 from workflows.stages.collect import collect
 
 How = Literal["done", "left out", "failed", "cut off", "stopped"]
@@ -173,7 +174,6 @@ class FirstHour:
                 write_machine(own, *collect(folders))
                 place = self.home / "archives" / f"gpu-{folders.root.name}{SUFFIX}"
                 with atomic(place) as temporary:
-                    temporary.unlink(missing_ok=True)
                     pack([own], temporary, Path(scratch))
         except (ConfigurationError, PlanError, RecordError, OSError) as error:
             say(f"{task.name}: no archive of its records: {explained(error)}")

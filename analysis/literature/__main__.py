@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflows.output import printing
-from workflows.records.storage import RecordError, unforeseen, write_together
+from workflows.records.storage import RecordError, unforeseen
+from workflows.records.whole_files import write_together
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

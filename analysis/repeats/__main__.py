@@ -16,7 +16,8 @@ from pathlib import Path
 
 from analysis.format import any_encoding
 from workflows.output import printing
-from workflows.records.storage import RecordError, atomic, unforeseen
+from workflows.records.storage import RecordError, unforeseen
+from workflows.records.whole_files import atomic
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

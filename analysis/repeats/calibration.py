@@ -21,7 +21,8 @@ from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student
 from workflows.output import printing
-from workflows.records.storage import RecordError, atomic
+from workflows.records.storage import RecordError
+from workflows.records.whole_files import atomic
 
 CONFIDENCE = 0.95
 Logs: TypeAlias = "pd.Series[float]"  # by replicate

@@ -31,7 +31,7 @@ from analysis.report.markup import (
     variable,
 )
 from analysis.report.tables import Table
-from workflows.records.storage import write_together
+from workflows.records.whole_files import write_together
 
 TEMPLATES = Path(__file__).parent / "templates"
 BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "use", "missing")]

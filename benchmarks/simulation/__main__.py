@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from workflows.output import printing
-from workflows.records.storage import RecordError, atomic, write_json
+from workflows.records.storage import RecordError, write_json
+from workflows.records.whole_files import atomic
 
 PAGE = Path("docs/simulation.md")
 RESULTS = Path(__file__).with_name("results.json")

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.records.schema import Code, Contender, Record
-from workflows.records.storage import atomic, read_json
+from workflows.records.storage import read_json
+from workflows.records.whole_files import atomic
 
 Way = Literal["turns", "alone"]
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import frameworks
 from frameworks import registry
 from samestep.terminal import Problem
-from workflows.records.storage import write_together
+from workflows.records.whole_files import write_together
 
 HERE = Path(frameworks.__file__).parent
 TEMPLATES = Path(__file__).parent / "templates"

@@ -13,7 +13,8 @@ from samestep.studies import machines
 from samestep.terminal import Problem
 from workflows.output import explained, visible
 from workflows.records.limits import STUDY
-from workflows.records.storage import RecordError, atomic
+from workflows.records.storage import RecordError
+from workflows.records.whole_files import atomic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     require_absent(out)
     try:
         with tempfile.TemporaryDirectory() as scratch, atomic(out) as temporary:
-            temporary.unlink(missing_ok=True)
             pack(folders, temporary, Path(scratch))
             require_absent(out)  # still
     except (RecordError, OSError) as error:

@@ -23,7 +23,7 @@ from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.limits import UNFENCED
 from workflows.records.schema import Float64Turns
-from workflows.records.storage import atomic
+from workflows.records.whole_files import atomic
 from workflows.worker import training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 

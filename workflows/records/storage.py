@@ -4,12 +4,11 @@ Records may be of other people. A file that is too large, unpacks to too much, o
 be is refused in one line that names the file and the key.
 """
 
-import errno
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from workflows.records.earlier import READABLE, former_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
 from workflows.records.private import anonymous
 from workflows.records.schema import SCHEMA, Record
+from workflows.records.whole_files import atomic
 
 R = TypeVar("R", bound=Record)
 
@@ -31,7 +31,6 @@ COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 LEVEL = 19
 PART = 2**20  # bytes that are unpacked at once
 READ = 2**17  # rows that are read at once
-DEVICES = Path("/dev")  # whose links to files are no files either
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
 # Escape sequences of terminals, other control characters, and those that turn the direction of
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
@@ -315,32 +314,6 @@ def damaged(path: Path, error: Exception) -> RecordError:
         return RecordError(f"{path}: the name of a folder or file here is no UTF-8: rename it")
     text = getattr(error, "strerror", None) or error
     return RecordError(f"{path}: not a readable Parquet file ({shown(text)})")
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if the block succeeds.
-
-    Its name is fixed, so that what a killed process has left is written again. Folders, pipes and
-    devices are not replaced.
-    """
-    if path.is_dir() or path.absolute().parent == DEVICES or (path.exists() and not path.is_file()):
-        raise OSError(errno.EEXIST, "this is no file: name another place", str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_together(files: Mapping[Path, str]) -> None:
-    """Write these texts, all of them or none. The last one takes its place first."""
-    with ExitStack() as stack:
-        for path, text in files.items():
-            stack.enter_context(atomic(path)).write_bytes(text.encode())
 
 
 @contextmanager

@@ -1,20 +1,22 @@
 """How much timed float32 turns may be off after their first steps.
 
 A network magnifies rounding from step to step, some by much. So from a step on, a turn is allowed
-so many times what the contender in the middle is off by until then. If that is too much, nothing is
-compared.
+so many times what the framework in the middle is off by until then. If that is too much, nothing is
+compared. A framework counts once, as its contender in the middle, because several may share a
+mistake.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from analysis.data.processes import COLUMNS
+from analysis.data.results import BenchmarkId
 from frameworks.workloads.distance import Astray
 
 LONG = 10  # steps, for which all limits are known beforehand
-GROWN = 10  # times the contender in the middle; of an even number the better one
+GROWN = 10  # times the framework in the middle; of an even number the better one
 CHAOS = 0.3  # the most that is allowed
 
 
@@ -28,7 +30,10 @@ def widened(table: pd.DataFrame) -> pd.DataFrame:
     parts = [table[~late]]
     for _, rows in table[late].groupby(["workload", "round"]):
         places = np.unique(rows["place"])
-        curves = [until(own, places) for _, own in rows.groupby(COLUMNS)]
+        curves = [
+            middle(np.stack([until(own, places) for _, own in same.groupby(COLUMNS)]))
+            for _, same in rows.groupby("framework")
+        ]
         room = GROWN * middle(np.stack(curves))[places.searchsorted(rows["place"])]
         rows = rows.assign(allowed=rows["allowed"].clip(lower=room))
         parts.append(rows[room <= CHAOS])
@@ -48,12 +53,17 @@ def middle(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def room_of_weights(tensors: Iterable[dict[str, Astray]]) -> dict[str, tuple[float, float]]:
+def room_of_weights(
+    tensors: Mapping[BenchmarkId, dict[str, Astray]],
+) -> dict[str, tuple[float, float]]:
     """The room that weights have after a long turn by tensor, from what all contenders have left;
     without tensors that are not compared."""
-    every: dict[str, list[Astray]] = {}
-    for own in tensors:
+    every: dict[str, dict[str, list[Astray]]] = {}
+    for one, own in tensors.items():
         for name, found in own.items():
-            every.setdefault(name, []).append(found)
-    room = {name: GROWN * middle(np.array(found)) for name, found in every.items()}
+            every.setdefault(name, {}).setdefault(one.framework, []).append(found)
+    room = {
+        name: GROWN * middle(np.array([middle(np.array(own)) for own in found.values()]))
+        for name, found in every.items()
+    }
     return {name: (typical, off) for name, (typical, off) in room.items() if typical <= CHAOS}

@@ -147,7 +147,7 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
             worst = long.setdefault(one.workload, {}).setdefault(one, {})
             for name, error in tensors.items():
                 worst[name] = Astray(*np.maximum(error, worst.get(name, error)).tolist())
-    grown = {name: room_of_weights(own.values()) for name, own in long.items()}
+    grown = {name: room_of_weights(own) for name, own in long.items()}
     for one, expected, tensors in found:
         own = REDUCED_ASTRAY if expected.room else limits
         allowed = dict.fromkeys(tensors, own)

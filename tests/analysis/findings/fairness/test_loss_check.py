@@ -234,7 +234,7 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
     assert rows["pytorch/default/gpu/1"].timed_losses is None
 
 
-MOST = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT)
+ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
 
 
 def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
@@ -248,13 +248,25 @@ def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
     assert rooms == [(pytest.approx(0.01), 0.0)] * 3
 
 
+def test_variants_that_share_a_mistake_do_not_make_room_for_it() -> None:
+    """A framework has one vote, however many of its contenders are wrong."""
+    turns = Float64Turns(losses=[[1.0] * (LONG + 1)], start={}, weights={})
+    expected = Expected(turns, "its own", 1e-5)
+    right = BenchmarkId("mlp", "pytorch", "default", "cpu", 1)
+    wrong = [BenchmarkId("mlp", "jax", str(number), "cpu", 1) for number in range(5)]
+    near, far = {"kernel": Astray(0.001, 0.0)}, {"kernel": Astray(0.02, 0.0)}
+    found = [(right, expected, near), *((one, expected, far) for one in wrong)]
+    rooms = [allowed["kernel"][0] for *_, allowed in with_limits(found, (0.0, 0.0))]
+    assert rooms == [pytest.approx(0.01)] * 6
+
+
 def test_in_long_turns_ten_times_as_much_is_allowed_as_most_are_off(found: Make) -> None:
     """Up to a limit. From there on nothing is compared, and the report says of how many steps. One
     contender alone, be it the reference, cannot move the limit."""
     recipe = replace(RECIPE, float64_turns=True, turn=20, rounds=4)
     findings, late = found(recipe), 15
 
-    def check(own: float, others: float, many: Sequence[str] = MOST) -> LossCheck:
+    def check(own: float, others: float, many: Sequence[str] = ALL) -> LossCheck:
         moved = findings
         for who in many:
             moved = changed(moved, off(own), who=who, within=late)
