@@ -35,10 +35,12 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     yield from configured(records.study)
     yield from belonging(records)
     yield from certified(records, works)
+    # In records of before there are neither turns nor what compilers' caches held.
+    turnless = not any(
+        one.turns or any(each.caches for each in one.contenders) for one in records.contests
+    )
     for contest in records.contests:
         measured = {one.name for one in contest.contenders if one.status == "ok"}
-        # In records of before there are neither turns nor what compilers' caches held.
-        turnless = not contest.turns and not any(one.caches for one in contest.contenders)
         in_turn = () if turnless else in_rounds(contest, measured)
         for fault in chain(contested(contest, measured, records), in_turn):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
@@ -239,6 +241,8 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
     for (group, replicate), own in found.items():
         for fault in chain(in_turns(own), in_its_time(own, timeout_s), lasting(own)):
             yield f"contests: {group}, replicate {replicate}: {fault}"
+        if (places := sorted(one.place for one in own)) != [*range(len(own))]:
+            yield f"contests: {group}, replicate {replicate}: place: {places} of its workloads"
         starts = [turn.start_ns for one in own for turn in one.turns]
         if copied := [begun[start] for start in starts if start in begun]:
             other = "{}, replicate {}".format(*copied[0])

@@ -29,7 +29,7 @@ def test_stored_mini_batches_open_read_only_and_mapped(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"inputs.npy: no such file; prepare"):
+    with pytest.raises(DataError, match=r"inputs.npy: no such file; delete .*, and the next run"):
         open_batches(tmp_path)
     store(tmp_path / "inputs.npy", column((5, 4, 3)), hashlib.sha256())
     store(tmp_path / "targets.npy", column((6, 4)), hashlib.sha256())

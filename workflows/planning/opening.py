@@ -56,9 +56,13 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
             )
     for name, path in study.interpreters.items():
         try:
-            subprocess.run([path, "-c", ""], check=True, capture_output=True, timeout=60)
+            said = subprocess.check_output(
+                [path, "-c", "print(6 * 7)"], stderr=subprocess.DEVNULL, timeout=60
+            )
+            if said.strip() != b"42":
+                raise ValueError
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it does not run `-c ''`"
+            why = error.strerror if isinstance(error, OSError) else "it does not run as a Python"
             raise NotReady(
                 f"interpreters.{name}: {path}: {why}. Name a Python that has "
                 f"{framework(name).title}, or remove the key."

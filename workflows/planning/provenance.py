@@ -75,9 +75,9 @@ def installed(name: str, interpreter: str) -> dict[str, str]:
             check=True,
             timeout=60,
         )
-    except (OSError, subprocess.SubprocessError):
+        elsewhere: dict[str, str] = json.loads(answer.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):  # `require_ready` says why
         return {}
-    elsewhere: dict[str, str] = json.loads(answer.stdout)
     return elsewhere
 
 

@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.off_clock import OFF_CLOCK
 from analysis.findings.series.use import too_fast
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import count, percent
+from analysis.format import count, listing, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
@@ -89,11 +89,13 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
         (waited, "took longer than others between timed steps, by up to", "a step"),
     ):
         if found:
-            most = max(found, key=found.__getitem__)
+            most, *others = sorted(found, key=found.__getitem__, reverse=True)
+            named = [f"`{one.contender} on {one.workload}`" for one in (most, *others[:2])]
+            named += [f"{len(others) - 2} more"] * (len(others) > 2)
             yield warning(
                 "Off the clock",
                 f"{count(len(found), 'contender')} {what} {share(found[most])} of {whole} "
-                f"(`{most.contender} on {most.workload}`).",
+                f"({listing(named)}).",
                 "Look for work in loss(), in threads and in what is computed only when it is read.",
             )
 

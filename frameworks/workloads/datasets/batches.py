@@ -90,11 +90,14 @@ def open_batches(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     return inputs, targets
 
 
+ANEW = "delete {}, and the next run prepares the data set anew"
+
+
 def opened(path: Path) -> np.ndarray:
     try:
         array: np.ndarray = np.load(path, mmap_mode="r")
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; prepare the data set first") from None
+        raise DataError(f"{path}: no such file; {ANEW.format(path.parent)}") from None
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path}: cannot be opened ({error}); prepare the data set anew") from None
+        raise DataError(f"{path}: cannot be opened ({error}); {ANEW.format(path.parent)}") from None
     return array

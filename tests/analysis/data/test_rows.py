@@ -247,6 +247,8 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
         (lambda one: one.certificates[0].rows[0].long.loss.pop(), "none of the 99 steps"),
         (lambda one: forget_turns(one), "no turn of .* in round 1, which its order has"),
+        (lambda one: one.contests[0].turns.clear(), "no turn of .* in round 1, which its order"),
+        (lambda one: setattr(one.contests[0], "place", 1), r"place: \[1\] of its workloads"),
         (lambda one: setattr(measured(one), "reason", "it fell"), "is ok, but has failed: it fell"),
         (lambda one: setattr(measured(one), "cores", list(range(99))), "cores: 99 of .* has 2"),
         (lambda one: setattr(measured(one), "idle_mib", 1e9), "idle_mib: 1e.09 of"),

@@ -57,7 +57,12 @@ def test_a_required_framework_must_be_installed(asked, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("python", "why"), [("/no/such/python", "No such file"), ("/bin/false", "it does not run")]
+    ("python", "why"),
+    [
+        ("/no/such/python", "No such file"),
+        ("/bin/false", "it does not run as a Python"),
+        ("/bin/true", "it does not run as a Python"),
+    ],
 )
 def test_an_interpreter_must_start(asked, python, why):
     with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: {why}"):
