@@ -230,6 +230,20 @@ def test_time_between_steps_that_others_do_not_take(
     assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
 
 
+def test_the_worst_three_that_take_longer_are_named(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = next(iter(sound.measured))
+    rows = [
+        OffClockLine(one._replace(workload=str(number)), None, None, 9.0, number, 10.0)
+        for number in range(4, 9)
+    ]
+    monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: rows)
+    (text,) = (text for text in said(sound) if text.startswith("5 contenders took longer than"))
+    places = [text.index(f"on {number}`") for number in (8, 7, 6)]
+    assert places == sorted(places) and "and 2 more). Look" in text, text
+
+
 @pytest.mark.parametrize(
     ("network", "compute_ms", "warned"),
     [("mlp", None, False), ("mlp", 14.0, False), ("mlp", 30.0, True), ("mnist-cnn", 20.0, False)],
