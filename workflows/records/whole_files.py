@@ -25,7 +25,8 @@ def atomic(path: Path) -> Iterator[Path]:
         raise OSError(errno.EEXIST, "this is no file: name another place", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial")
-    file = locked(temporary)
+    if (file := locked(temporary)) is None:
+        raise OSError(errno.EBUSY, "another command is writing it: wait for it", str(path))
     try:
         yield temporary
         temporary.chmod(0o644)
@@ -37,17 +38,15 @@ def atomic(path: Path) -> Iterator[Path]:
         os.close(file)
 
 
-def locked(path: Path) -> int:
-    """The descriptor of a file that no other process writes, until it is closed."""
+def locked(path: Path) -> int | None:
+    """The descriptor of a file that nobody else writes until it is closed, if nobody does now."""
     while True:
         file = opened_itself(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
-            raise OSError(
-                errno.EBUSY, "another command is writing it: wait for it", str(path)
-            ) from None
+            return None
         except OSError:  # no locks on this file system
             return file
         with suppress(FileNotFoundError):  # it has taken its place meanwhile

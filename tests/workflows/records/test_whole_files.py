@@ -52,7 +52,7 @@ def test_a_second_writer_is_refused_and_harms_nothing(tmp_path: Path) -> None:
         temporary.write_text("first")
         with pytest.raises(OSError, match="another command is writing it") as refusal:
             write(own, "second")
-    assert refusal.value.errno == errno.EBUSY
+    assert (refusal.value.errno, refusal.value.filename) == (errno.EBUSY, str(own))
     assert own.read_text() == "first" and [path.name for path in tmp_path.iterdir()] == ["own"]
 
 
