@@ -122,6 +122,7 @@ def make_contest(
         machine=recipe.machine,
         workload=workload,
         group=group(recipe, workload),
+        place=place(recipe, workload, replicate),
         replicate=replicate,
         started=f"{recipe.year}-01-0{1 + replicate % 9}T10:00:00+00:00",
         duration_s=31.5 + replicate,
@@ -169,6 +170,12 @@ def group(recipe: Recipe, workload: str) -> str:
     if recipe.paused:
         return ""
     return "+".join(recipe.workloads) if recipe.together else workload
+
+
+def place(recipe: Recipe, workload: str, replicate: int) -> int:
+    """Workloads take turns in which is the first to warm up."""
+    together = len(recipe.workloads) if recipe.together and not recipe.paused else 1
+    return (recipe.workloads.index(workload) + replicate) % together
 
 
 def make_contender(
