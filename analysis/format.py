@@ -51,6 +51,12 @@ def listing(items: Iterable[object], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def few(names: Sequence[str], most: int) -> str:
+    """`a, b and 3 more`, which names so many at most."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return listing([*names[:most], *more])
+
+
 def runs(numbers: Iterable[int]) -> str:
     """`1 to 3 and 6`"""
     found: list[list[int]] = []

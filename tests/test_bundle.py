@@ -20,7 +20,7 @@ from benchmarks.kills.study import copy_code
 from samestep.bundles import Bundle, Target, require_kind, spelled_out
 from samestep.terminal import Problem
 from tests.conftest import PACKAGES, ROOT, SMALL, built_once, python
-from tests.workflows.environments.wheels import abacus_as, as_installed, packed, write_wheel
+from tests.workflows.environments.wheels import abacus_as, as_installed, needed, packed, write_wheel
 from workflows.planning.configfiles import parse
 
 HERE = f"3.{sys.version_info.minor}"
@@ -33,18 +33,6 @@ WITHOUT_NETWORK = ["unshare", "--map-root-user", "--net"]
 SMALL_YAML = yaml.safe_dump(
     {**SMALL, "minutes": None, "workloads": {**SMALL["workloads"], "mnist-cnn": False}}
 )
-
-
-def needed() -> set[str]:
-    """The packages of samestep's own environment."""
-    found, left = set[str](), [*OWN]
-    while left:
-        one = Requirement(left.pop())
-        name = canonicalize_name(one.name)
-        if name not in found and not (one.marker and not one.marker.evaluate({"extra": ""})):
-            found.add(name)
-            left += distribution(name).requires or []
-    return found
 
 
 @pytest.fixture
@@ -153,7 +141,7 @@ def test_a_study_runs_without_a_network_and_its_records_are_read_elsewhere(
 ):
     def build(folder):
         folder.mkdir()
-        for name in needed():
+        for name in needed(OWN):
             as_installed(folder, name)
         packed(folder, PACKAGES / "abacus", "abacus")
 

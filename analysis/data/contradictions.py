@@ -239,15 +239,21 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
         found[contest.group or contest.workload, contest.replicate].append(contest)
     begun: dict[int, tuple[str, int]] = {}
     for (group, replicate), own in found.items():
-        for fault in chain(in_turns(own), in_its_time(own, timeout_s), lasting(own)):
+        for fault in chain(
+            in_turns(own), in_its_time(own, timeout_s), lasting(own), in_places(own)
+        ):
             yield f"contests: {group}, replicate {replicate}: {fault}"
-        if (places := sorted(one.place for one in own)) != [*range(len(own))]:
-            yield f"contests: {group}, replicate {replicate}: place: {places} of its workloads"
         starts = [turn.start_ns for one in own for turn in one.turns]
         if copied := [begun[start] for start in starts if start in begun]:
             other = "{}, replicate {}".format(*copied[0])
             yield f"contests: {group}, replicate {replicate}: its turns are those of {other}"
         begun |= dict.fromkeys(starts, (group, replicate))
+
+
+def in_places(own: Sequence[ContestRecord]) -> Iterator[str]:
+    """Each workload has its own place in the warm-up."""
+    if (places := sorted(one.place for one in own)) != [*range(len(own))]:
+        yield f"place: {places} of its workloads"
 
 
 def in_turns(own: Sequence[ContestRecord]) -> Iterator[str]:

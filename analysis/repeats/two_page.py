@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analysis.data.occasions import when
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import ToReference
-from analysis.format import count, crossed, line, listing, percent, sentence, title
+from analysis.format import count, crossed, few, line, percent, sentence, title
 from analysis.repeats.changes import Change, changes, unrecorded
 from analysis.repeats.page import Sheet, bullets, ends, table, terminal, written_by
 from analysis.repeats.two import MovedRatio, Two
@@ -72,10 +72,7 @@ def changed(found: Two) -> list[Change]:
 def left_out(found: Two) -> str:
     """What only one study recorded, in a sentence; "" if there is nothing."""
     names = unrecorded(found.first, found.second)
-    if not names:
-        return ""
-    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
-    return f"Recorded in one of them only: {listing([*names[:FEW], *more])}."
+    return f"Recorded in one of them only: {few(names, FEW)}." if names else ""
 
 
 def ratio_sheet(found: Two) -> Sheet:

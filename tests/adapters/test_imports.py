@@ -1,15 +1,14 @@
 """The import of a framework takes in what the framework requires, and no package of others."""
 
 import json
-import re
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from importlib.metadata import packages_distributions
 
 import pytest
-from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from frameworks.registry import framework, versions
 from tests.conftest import python
+from tests.workflows.environments.wheels import needed
 
 # Imports that take less than a tenth of a second, and that one of the frameworks looks for.
 SMALL = {
@@ -35,9 +34,10 @@ def test_an_import_takes_in_what_the_framework_requires(name: str) -> None:
     done = python("-c", LISTED, name)
     assert done.returncode == 0, done.stderr
     owners = packages_distributions()
-    imported = {each: {plain(owner) for owner in owners.get(each, [])} for each in loaded(done)}
-    workers = "samestep", "numpy"
-    required = requirements([*description.distributions, *description.companions, *workers])
+    imported = {
+        each: {canonicalize_name(owner) for owner in owners.get(each, [])} for each in loaded(done)
+    }
+    required = needed([*versions(description), "numpy"]) | {"samestep"}
     others = {each for each, own in imported.items() if own and not own & required}
     assert others <= SMALL
 
@@ -45,25 +45,3 @@ def test_an_import_takes_in_what_the_framework_requires(name: str) -> None:
 def loaded(done) -> list[str]:
     """What the process has printed last, because frameworks print too."""
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def requirements(names: Iterable[str]) -> set[str]:
-    """The distributions that these need, and what those need; of samestep, itself alone."""
-    found: set[str] = set()
-    left = [plain(name) for name in names]
-    while left:
-        name = left.pop()
-        if name in found:
-            continue
-        found.add(name)
-        try:
-            needed = [] if name == "samestep" else distribution(name).requires or []
-        except PackageNotFoundError:
-            continue
-        wanted = map(Requirement, needed)
-        left += [plain(r.name) for r in wanted if not r.marker or r.marker.evaluate({"extra": ""})]
-    return found
-
-
-def plain(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

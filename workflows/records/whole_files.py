@@ -29,7 +29,6 @@ def atomic(path: Path) -> Iterator[Path]:
         raise OSError(errno.EBUSY, "another command is writing it: wait for it", str(path))
     try:
         yield temporary
-        temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -39,7 +38,8 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def locked(path: Path) -> int | None:
-    """The descriptor of a file that nobody else writes until it is closed, if nobody does now."""
+    """The descriptor of a file that nobody else writes until it is closed, if nobody does now.
+    Not a FileLock, because some versions empty the file that they try."""
     while True:
         file = opened_itself(path)
         try:

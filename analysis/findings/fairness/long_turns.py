@@ -6,10 +6,11 @@ compared. A framework counts once, as its contender in the middle, because sever
 mistake.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from analysis.data.processes import COLUMNS
 from analysis.data.results import BenchmarkId
@@ -30,11 +31,11 @@ def widened(table: pd.DataFrame) -> pd.DataFrame:
     parts = [table[~late]]
     for _, rows in table[late].groupby(["workload", "round"]):
         places = np.unique(rows["place"])
-        curves = [
-            middle(np.stack([until(own, places) for _, own in same.groupby(COLUMNS)]))
+        curves = (
+            [until(own, places) for _, own in same.groupby(COLUMNS)]
             for _, same in rows.groupby("framework")
-        ]
-        room = GROWN * middle(np.stack(curves))[places.searchsorted(rows["place"])]
+        )
+        room = GROWN * with_one_vote_each(curves)[places.searchsorted(rows["place"])]
         rows = rows.assign(allowed=rows["allowed"].clip(lower=room))
         parts.append(rows[room <= CHAOS])
     return pd.concat(parts).sort_index()
@@ -53,6 +54,11 @@ def middle(values: np.ndarray) -> np.ndarray:
     return found
 
 
+def with_one_vote_each(frameworks: Iterable[Sequence[ArrayLike]]) -> np.ndarray:
+    """The middle of the frameworks, each of which has the middle of its contenders."""
+    return middle(np.stack([middle(np.stack(own)) for own in frameworks]))
+
+
 def room_of_weights(
     tensors: Mapping[BenchmarkId, dict[str, Astray]],
 ) -> dict[str, tuple[float, float]]:
@@ -62,8 +68,5 @@ def room_of_weights(
     for one, own in tensors.items():
         for name, found in own.items():
             every.setdefault(name, {}).setdefault(one.framework, []).append(found)
-    room = {
-        name: GROWN * middle(np.array([middle(np.array(own)) for own in found.values()]))
-        for name, found in every.items()
-    }
+    room = {name: GROWN * with_one_vote_each(found.values()) for name, found in every.items()}
     return {name: (typical, off) for name, (typical, off) in room.items() if typical <= CHAOS}

@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.series.off_clock import OFF_CLOCK
 from analysis.findings.series.use import too_fast
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import count, listing, percent
+from analysis.format import count, few, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
@@ -22,6 +22,7 @@ SWITCHES = 100  # involuntary, per second of steady state
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
 # Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
 OUTSIDE, OUTSIDE_MS = 0.25, 1.0
+NAMED = 3  # contenders
 BETWEEN_MS = 0.5  # longer than others between timed steps; reading the loss takes JAX 0.2 ms
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
@@ -89,13 +90,12 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
         (waited, "took longer than others between timed steps, by up to", "a step"),
     ):
         if found:
-            most, *others = sorted(found, key=found.__getitem__, reverse=True)
-            named = [f"`{one.contender} on {one.workload}`" for one in (most, *others[:2])]
-            named += [f"{len(others) - 2} more"] * (len(others) > 2)
+            worst = sorted(found, key=found.__getitem__, reverse=True)
+            names = [f"`{one.contender} on {one.workload}`" for one in worst]
             yield warning(
                 "Off the clock",
-                f"{count(len(found), 'contender')} {what} {share(found[most])} of {whole} "
-                f"({listing(named)}).",
+                f"{count(len(found), 'contender')} {what} {share(found[worst[0]])} of {whole} "
+                f"({few(names, NAMED)}).",
                 "Look for work in loss(), in threads and in what is computed only when it is read.",
             )
 

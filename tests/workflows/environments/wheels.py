@@ -1,8 +1,13 @@
-"""Wheels made on the spot, so that environments can be built without a network."""
+"""Wheels made on the spot, so that environments can be built without a network; and what installed
+packages need."""
 
 import zipfile
+from collections.abc import Iterable
 from importlib.metadata import distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.conftest import PACKAGES
 
@@ -68,3 +73,15 @@ def packed(wheels, folder, name):
         ).read_text(),
     }
     write_wheel(wheels, name, "0.1", files)
+
+
+def needed(packages: Iterable[str]) -> set[str]:
+    """The names of these packages, of those that they need, and of those that these need."""
+    found, left = set[str](), [*packages]
+    while left:
+        one = Requirement(left.pop())
+        name = canonicalize_name(one.name)
+        if name not in found and not (one.marker and not one.marker.evaluate({"extra": ""})):
+            found.add(name)
+            left += distribution(name).requires or []
+    return found

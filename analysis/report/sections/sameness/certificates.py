@@ -136,13 +136,15 @@ def largest(values: Iterable[float | None]) -> str:
 def reasons(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
     """Why a certificate is refused or failed, with the likely cause; or was at first."""
     for own in groups:
-        line, at_first = own[0][0], next((row.at_first for _, row in own if row.at_first), "")
-        where = places(one.id for one, _ in own)
+        line = own[0][0]
         if line.status in ("refused", "failed"):
             texts = [sentence(text) for text in (line.reason, line.cause) if text]
-            yield where, " ".join([f"{line.status}.", *texts])
-        elif at_first:
-            yield where, f"{sentence(at_first)} {AT_FIRST}"
+            note = " ".join([f"{line.status}.", *texts])
+        elif at_first := next((row.at_first for _, row in own if row.at_first), ""):
+            note = f"{sentence(at_first)} {AT_FIRST}"
+        else:
+            continue
+        yield places(one.id for one, _ in own), note
 
 
 AT_FIRST = "So it was at first, in a process that others had used, but not in one of its own."
