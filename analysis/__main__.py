@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.output import explained, printing, visible
+from workflows.output import explained, place, printing, visible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--earlier", nargs="+", type=Path, default=[], metavar="FOLDER",
         help="other studies of the same machines: the report says how far ratios have moved",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="where to (default: reports/<study>)")
+    parser.add_argument("--out", type=place, help="where to (default: reports/<study>)")
     parser.add_argument(
         "--brief", action="store_true", help="only report.md, with its figures and tables"
     )

@@ -95,6 +95,9 @@ def require_records(archive: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     large table must be stored as it is, so that nothing grows when it is unpacked."""
     if not 0 < len(entries) <= MOST * len(FILES):
         raise Problem(f"{archive}: {len(entries)} files, of at most {MOST} machines")
+    names = [entry.filename for entry in entries]
+    if len({*names}) < len(names):
+        raise Problem(f"{archive}: {max(names, key=names.count)[:80]!r} is there twice")
     wanted = re.compile(rf"{MACHINES}/{MACHINE.strip('^$')}/({'|'.join(map(re.escape, FILES))})")
     for entry in entries:
         if not wanted.fullmatch(entry.filename):

@@ -41,6 +41,12 @@ def listed(capsys, *words):
     return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 
+def test_no_name_is_not_the_current_folder(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", "reference", "--out", ""])
+    assert "argument --out: invalid place value: ''" in capsys.readouterr().err
+
+
 def refused(capsys, *words):
     assert main(words) == 2
     out, message = capsys.readouterr()
@@ -101,7 +107,7 @@ def test_the_list_imports_no_framework(abacus):
         (["new", "workloads"], "frameworks/workloads is something else already"),
         (["new", "My-Net"], "'My-Net' cannot be a module: at most 24 lower-case letters"),
         (["new", "My-Net"], "'my_net' would do"),
-        (["new", "class"], "'class' cannot be a module"),
+        (["new", "class"], "'class' cannot be a module, because it is a word of Python"),
         (["new", "a" * 25], "at most 24"),
         (["new", "mine", "--into", "there"], "--into needs --package"),
         (["lits"], "no command 'lits', did you mean 'list'? (there are: list, new, check,"),

@@ -67,6 +67,17 @@ def test_other_files_are_refused_and_not_written(
     assert [path.name for path in tmp_path.rglob("*")] == ["inside", "theirs.zip"]
 
 
+def test_a_file_that_is_there_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile("theirs.zip", "w") as found:
+        for content in (b"x", b"y"):
+            found.writestr(RECORDS, content)
+    assert main(["report", "theirs.zip"]) == 2
+    assert f"{RECORDS!r} is there twice" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + bytes(18)])
 def test_what_is_no_archive_is_refused_in_words(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -34,6 +34,14 @@ def explained(error: Exception) -> str:
     return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")
 
 
+def place(word: str) -> Path:
+    """An argument that names a file or folder. Raises ValueError for "", which would be the current
+    folder."""
+    if not word.strip():
+        raise ValueError
+    return Path(word)
+
+
 def visible(text: object) -> str:
     """A text of lines, with characters that would steer a terminal as `repr()` writes them: names
     of files may be anything."""

@@ -6,12 +6,12 @@ from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
-from analysis.data.proofs import compared, proven
+from analysis.data.proofs import compared, looked_at, proven
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.workloads import Workload, WorkloadError, from_dict
 from workflows.records.limits import DAY_S, SLACK_NS, TIMEOUT_S
-from workflows.records.machine_records import MachineRecords, StudyRecord
+from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import (
     FASTEST,
     CertificateRecord,
@@ -26,6 +26,7 @@ BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
 ASKED = 8  # questions to a contender beside its turns, at the most
+MNIST, STAND_IN = "mnist", "stand-in"
 JUDGING = ("margin", "confidence", "target_precision")
 
 
@@ -76,15 +77,34 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
         if twice := repeated(names):
             yield f"{key}: {twice[0]} is there twice"
     for dataset in records.datasets:
-        work = works.get(dataset.workload)
         if dataset.workload not in {one.name for one in records.workloads}:
             yield f"datasets: workload {dataset.workload} is not described"
-        elif work and dataset.batches != dataset.samples // work.batch:
-            yield (
-                f"datasets: {dataset.workload} has {dataset.batches} mini-batches of "
-                f"{dataset.samples} samples, but its batch size is {work.batch}"
-            )
+        elif dataset.workload in works:
+            for fault in drawn(dataset, works[dataset.workload], records.study):
+                yield f"datasets: {dataset.workload} {fault}"
     return works
+
+
+def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
+    """A data set is what its workload and the configuration ask for. MNIST may be another split,
+    with fewer images, and a stand-in unless it had to be there."""
+    own, asked = work.dataset, study.configuration
+    if dataset.batches != dataset.samples // work.batch:
+        yield (
+            f"has {dataset.batches} mini-batches of {dataset.samples} samples, but its batch size "
+            f"is {work.batch}"
+        )
+    from_files = own.kind == MNIST
+    if dataset.samples > own.samples or (not from_files and dataset.samples != own.samples):
+        yield f"has {dataset.samples} samples, but its workload has {own.samples}"
+    kinds = (MNIST, STAND_IN) if from_files else (own.kind,)
+    mnist = asked.get("mnist")
+    if from_files and isinstance(mnist, dict) and mnist.get("source") in kinds:
+        kinds = (mnist["source"],)
+    if dataset.kind not in kinds:
+        yield f"is of kind {dataset.kind!r}, but {kinds[0]!r} was asked for"
+    if asked.get("seed", dataset.seed) != dataset.seed:
+        yield f"has seed {dataset.seed}, but the study's is {asked['seed']!r:.80}"
 
 
 def configured(study: StudyRecord) -> Iterator[str]:
@@ -124,6 +144,8 @@ def belonging(records: MachineRecords) -> Iterator[str]:
 
 def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterator[str]:
     parts = {(one.framework, one.variant) for one in records.parts}
+    pitfalls = {(one.framework, one.variant) for one in records.pitfalls}
+    looked = [*looked_at(records.certificates)]
     everybody = {one.name for contest in records.contests for one in contest.contenders}
     if everybody:  # contests may be of before another reference
         everybody |= {row.name for one in records.certificates for row in one.rows}
@@ -133,7 +155,9 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
         for fault in proven(certificate, own, everybody):
             yield f"certificates: {certificate.framework} {where}: {fault}"
         for row in certificate.rows:
-            for fault in compared(row, certificate, own, (row.framework, row.variant) in parts):
+            named = (row.framework, row.variant)
+            whole = () if named in parts | pitfalls else looked
+            for fault in compared(row, certificate, own, named in parts, whole):
                 yield f"certificates: {row.name} {where}: {fault}"
 
 

@@ -26,6 +26,9 @@ from workflows.records.limits import (
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
+# What a certificate compares if whole steps are taken; the second since 24 November 2026.
+LOOKED_AT = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
+LOOKED_AT_LATER = ("astray", "again")
 Bound = tuple[str, Iterable[float], float]  # a key, its distances, and the most that they can be
 
 
@@ -51,15 +54,27 @@ def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -
             yield f"turns.start and turns.weights of {name} are not of the same numbers"
 
 
+def looked_at(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
+    """What was compared of every contender that takes whole steps, if these are of one samestep."""
+    yield from LOOKED_AT
+    rows = [row for certificate in certificates for row in certificate.rows]
+    yield from (key for key in LOOKED_AT_LATER if any(getattr(row, key) for row in rows))
+
+
 def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
     return {name: len(values) for name, values in tensors.items()}
 
 
 def compared(
-    row: CertificateRow, certificate: CertificateRecord, own: Workload, part: bool
+    row: CertificateRow,
+    certificate: CertificateRecord,
+    own: Workload,
+    part: bool,
+    whole: Iterable[str],
 ) -> Iterator[str]:
     """Distances of a row that is not refused are there, finite and within the limits. Of a `part`
-    of a step and of a single operation, a few steps are compared; without float64, float32's."""
+    of a step and of a single operation, a few steps are compared; without float64, float32's.
+    `whole` are the keys that a whole step has."""
     if row.framework != certificate.framework:
         yield f"framework: a row in the certificate of {certificate.framework}"
     others = [one.run for one in row.optimisers.values()]
@@ -70,6 +85,9 @@ def compared(
         return
     if not (row.float32 if row.precision == "float32" else row.long and row.long.loss):
         yield f"long: its status is {row.status!r}, but no step was compared"
+    for key in whole if row.precision == "float64" and not own.elementwise else ():
+        if getattr(row, key) in (None, [], {}):
+            yield f"{key}: its status is {row.status!r}, but it was not compared"
     if row.long:
         steps = len(row.losses) or len(row.long.loss)
         if steps != certificate.steps and not (part or own.elementwise):

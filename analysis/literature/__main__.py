@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.output import printing
+from workflows.output import place, printing
 from workflows.records.storage import RecordError, unforeseen
 from workflows.records.whole_files import write_together
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "studies", nargs="*", type=Path, metavar="REPORT",
         help="the folder of a study's report, like reports/reference",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path("reports/literature"), help="where to")
+    parser.add_argument("--out", type=place, default=Path("reports/literature"), help="where to")
     options = parser.parse_args(arguments)
     try:
         with unforeseen(options.studies[0] if options.studies else "literature"):

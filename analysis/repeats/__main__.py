@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.format import any_encoding
-from workflows.output import printing
+from workflows.output import place, printing
 from workflows.records.storage import RecordError, unforeseen
 from workflows.records.whole_files import atomic
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--earlier", nargs="+", type=Path, default=[], metavar="FOLDER",
         help="of two studies: repeats of the first, which predict the second one's ratios better",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
+    parser.add_argument("--out", type=place, help="a Markdown file to write as well")
     options = parser.parse_args(arguments)
     if options.earlier and len(options.folders) != 2:
         parser.error("--earlier needs two studies; give three or more without it")

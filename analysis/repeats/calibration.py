@@ -20,7 +20,7 @@ from analysis.data.processes import by_benchmark, paired, processes, sound
 from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student
-from workflows.output import printing
+from workflows.output import place, printing
 from workflows.records.storage import RecordError
 from workflows.records.whole_files import atomic
 
@@ -272,7 +272,7 @@ def ratio(log: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.repeats.calibration")
     parser.add_argument("folders", nargs="+", type=Path, help="folders with studies below them")
-    parser.add_argument("--out", type=Path, help="write the Markdown there, not to the terminal")
+    parser.add_argument("--out", type=place, help="write the Markdown there, not to the terminal")
     options = parser.parse_args(arguments)
     words = [*map(str, options.folders), *(["--out", str(options.out)] if options.out else [])]
     command = shlex.join(["python", "-m", "analysis.repeats.calibration", *words])

@@ -14,6 +14,7 @@ import pandas as pd
 
 from benchmarks.noise.scatter import STATISTICS, components, log_ratios, paired
 from workflows.output import printing
+from workflows.records.storage import unforeseen
 
 OURS = "contests in turns"
 WITHIN = 0.03
@@ -74,11 +75,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.efficiency", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+", help="as efficiency.measure left them")
     for path in parser.parse_args().records:
-        records = pd.read_csv(path)
-        pair, workload = records["pair"].iloc[0], records["workload"].iloc[0]
-        print(f"\n### {pair} on {workload}, {records['cycle'].max()} cycles\n")
-        print("\n".join(table(records)))
-        print(f"\n{contests(pd.read_parquet(path.with_suffix('.parquet')))}")
+        with unforeseen(path):
+            records = pd.read_csv(path)
+            pair, workload = records["pair"].iloc[0], records["workload"].iloc[0]
+            print(f"\n### {pair} on {workload}, {records['cycle'].max()} cycles\n")
+            print("\n".join(table(records)))
+            print(f"\n{contests(pd.read_parquet(path.with_suffix('.parquet')))}")
     return 0
 
 

@@ -22,6 +22,7 @@ from benchmarks.noise.scatter import (
 )
 from benchmarks.ways import BASE, WAYS
 from workflows.output import printing
+from workflows.records.storage import unforeseen
 
 
 def ways_table(rows: pd.DataFrame) -> Iterator[str]:
@@ -67,11 +68,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise", description=__doc__)
     parser.add_argument("records", type=Path, nargs="+", help="as benchmarks.noise.measure left")
     for path in parser.parse_args().records:
-        rows = pd.read_parquet(path)
-        print(f"\n### {rows['contender'].iloc[0]} on {rows['workload'].iloc[0]}\n")
-        print("\n".join(ways_table(rows)), end="\n\n")
-        if BASE in set(rows["way"]):
-            print("\n".join(statistics_table(rows)))
+        with unforeseen(path):
+            rows = pd.read_parquet(path)
+            print(f"\n### {rows['contender'].iloc[0]} on {rows['workload'].iloc[0]}\n")
+            print("\n".join(ways_table(rows)), end="\n\n")
+            if BASE in set(rows["way"]):
+                print("\n".join(statistics_table(rows)))
     return 0
 
 

@@ -9,7 +9,7 @@ from shlex import quote
 from samestep.bundles import ROOM, TAGS, Target, write
 from samestep.commands.workload import STUDY
 from samestep.terminal import Problem
-from workflows.output import explained
+from workflows.output import explained, place
 from workflows.planning.configfiles import ConfigurationError, read
 
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cuda: wheels for NVIDIA's GPUs; no GPU has tried them (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, help="the file to write (default: the study's name, -bundle.tar)"
+        "--out", type=place, help="the file to write (default: the study's name, -bundle.tar)"
     )
 
 

@@ -7,6 +7,7 @@ import analysis.repeats.__main__
 from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
+from workflows.output import place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--earlier", nargs="+", type=study, default=[], metavar="STUDY",
         help="of two studies: repeats of the first, which predict the second one's ratios better",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="a Markdown file to write as well")
+    parser.add_argument("--out", type=place, help="a Markdown file to write as well")
 
 
 def run(arguments: argparse.Namespace) -> int:

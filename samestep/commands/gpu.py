@@ -6,6 +6,7 @@ from pathlib import Path
 from samestep.first_hour import FirstHour, Task
 from samestep.terminal import Problem, console, table, unknown
 from workflows.machine.fingerprint import fingerprint, gpu_names
+from workflows.output import place
 from workflows.progress import duration
 from workflows.records.storage import RecordError
 
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="end the whole run after so long, and keep what there is (default: no limit)",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, default=Path("first-hour.zip"), metavar="FILE",
+        "--out", type=place, default=Path("first-hour.zip"), metavar="FILE",
         help="the archive, written anew after every task (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="show the tasks, and how they ended")

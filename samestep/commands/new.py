@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import frameworks
 from frameworks import registry
 from samestep.terminal import Problem
+from workflows.output import explained, place
 from workflows.records.whole_files import write_together
 
 HERE = Path(frameworks.__file__).parent
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--into",
-        type=Path,
+        type=place,
         metavar="FOLDER",
         help="where to write the package (default: samestep-NAME)",
     )
@@ -71,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def check_name(name: str) -> None:
     """Raises Problem unless the name is free and can be a folder, a module and an entry point."""
-    if not re.fullmatch(NAME, name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise Problem(f"{name!r} cannot be a module, because it is a word of Python")
+    if not re.fullmatch(NAME, name):
         proposed = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
         fits = re.fullmatch(NAME, proposed) and not keyword.iskeyword(proposed)
         hint = f"; {proposed!r} would do" if fits else ""
@@ -111,7 +114,7 @@ def write(name: str, target: Path, package: bool) -> list[Path]:
     try:
         write_together({path: text.rstrip() + "\n" for path, text in texts.items()})
     except OSError as error:
-        raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise Problem(f"{target} cannot be written: {explained(error)}") from None
     return list(paths)
 
 

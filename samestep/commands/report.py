@@ -7,6 +7,7 @@ import analysis.__main__
 from samestep.archives import SUFFIX, unpack
 from samestep.commands import study
 from samestep.studies import MACHINES, machines
+from workflows.output import place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="other studies of the same machines: the report says how far ratios have moved",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, help="the folder to write to (default: the study's own)"
+        "--out", type=place, help="the folder to write to (default: the study's own)"
     )
 
 

@@ -11,7 +11,7 @@ from samestep.archives import NAMED, SUFFIX, pack
 from samestep.commands import study
 from samestep.studies import machines
 from samestep.terminal import Problem
-from workflows.output import explained, visible
+from workflows.output import explained, place, visible
 from workflows.records.limits import STUDY
 from workflows.records.storage import RecordError
 from workflows.records.whole_files import atomic
@@ -20,7 +20,7 @@ from workflows.records.whole_files import atomic
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", type=study, help="the name of a study in reports/, or its folder")
     parser.add_argument(
-        "--out", type=Path, help="the file to write (default: the study's name, .zip)"
+        "--out", type=place, help="the file to write (default: the study's name, .zip)"
     )
 
 

@@ -258,7 +258,9 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
         "mnist": "MNIST, from the local cache",
         "stand-in": "a stand-in for MNIST: scikit-learn's 1,797 digits at 28x28, jittered",
     }
-    kinds = {w.name: recipe.mnist if w.dataset.kind == "mnist" else "normal" for w in workloads}
+    kinds = {
+        w.name: recipe.mnist if w.dataset.kind == "mnist" else w.dataset.kind for w in workloads
+    }
     return MachineRecords(
         machine=recipe.machine,
         study=StudyRecord(
@@ -276,6 +278,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
             configuration={
                 "study": recipe.study,
                 "replicates": recipe.replicates,
+                "seed": 1,
                 "controls": {"alone": recipe.alone},
                 "sweeps": dict(recipe.sweeps),
             },
@@ -293,7 +296,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
         datasets=[
             DatasetRecord(
                 workload=w.name,
-                source=datasets[kinds[w.name]],
+                source=datasets.get(kinds[w.name], kinds[w.name]),
                 kind=kinds[w.name],  # type: ignore[arg-type]
                 samples=w.dataset.samples,
                 batches=w.batches,
@@ -397,6 +400,9 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         gradients=tensors,
         rounding={"dense1.kernel": 3e-7, "dense1.bias": 2e-7 * contender.threads},
         restarted=[0.0] * 10,
+        float32=[1e-6] * 10,
+        astray={2: dict.fromkeys(tensors, (1e-6, 0.0)), 10: dict.fromkeys(tensors, (5e-6, 0.001))},
+        again=[0.0] * 10,
         unfenced=0.0,
         timed=recipe.timed.get((contender.framework, contender.variant), ""),
         turns=float64_turns(recipe) if recipe.float64_turns and declared else None,

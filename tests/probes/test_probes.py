@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from frameworks import registry
@@ -33,7 +34,7 @@ from workflows.worker.probes import (
     probe,
     threads,
 )
-from workflows.worker.probes.asking import KEPT, WITHIN
+from workflows.worker.probes.asking import KEPT, OTHER, WITHIN
 
 with planted():
     from planted.registry import DEFECTS, Defect
@@ -233,6 +234,14 @@ def test_every_probe_has_a_defect_that_it_shows() -> None:
     }
     assert shown == {*QUESTIONS} - {"computing_threads"} - {*normalisation.QUESTIONS}
     assert len(PLANTED) >= 30
+
+
+@pytest.mark.parametrize(
+    ("moved", "kept"),
+    [(0.0, "float32"), (2.0**-23, "finer than float32"), (1e-3, OTHER), (-(2.0**-23), OTHER)],
+)
+def test_weights_that_move_for_another_reason_are_not_finer(moved: float, kept: str) -> None:
+    assert dense.weights_kept(dense.Seen(0.0, 1 - np.full(4, moved, np.float32), None)) == kept
 
 
 def test_readings_of_a_loss_are_further_apart_than_reduced_precision() -> None:

@@ -141,7 +141,10 @@ def contents(path: Path) -> dict[str, Any]:
     if len(content) > LARGEST:
         raise ConfigurationError(f"{path}: more than {LARGEST:,} bytes")
     try:
+        content.decode()  # YAML may be in UTF-16, but Snakemake reads UTF-8 only
         values = load(content)
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: not in UTF-8: save it in this encoding") from None
     except yaml.YAMLError as error:
         why = " ".join(str(error).replace(' in "<byte string>",', " in").split())[:400]
         raise ConfigurationError(f"{path}: not readable as YAML: {why}") from None

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from frameworks.device import DEVICES
 from frameworks.registry import framework
-from frameworks.workloads import Workload, WorkloadError, load, narrowed
+from frameworks.workloads import TITLES, Workload, WorkloadError, load, narrowed
 from frameworks.workloads.datasets.pixels import as_pixels
 from frameworks.workloads.sweeps import members
 from workflows.planning.entries import (
@@ -180,6 +180,13 @@ class Configuration(Section):
                 raise ValueError(f"contest.together: {name!r} is not among the workloads")
             if grouped.count(name) > 1:
                 raise ValueError(f"contest.together: {name!r} is listed twice")
+        called: dict[str, str] = {}  # in reports, and by disks that do not tell cases apart
+        for name in self.workloads:
+            for said in {name.lower(), TITLES.get(name, name).lower()}:
+                if (other := called.setdefault(said, name)) != name:
+                    raise ValueError(
+                        f"workloads: {other} and {name} have the same name in a report: rename one"
+                    )
         for name in self.workloads if self.loaders else ():
             try:
                 self.workload(name)

@@ -67,7 +67,7 @@ ORDINARY = frozenset(
      "kernel", "keyring", "memory", "never", "oauth", "path", "password", "secret", "step",
      "token"]
 )  # fmt: skip
-CREDENTIALS = re.compile(r"(?<=://)[^\s/]+(?=@)")  # `user:password` in a URL
+CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
 # What may stand for all other characters than letters and digits, when a message escapes a text,
 # encodes it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
@@ -76,7 +76,7 @@ BEGIN = r"(?<![\w.~/-])"
 # Homes may be mounted anywhere, and follow an option like -L.
 ANY_HOME = re.compile(
     rf"{BEGIN}(?<!http:)(?<!https:)(-[A-Za-z]+)?"
-    r"(?:(?:/+[\w.-]+){0,4}?/+(?:home|Users)/+[^/\s\"':;,]+|/+root(?![\w-]))"
+    r"(?:(?:\.\.(?=/))?(?:/+[\w.-]+){0,9}?/+(?:home|Users)/+[^/\s\"':;,]+|/+root(?![\w-]))"
 )
 ANY_PYTHON = re.compile(
     rf"(?:{BEGIN}|(?<=file:))[~/.][^\s\"':;,=]*/(?=bin/python[\d.]*|(?:site|dist)-packages/)"

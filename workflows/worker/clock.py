@@ -3,7 +3,7 @@
 import resource
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 from statistics import median
@@ -21,6 +21,7 @@ RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
 
 Result = TypeVar("Result")
+Batches = Iterator[Pair]
 Readers = Sequence[Callable[[], Any]]  # of what a step has computed
 
 now = time.perf_counter_ns
@@ -159,30 +160,34 @@ def spin_until(end: int) -> int:
     return time_ns
 
 
-def unfenced(trainer: Trainer, batch: Any, results: Callable[[], Any] | None = None) -> float:
+def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | None = None) -> float:
     """The share of the work that is still to be done when `synchronise` has returned.
 
-    `results` reads what a step has computed beside the loss: the weights unless given.
+    `results` reads what a step has computed beside the loss: the weights unless given. Each step
+    is on the next of `batches`, brought over as in a contest, so that an adapter finds nothing by
+    which to tell one from the other.
     """
     readers = read_by(trainer, results)
-    fenced(trainer, batch, 1, readers)  # which may compile
-    single = max(min(sum(fenced(trainer, batch, 1, readers)) for _ in range(FENCES)), 1)
+    fenced(trainer, batches, 1, readers)  # which may compile
+    single = max(min(sum(fenced(trainer, batches, 1, readers)) for _ in range(FENCES)), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-    shares = [min(late(trainer, batch, count, readers) for _ in range(FENCES)) for count in counts]
+    shares = [
+        min(late(trainer, batches, count, readers) for _ in range(FENCES)) for count in counts
+    ]
     if single < FENCED_NS[-1]:  # of many small steps, the last one is a small share
-        shares += [unfinished(trainer, batch, *pair) for pair in permutations(readers)]
-        shares.append(min(postponed(trainer, batch, readers) for _ in range(FENCES)))
+        shares += [unfinished(trainer, batches, *pair) for pair in permutations(readers)]
+        shares.append(min(postponed(trainer, batches, readers) for _ in range(FENCES)))
     return max(0.0, *shares)
 
 
 def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Readers:
-    """Those of loss and results. A loss may compute when it becomes a number."""
+    """Those of loss and results, or weights. A loss may compute when it becomes a number."""
     return (lambda: as_loss(trainer.loss()), results or trainer.weights)
 
 
 def unfinished(
-    trainer: Trainer, batch: Any, read: Callable[[], Any], other: Callable[[], Any]
+    trainer: Trainer, batches: Batches, read: Callable[[], Any], other: Callable[[], Any]
 ) -> float:
     """The share of a single step that is left until `read` is called.
 
@@ -191,54 +196,55 @@ def unfinished(
     """
     work, at_once, rested = [], [], []
     for _ in range(FENCES):
-        work.append(timed(lambda: stepped(trainer, batch))[1])
+        work.append(step_ns(trainer, batches))
         at_once.append(timed(read)[1])
-        stepped(trainer, batch)
+        step_ns(trainer, batches)
         other()
         time.sleep(RESTED_S)
         rested.append(timed(read)[1])
     left = max(min(at_once) - median(rested), 0.0)
-    return left / (left + median(work))
+    return left / (left + median(work) / 1e9)
 
 
-def postponed(trainer: Trainer, batch: Any, readers: Readers) -> float:
+def postponed(trainer: Trainer, batches: Batches, readers: Readers) -> float:
     """The share of a step's work that waits until somebody reads the loss or takes the next step. A
     contest reads every loss, off the clock."""
     unread, read = [], []
     for _ in range(PAIRS):
-        stepped(trainer, batch)
-        unread.append(timed(lambda: stepped(trainer, batch))[1])
+        step_ns(trainer, batches)
+        unread.append(step_ns(trainer, batches))
         for reader in readers:
             reader()
-        read.append(timed(lambda: stepped(trainer, batch))[1])
+        read.append(step_ns(trainer, batches))
     return 1 - median(read) / median(unread)
 
 
-def stepped(trainer: Trainer, batch: Any) -> None:
+def step_ns(trainer: Trainer, batches: Batches) -> int:
+    """Nanoseconds of transfer and step on the next mini-batch, each with its fence."""
+    pair = next(batches)
+    begin = now()
+    batch = trainer.put(*pair)
+    trainer.synchronise()
     trainer.step(batch)
     trainer.synchronise()
+    return now() - begin
 
 
-def late(trainer: Trainer, batch: Any, count: int, readers: Readers) -> float:
-    work, left = fenced(trainer, batch, count, readers)
+def late(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> float:
+    work, left = fenced(trainer, batches, count, readers)
     return left / (left + work)
 
 
-def fenced(trainer: Trainer, batch: Any, count: int, readers: Readers = ()) -> tuple[int, int]:
-    """Nanoseconds of `count` steps with their fence, and of the work that was left after it.
+def fenced(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> tuple[int, int]:
+    """Nanoseconds of `count` steps with their fences, and of the work that was left after them.
 
-    If work was left, the readers, of loss and weights unless given, take longer the first time
-    than the second time.
+    If work was left, the readers take longer the first time than the second time.
     """
-    readers = readers or read_by(trainer)
-    begin = now()
-    for _ in range(count):
-        trainer.step(batch)
-    trainer.synchronise()
+    work = sum(step_ns(trainer, batches) for _ in range(count))
     done = now()
     first = [read() for read in readers]
     read = now()
     again = [read() for read in readers]
     end = now()
     del first, again  # not before: the second reading must not find the first one's memory
-    return done - begin, (read - done) - (end - read)
+    return work, (read - done) - (end - read)

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from platform import python_version
 from typing import Any
@@ -160,8 +161,8 @@ class Handlers:
             return as_weights(read(), self.initial)
 
         with supported():
-            batch = trainer.put(*(array.copy() for array in self.mini_batch(0)))
-            return {"unfenced": unfenced(trainer, batch, results)}
+            numbers = cycle(range(len(self.turns.inputs)))
+            return {"unfenced": unfenced(trainer, map(self.turns.fetch, numbers), results)}
 
     def unread(self, variant: str, steps: int) -> dict[str, Any]:
         """Whether steps that nobody waits for compute the same."""

@@ -1,5 +1,6 @@
 """Caveats that the times themselves reveal."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -98,6 +99,29 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
                 f"({few(names, NAMED)}).",
                 "Look for work in loss(), in threads and in what is computed only when it is read.",
             )
+
+
+def other_cores(findings: Findings) -> Iterator[Caveat]:
+    """Contenders that may run on other cores than most with as many threads in their contest."""
+    left: dict[str, None] = {}
+    for contest in findings.machine.records.contests:
+        allowed = defaultdict[int, dict[str, tuple[int, ...]]](dict)
+        for one in contest.contenders:
+            if one.status == "ok" and one.device == HOST.name and one.cores and not one.loader:
+                allowed[one.threads][one.name] = tuple(one.cores)
+        for own in allowed.values():
+            (given, _), *_ = sorted(
+                Counter(own.values()).items(), key=lambda found: (-found[1], len(found[0]))
+            )
+            others = [name for name, cores in own.items() if cores != given]
+            left |= dict.fromkeys(f"`{name} on {contest.workload}`" for name in others)
+    if left:
+        yield warning(
+            "Other cores",
+            f"{count(len(left), 'contender')} had other cores at the end of a contest than the "
+            f"others with as many threads ({few([*left], NAMED)}).",
+            "Look for what sets the cores of a process or thread after its import.",
+        )
 
 
 def faster_than_arithmetic(findings: Findings) -> Iterator[Caveat]:

@@ -19,6 +19,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     certificates.refused,
     noise.no_steady_state,
     noise.off_the_clock,
+    noise.other_cores,
     noise.faster_than_arithmetic,
     noise.processor_time,
     certificates.mismatched,

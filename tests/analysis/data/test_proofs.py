@@ -5,7 +5,7 @@ import math
 import pytest
 
 from analysis.data.contradictions import contradictions
-from analysis.data.proofs import compared
+from analysis.data.proofs import LOOKED_AT, LOOKED_AT_LATER, compared
 from frameworks.workloads import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
@@ -49,6 +49,15 @@ def test_distances_that_contradict_a_status(
     setattr(row, field, value)
     (fault,) = contradictions(records)
     assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
+
+
+@pytest.mark.parametrize("field", [*LOOKED_AT, *LOOKED_AT_LATER])
+def test_what_was_not_compared_is_not_believed(certified: MachineRecords, field: str) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    setattr(row, field, None if field == "unfenced" else type(getattr(row, field))())
+    (fault,) = contradictions(records)
+    assert f": {field}: its status is 'agrees', but it was not compared" in fault
 
 
 @pytest.mark.parametrize("field", ["substituted", "substituted_full", "followed"])
@@ -101,5 +110,5 @@ def test_a_single_operation_is_as_exact_as_float32(
         framework="pytorch", variant="default", device="gpu", threads=1, status="agrees", ulp=ulp,
         long=Measured(loss=[1e-9], weights={1: {"result": 1e-7}}), unfenced=0.4,
     )  # fmt: skip
-    found = compared(row, certified.certificates[0], load("divide", None), part=False)
+    found = compared(row, certified.certificates[0], load("divide", None), False, ())
     assert len([*found]) == faults

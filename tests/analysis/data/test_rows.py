@@ -271,6 +271,16 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: one.certificates.append(one.certificates[0]), "certificates: .* there twice"),
         (lambda one: one.datasets.append(one.datasets[0]), "datasets: .* is there twice"),
         (lambda one: setattr(one.datasets[0], "batches", 9), "has 9 mini-batches of"),
+        (lambda one: setattr(one.datasets[0], "samples", 60_031), "has 60031 samples, but its wor"),
+        (
+            lambda one: setattr(one.datasets[0], "kind", "normal"),
+            "is of kind 'normal', but 'mnist'",
+        ),
+        (lambda one: setattr(one.datasets[0], "seed", 2), "has seed 2, but the study's is 1"),
+        (
+            lambda one: one.study.configuration.update(mnist={"source": "stand-in"}),
+            "'stand-in' was",
+        ),
         (lambda one: setattr(one.workloads[0], "parameters", 0), "parameters: 0, its description"),
         (
             lambda one: setattr(one.study, "titles", {"pytorch": "X", "tensorflow": "X"}),

@@ -244,6 +244,16 @@ def test_the_worst_three_that_take_longer_are_named(
     assert places == sorted(places) and "and 2 more). Look" in text, text
 
 
+@pytest.mark.parametrize("cores", [[0], [0, 1]])
+def test_a_contender_that_had_other_cores(sound: Findings, cores: list[int]) -> None:
+    findings = copied(sound)
+    for contest in findings.machine.records.contests:
+        contest.contenders[1].cores = cores
+    found = [text for text in said(findings) if "other cores" in text]
+    assert len(found) == (cores != [0])
+    assert all("with as many threads (`tensorflow/tuned/cpu/1 on mlp`)" in text for text in found)
+
+
 @pytest.mark.parametrize(
     ("network", "compute_ms", "warned"),
     [("mlp", None, False), ("mlp", 14.0, False), ("mlp", 30.0, True), ("mnist-cnn", 20.0, False)],

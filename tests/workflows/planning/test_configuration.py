@@ -65,6 +65,12 @@ BAD = {
         {"workloads": {"a" * 120: {"from": "mlp"}, "b" * 120: {"from": "mlp"}}},
         "contest.together", "200 at most",
     ),
+    "workloads that a report cannot tell apart": (
+        {"workloads": {"mlp": {}, "MLP": {"from": "mlp"}}}, "workloads", "mlp and MLP have the same"
+    ),
+    "workload with another's title": (
+        {"workloads": {"divide": {}, "Division": {"from": "mlp"}}}, "workloads", "rename one",
+    ),
     "title of several lines": ({"title": "a\nb"}, "title", "one line"),
     "unknown parameter": (
         {"workloads": {"mlp": {"feature": 3}}}, "workloads", "did you mean 'features'",

@@ -22,9 +22,9 @@ MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\xff\xfe\x00", "not readable as YAML"),
-        (b"study: \xff", "not readable as YAML"),
-        (b"\x80\x81", "not readable as YAML"),
+        (b"\xff\xfe\x00", "not in UTF-8"),
+        (b"study: \xff", "not in UTF-8"),
+        (b"\x80\x81", "not in UTF-8"),
         (b"study: a\x00b", "not readable as YAML"),
         (b"[" * 5000, "not readable as YAML"),
         (b"{" * 5000 + b"}" * 5000, "not readable as YAML"),
@@ -63,7 +63,8 @@ MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
         (b"1: 2", "[1]: Keys should be strings"),
         (b"null: 2", "None: "),
         (b"", "keys and values are wanted"),
-        ("study: ä".encode("utf-16"), "study: "),
+        ("study: ä".encode("utf-16"), "not in UTF-8"),
+        ("study: ä".encode("latin-1"), "not in UTF-8"),
     ],
 )
 def test_any_bytes(tmp_path, content, said):

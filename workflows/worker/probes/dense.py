@@ -24,6 +24,7 @@ SIZE = 512  # features, units and samples
 STEPS = 8
 # The gradient of every weight is 2 * NUMBER^2 / SIZE^2, so a step subtracts 2^-26. This is lost in
 # a float32 of 1, but eight steps together are its last bit.
+MOVED = STEPS * 2.0**-26
 RATE = SGD(SIZE**2 / 2 * 2.0**-26)
 
 
@@ -73,8 +74,12 @@ def dense_products(seen: Seen) -> Setting:
 
 
 def weights_kept(seen: Seen) -> Setting:
-    """The type in which updates are added, whatever type `weights()` returns."""
-    return "float32" if bool((seen.ones == 1).all()) else "finer than float32"
+    """The type in which updates are added, whatever type `weights()` returns. Something else that
+    moves weights, such as a decay, hides it."""
+    moved = 1 - seen.ones.astype(np.float64)
+    if not moved.any():
+        return "float32"
+    return "finer than float32" if (np.abs(moved - MOVED) < MOVED / 2).all() else OTHER
 
 
 def computing_threads(seen: Seen) -> Setting:

@@ -220,7 +220,11 @@ def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
 
 
 def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: Findings) -> None:
-    assert findings.as_timed == []  # not recorded
+    earlier = copied(findings)
+    for record in earlier.machine.records.certificates:
+        for row in record.rows:
+            row.astray = {}
+    assert earlier.as_timed == []
     measured = copied(in_float64)
     for record in measured.machine.records.certificates:
         for row in record.rows:
