@@ -4,9 +4,11 @@ A deviation that is declared is exactly that. What else a contender does differe
 skipped update, another loss) leads it away from NumPy, however small it is at first.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, wraps
 from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,23 @@ from workflows.certify.judge import Uncanonical, compare, names, of_optimisers
 from workflows.certify.runs import Result
 from workflows.records.schema import Measured
 from workflows.worker import training
+
+# NumPy computes one thing at a time, because a large network takes gigabytes.
+ALONE = RLock()
+Found = TypeVar("Found")
+
+
+def once(compute: Callable[..., Found]) -> Callable[..., Found]:
+    """Remembers the last two results: contenders that differ in threads only are examined side by
+    side, and ask for the same."""
+    known = lru_cache(maxsize=2)(compute)
+
+    @wraps(compute)
+    def found(*arguments: Any) -> Found:
+        with ALONE:
+            return known(*arguments)
+
+    return found
 
 
 def against(
@@ -64,7 +83,7 @@ def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> Non
                 own[name] = another.weights[step][name]
 
 
-@lru_cache(maxsize=8)  # contenders that differ in threads only follow one another
+@once
 def mistaken(
     made: tuple[str, ...], workload: Workload, folder: Path, steps: int, at: tuple[int, ...]
 ) -> Result | None:

@@ -17,10 +17,10 @@ import numpy as np
 
 from frameworks.contract import Deviation
 from frameworks.oracle import Float32OracleTrainer, OracleTrainer
-from frameworks.workloads import Weights
+from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
-from workflows.certify.following import in_numpy, initial
+from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
     Uncanonical,
     compare,
@@ -101,20 +101,25 @@ def attainable(runner: Runner) -> dict[str, float]:
     What cancels may do so exactly, by chance. So the farthest counts of those from weights that are
     off by their last bit.
     """
-    folder = runner.place(narrow=False)
-    weights, (inputs, targets) = initial(runner.workload, folder), open_batches(folder)
-    exact = OracleTrainer(runner.workload, weights)
-    starts = [weights, *shaken(weights, np.float32)]
-    single = [Float32OracleTrainer(runner.workload, start) for start in starts]
-    found = []
-    for batch in (0, *OTHER_BATCHES):
-        number = batch % len(inputs)
-        right, *own = (
-            one.differentiate(*one.put(inputs[number], targets[number]))[1]
-            for one in (exact, *single)
-        )
-        each = [gradient_distances(gradients, right) for gradients in own]
-        found.append({name: max(one[name] for one in each) for name in right})
+    return dict(farthest(runner.workload, runner.place(narrow=False)))
+
+
+@once
+def farthest(workload: Workload, folder: Path) -> dict[str, float]:
+    weights, (inputs, targets) = initial(workload, folder), open_batches(folder)
+    numbers = [batch % len(inputs) for batch in (0, *OTHER_BATCHES)]
+
+    def gradients(one: OracleTrainer) -> list[Weights]:
+        return [one.differentiate(*one.put(inputs[n], targets[n]))[1] for n in numbers]
+
+    exact, each = gradients(OracleTrainer(workload, weights)), []
+    for start in (weights, *shaken(weights, np.float32)):
+        own = gradients(Float32OracleTrainer(workload, start))
+        each.append([gradient_distances(*pair) for pair in zip(own, exact, strict=True)])
+    found = [
+        {name: max(one[name] for one in same) for name in right}
+        for same, right in zip(zip(*each, strict=True), exact, strict=True)
+    ]
     return {name: min(error, 1) for name, error in medians(found).items()}
 
 
@@ -127,11 +132,12 @@ def attainable_run(runner: Runner, run: Run) -> Measured:
     chance, so that of any earlier step counts.
     """
     weights = given(runner, run)
-    exact = trained(runner, run, OracleTrainer, weights)
-    found = compare(trained(runner, run, Float32OracleTrainer, weights), exact)
-    others = [
-        compare(trained(runner, run, OracleTrainer, start), exact) for start in shaken(weights)
-    ]
+    with ALONE:
+        exact = trained(runner, run, OracleTrainer, weights)
+        found = compare(trained(runner, run, Float32OracleTrainer, weights), exact)
+        others = [
+            compare(trained(runner, run, OracleTrainer, start), exact) for start in shaken(weights)
+        ]
 
     def most(own: float, *others: float) -> float:
         return max(min(own, 1), *(other / FINER for other in others))
@@ -250,12 +256,16 @@ def look_at_numpy_in_float32(examined: Examined) -> None:
     found: list[Moves] = []
     for number in (0, *OTHER_BATCHES):
         run = replace(first, first=number * first.steps)
-        exact = trained(runner, run, OracleTrainer, weights)
-        own = [trained(runner, run, Float32OracleTrainer, start) for start in starts]
+        losses, moves = [], []
+        with ALONE:
+            exact = trained(runner, run, OracleTrainer, weights)
+            for start in starts:
+                own = trained(runner, run, Float32OracleTrainer, start)
+                losses.append(loss_distances(own.losses, exact.losses))
+                moves.append(examined.moves(own, exact))
         if not number:
-            losses = [loss_distances(one.losses, exact.losses) for one in own]
             examined.result.float32_attainable = [*accumulate(map(max, *losses), max)]
-        found.append(each_of([examined.moves(one, exact) for one in own], np.max))
+        found.append(each_of(moves, np.max))
     examined.result.astray_attainable = each_of(found, np.median)
 
 

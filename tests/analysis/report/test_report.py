@@ -150,8 +150,8 @@ def test_files(report: Path) -> None:
     figures = [f"figures/{name}.svg" for name in drawn]
     figures.insert(figures.index("figures/matrix.svg"), "figures/matrix-dark.svg")
     names = (
-        "agreement certificate comparisons contenders gradients half_width machine matrix missing "
-        "pairs settings start steady"
+        "agreement as_timed certificate comparisons contenders gradients half_width machine matrix "
+        "missing pairs settings start steady"
     )
     listed = [
         *figures,
