@@ -169,7 +169,8 @@ def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | No
     """
     readers = read_by(trainer, results)
     fenced(trainer, batches, 1, readers)  # which may compile
-    single = max(min(sum(fenced(trainer, batches, 1, readers)) for _ in range(FENCES)), 1)
+    first = [fenced(trainer, batches, 1, readers) for _ in range(FENCES)]
+    single = max(min(work + max(left, 0) for work, left in first), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
     shares = [
