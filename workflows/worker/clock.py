@@ -233,7 +233,7 @@ def step_ns(trainer: Trainer, batches: Batches) -> int:
 
 def late(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> float:
     work, left = fenced(trainer, batches, count, readers)
-    return left / (left + work)
+    return max(left, 0) / (max(left, 0) + work)
 
 
 def fenced(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> tuple[int, int]:

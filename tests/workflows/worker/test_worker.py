@@ -206,6 +206,22 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
     assert share < 0.2 if waits else share > 0.8
 
 
+@pytest.mark.quiet
+def test_a_second_reading_that_takes_longer_is_no_work_left(worker, monkeypatch):
+    """As of large weights, whose memory the first reading still holds: not less than none."""
+    plain, taken = worker.adapter.trainer, []
+
+    def large(*arguments):
+        trainer = plain(*arguments)
+        step, weights, times = trainer.step, trainer.weights, count(0)
+        trainer.step = lambda batch: (sleep(0.006), step(batch), taken.append(batch))
+        trainer.weights = lambda: (sleep(0.02 * (next(times) % 2)), weights())[1]
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", large)
+    assert worker.fence("default")["unfenced"] < 0.2 and len(taken) < 100
+
+
 @pytest.mark.parametrize(
     ("unread_lost", "at_random", "same"),
     [(False, False, True), (True, False, False), (False, True, None)],
