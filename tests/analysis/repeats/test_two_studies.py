@@ -200,6 +200,8 @@ def test_more_samples_are_the_same_work(study: Make) -> None:
         records.workloads[0].description = {
             **description, "dataset": {**description["dataset"], "samples": 10_000},
         }  # fmt: skip
+        records.datasets[0].samples = 10_000
+        records.datasets[0].batches = 10_000 // description["batch"]
 
     found = two(study(1), reconfigured(study(2), fewer))
     assert len(found.rows) == 1 and changed(found)["samples of MNIST CNN"] == ("60,000", "10,000")
