@@ -1,19 +1,21 @@
 """Records that contradict themselves or each other: refused by their key, never concluded from."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
+from analysis.data.as_configured import configured, drawn, planned
 from analysis.data.proofs import compared, looked_at, proven
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
+from frameworks.device import HOST
 from frameworks.workloads import Workload, WorkloadError, from_dict
 from workflows.records.limits import DAY_S, SLACK_NS, TIMEOUT_S
-from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
+from workflows.records.machine_records import MachineRecords, StudyRecord
 from workflows.records.schema import (
-    FASTEST,
     CertificateRecord,
     ContenderRecord,
     ContestRecord,
@@ -25,15 +27,15 @@ from workflows.records.schema import (
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
+CHANCE = math.log(1e9)
 ASKED = 8  # questions to a contender beside its turns, at the most
-MNIST, STAND_IN = "mnist", "stand-in"
-JUDGING = ("margin", "confidence", "target_precision")
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
     """Each key, and what is wrong there."""
     works = yield from described(records)
     yield from configured(records.study)
+    yield from planned(records)
     yield from belonging(records)
     yield from certified(records, works)
     # In records of before there are neither turns nor what compilers' caches held.
@@ -83,43 +85,6 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
             for fault in drawn(dataset, works[dataset.workload], records.study):
                 yield f"datasets: {dataset.workload} {fault}"
     return works
-
-
-def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
-    """A data set is what its workload and the configuration ask for. MNIST may be another split,
-    with fewer images, and a stand-in unless it had to be there."""
-    own, asked = work.dataset, study.configuration
-    if dataset.batches != dataset.samples // work.batch:
-        yield (
-            f"has {dataset.batches} mini-batches of {dataset.samples} samples, but its batch size "
-            f"is {work.batch}"
-        )
-    from_files = own.kind == MNIST
-    if dataset.samples > own.samples or (not from_files and dataset.samples != own.samples):
-        yield f"has {dataset.samples} samples, but its workload has {own.samples}"
-    kinds = (MNIST, STAND_IN) if from_files else (own.kind,)
-    mnist = asked.get("mnist")
-    if from_files and isinstance(mnist, dict) and mnist.get("source") in kinds:
-        kinds = (mnist["source"],)
-    if dataset.kind not in kinds:
-        yield f"is of kind {dataset.kind!r}, but {kinds[0]!r} was asked for"
-    if asked.get("seed", dataset.seed) != dataset.seed:
-        yield f"has seed {dataset.seed}, but the study's is {asked['seed']!r:.80}"
-
-
-def configured(study: StudyRecord) -> Iterator[str]:
-    """What a study says by itself and in its configuration. Earlier ones lack some keys."""
-    asked = study.configuration
-    said: dict[str, Any] = {
-        "study": study.name,
-        **{key: getattr(study, key) for key in ("title", "smoke", *JUDGING)},
-        "reference": FASTEST if study.fastest else study.reference,
-        "replicates": asked.get("replicates") if study.fixed else study.replicates,
-    }
-    for key, value in said.items():
-        if asked.get(key, value) not in (value, None):
-            own = f"{asked[key]!r:.80} in its configuration"
-            yield f"study: its {key} is {value!r:.80}, and {own}"
 
 
 def belonging(records: MachineRecords) -> Iterator[str]:
@@ -197,7 +162,14 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
             yield f"no turn of {absent[0]} in round {number}, which its order has"
     cores, mib = cores_of(contest), memory_of(contest)
+    pinned = {
+        one.name: one.threads
+        for one in contest.contenders
+        if one.device == HOST.name and not one.loader
+    }
     for turn in contest.turns:
+        if turn.cores > (given := pinned.get(turn.contender, cores)):
+            yield f"cores: {turn.cores} in a turn of {turn.contender}, which is pinned to {given}"
         for key, value, most in counted(turn, cores, mib):
             if (value or 0) > most:
                 yield (
@@ -272,6 +244,21 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
             other = "{}, replicate {}".format(*copied[0])
             yield f"contests: {group}, replicate {replicate}: its turns are those of {other}"
         begun |= dict.fromkeys(starts, (group, replicate))
+    yield from drawn_again(contests)
+
+
+def drawn_again(contests: Sequence[ContestRecord]) -> Iterator[str]:
+    """Each contest draws the orders of its rounds anew, so none has another's by chance."""
+    drawn: dict[tuple[tuple[str, ...], ...], ContestRecord] = {}
+    for contest in contests:
+        if sum(math.lgamma(1 + len(order)) for order in contest.order) < CHANCE:
+            continue
+        other = drawn.setdefault(tuple(map(tuple, contest.order)), contest)
+        if other.replicate != contest.replicate:
+            yield (
+                f"contests: {contest.workload}, replicate {contest.replicate}: its order is that "
+                f"of replicate {other.replicate}"
+            )
 
 
 def in_places(own: Sequence[ContestRecord]) -> Iterator[str]:

@@ -19,6 +19,7 @@ def test_a_copied_contest_is_refused(tmp_path: Path) -> None:
     load([stored(tmp_path / "whole", records, rows)])
     copy = records.contests[0].model_copy(deep=True, update={"replicate": 3})
     records.contests.append(copy)
+    records.study.replicates = records.study.configuration["replicates"] = 3
     more = rows[rows["replicate"] == 1].assign(replicate=3)
     both = pd.concat([rows, more]).astype(dict(rows.dtypes))
     said = "contests: mnist-cnn, replicate 3: its turns are those of mnist-cnn, replicate 1"

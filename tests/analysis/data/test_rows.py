@@ -204,7 +204,10 @@ def test_steps_that_overlap(tmp_path: Path) -> None:
         ),
         (lambda turns: setattr(turns[3], "package_j", 1e11), "package_j: 1e.11 "),
         (lambda turns: setattr(turns[3], "gpu_j", 1e11), "gpu_j: 1e.11 "),
-        (lambda turns: setattr(turns[3], "cores", 99), "cores: 99 in a turn of .*, at most 2 can"),
+        (
+            lambda turns: setattr(turns[3], "cores", 99),
+            "cores: 99 in a turn of .*, which is pinned",
+        ),
     ],
 )
 def test_turns_that_contradict(
@@ -231,7 +234,8 @@ def test_a_measured_contender_without_mini_batches(
 ) -> None:
     records = whole[0].model_copy(deep=True)
     nobody = measured(records).model_copy(update={"variant": "other"})
-    records.contests[0].contenders.append(nobody)
+    for contest in records.contests:
+        contest.contenders.append(nobody)
     with pytest.raises(RecordError, match=r"no mini-batches of .*, which a contest record says"):
         load([stored(tmp_path, records, whole[1])])
 

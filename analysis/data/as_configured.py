@@ -1,0 +1,140 @@
+"""Records against the configuration that they hold: who was to be measured, on what, how often.
+
+Whoever leaves out a contender or a workload would change what is fastest, and nothing else would
+show it. Earlier configurations lack some keys.
+"""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain, product
+from typing import Any
+
+from analysis.format import KNOWN, few
+from frameworks.device import HOST
+from frameworks.workloads import Workload
+from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
+from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
+
+MNIST, STAND_IN = "mnist", "stand-in"
+JUDGING = ("margin", "confidence", "target_precision")
+NAMED = 3  # of what is too many or too few
+
+
+def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
+    """A data set is what its workload and the configuration ask for. MNIST may be another split,
+    with fewer images, and a stand-in unless it had to be there."""
+    own, asked = work.dataset, study.configuration
+    if dataset.batches != dataset.samples // work.batch:
+        yield (
+            f"has {dataset.batches} mini-batches of {dataset.samples} samples, but its batch size "
+            f"is {work.batch}"
+        )
+    from_files = own.kind == MNIST
+    if dataset.samples > own.samples or (not from_files and dataset.samples != own.samples):
+        yield f"has {dataset.samples} samples, but its workload has {own.samples}"
+    kinds = (MNIST, STAND_IN) if from_files else (own.kind,)
+    mnist = asked.get("mnist")
+    if from_files and isinstance(mnist, dict) and mnist.get("source") in kinds:
+        kinds = (mnist["source"],)
+    if dataset.kind not in kinds:
+        yield f"is of kind {dataset.kind!r}, but {kinds[0]!r} was asked for"
+    if asked.get("seed", dataset.seed) != dataset.seed:
+        yield f"has seed {dataset.seed}, but the study's is {asked['seed']!r:.80}"
+
+
+def configured(study: StudyRecord) -> Iterator[str]:
+    """What a study says by itself and in its configuration. Earlier ones lack some keys."""
+    asked = study.configuration
+    said: dict[str, Any] = {
+        "study": study.name,
+        **{key: getattr(study, key) for key in ("title", "smoke", *JUDGING)},
+        "reference": FASTEST if study.fastest else study.reference,
+        "replicates": asked.get("replicates") if study.fixed else study.replicates,
+    }
+    for key, value in said.items():
+        if asked.get(key, value) not in (value, None):
+            own = f"{asked[key]!r:.80} in its configuration"
+            yield f"study: its {key} is {value!r:.80}, and {own}"
+
+
+def planned(records: MachineRecords) -> Iterator[str]:
+    """All that was to be measured has been, or is missing with its reason, and nothing else."""
+    asked = records.study.configuration
+    yield from named(records.study)
+    if isinstance(workloads := asked.get("workloads"), dict):
+        known = {work.name for work in records.workloads}
+        yield from apart("workloads", known, set(workloads))
+    entries = asked.get("contenders")
+    if isinstance(entries, list):
+        yield from entered(records, [entry for entry in entries if isinstance(entry, dict)])
+    groups = defaultdict[str, set[int]](set)
+    everybody: dict[str, None] = {}
+    for contest in records.contests:
+        groups[contest.group or contest.workload].add(contest.replicate)
+        everybody |= dict.fromkeys(one.name for one in contest.contenders)
+    for contest in records.contests:
+        if lacking := [*everybody.keys() - {one.name for one in contest.contenders}]:
+            where = f"contests: {contest.workload}, replicate {contest.replicate}"
+            yield f"{where}: without {few(sorted(lacking), NAMED)}, which others have"
+    for group, numbers in groups.items():
+        if numbers != {*range(1, records.study.replicates + 1)}:
+            yield (
+                f"contests: {group} has the replicates {sorted(numbers)}, of "
+                f"{records.study.replicates}"
+            )
+
+
+def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """The contenders are those of the configuration, with its numbers of threads, and controls."""
+    asked = records.study.configuration
+    wanted = defaultdict[tuple[str, ...], set[int]](set)
+    for entry in entries:
+        devices = entry.get("devices") or asked.get("devices") or [HOST.name]
+        threads = entry.get("threads") or asked.get("threads") or []
+        for variant, device in product(entry.get("variants") or ["default"], devices):
+            numbers = {one for one in threads if isinstance(one, int) and device == HOST.name}
+            wanted[str(entry.get("framework")), str(variant), str(device)] |= numbers
+    seen: list[Contender] = [*chain.from_iterable(one.contenders for one in records.contests)]
+    measured = [one for one in seen if not getattr(one, "runs", "")]
+    there = defaultdict[tuple[str, ...], set[int]](set)
+    for one in [*measured, *records.missing]:
+        if one.framework not in UNCOMPARED:
+            there[one.framework, one.variant, one.device] |= {one.threads}
+    yield from apart("contenders", *({" ".join(key) for key in each} for each in (there, wanted)))
+    for key, numbers in wanted.items():
+        if key in there and (lacking := sorted(numbers - there[key])):
+            yield f"contenders: {' '.join(key)} is not there with threads {lacking}"
+    controls = asked.get("controls")
+    if isinstance(controls, dict) and controls.get("variant") in {one.variant for one in measured}:
+        labels = {one.variant.partition("+")[2] for one in seen}
+        handicaps = controls.get("handicaps")
+        due = {percentage(one) for one in handicaps} if isinstance(handicaps, list) else set()
+        due |= {"twin"} if controls.get("twin") is True else set()
+        if lacking_labels := sorted(due - labels):
+            yield f"contests: without the controls {few(lacking_labels, NAMED)}"
+
+
+def apart(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
+    for names, what in (
+        (wanted - there, "in the configuration, and not in the records"),
+        (there - wanted, "in the records, and not in the configuration"),
+    ):
+        if names:
+            yield f"{key}: {few(sorted(names), NAMED)}: {what}"
+
+
+def named(study: StudyRecord) -> Iterator[str]:
+    """No framework has the name of another one, however it is written."""
+    titles = study.titles
+    said = [*titles, *KNOWN, *KNOWN.values(), *titles.values()]
+    owners = [*titles, *KNOWN, *KNOWN, *titles]
+    owner: dict[str, str] = {}
+    for key, name in zip(owners, map(plain, said), strict=True):
+        if (other := owner.setdefault(name, key)) != key:
+            yield f"study.titles: {titles.get(key, key)!r} is a name of {other}, too"
+
+
+def plain(name: str) -> str:
+    """A name without what a reader does not see."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
