@@ -25,6 +25,7 @@ from analysis.findings.fairness.timed_turns import (
     weights_astray,
     with_limits,
     wrong_losses,
+    wrong_typically,
     wrong_weights,
 )
 from analysis.format import count, scientific
@@ -87,6 +88,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         limited = [*with_limits(last, REDUCED_ASTRAY if tf32 else ASTRAY)]
         wrong = [
             *wrong_losses(machine, table, turns),
+            *([] if tf32 else wrong_typically(machine, table, turns)),
             *changed(machine, turns),
             *wrong_weights(limited),
         ]

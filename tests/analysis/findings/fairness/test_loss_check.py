@@ -10,8 +10,9 @@ import pytest
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.findings.fairness.timed_turns import Expected, with_limits
+from analysis.findings.fairness.timed_turns import Expected, with_limits, wrong_typically
 from analysis.findings.findings import Findings
+from analysis.format import scientific
 from analysis.report.sections.comparing.comparisons import comparison_table
 from analysis.report.sections.sameness.certificates import certificate_summary
 from frameworks.workloads.distance import Astray
@@ -236,6 +237,29 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
     assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)
     assert 0 < (row.timed_losses or 0) < 1e-6 and (row.timed_typical, row.timed_off) == (0.0, 0.0)
     assert rows["pytorch/default/gpu/1"].timed_losses is None
+
+
+@pytest.mark.parametrize(
+    ("others", "off", "late", "wrong"),
+    [(1e-7, 9e-5, False, False), (1e-7, 2e-4, False, True), (1e-7, 2e-4, True, False),
+     (1e-4, 2e-3, False, False), (1e-4, 4e-3, False, True)],
+)  # fmt: skip
+def test_losses_that_are_typically_far_more_off_than_those_of_others(
+    findings: Findings, others: float, off: float, late: bool, wrong: bool
+) -> None:
+    """Half of them; as of a layer that is frozen in every turn but the last."""
+    columns = ("workload", "framework", "variant", "device", "threads", "place", "off", "still")
+    rows = [
+        ("mlp", framework, "default", "cpu", 1, place + LONG * late, own, False)
+        for framework, typical in (("pytorch", others), ("tensorflow", others), ("jax", off))
+        for place, own in enumerate([0.0, typical, typical, typical, 0.02])
+    ]
+    expected = Expected(Float64Turns(losses=[], start={}, weights={}), "the reference's", 1e-5)
+    turns = {BenchmarkId("mlp", own, "default", "cpu", 1): expected for own in ("jax", "pytorch")}
+    table = pd.DataFrame(rows, columns=columns)
+    found = [*wrong_typically(findings.machine, table, turns)]
+    assert [one.framework for one, _ in found] == ["jax"] * wrong
+    assert all(f"off the reference's, and {scientific(others)} in" in text for _, text in found)
 
 
 ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
