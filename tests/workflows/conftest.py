@@ -121,7 +121,7 @@ def contested(surroundings, tmp_path_factory) -> tuple[ContestRecord, pd.DataFra
 def certified(surroundings, tmp_path_factory) -> dict[str, CertificateRow]:
     """One certificate of the abacus, for all tests that read it: its rows by variant."""
     wrong = ("wrong", "decays", "uphill", "uncounted")
-    declared = ("rounded", "unnamed", "strays", "mislabelled")
+    declared = ("rounded", "unnamed", "strays", "relaxed", "mislabelled")
     return certified_once(tmp_path_factory, "certificate", "default", "kept", *wrong, *declared)
 
 

@@ -14,7 +14,7 @@ from frameworks.workloads.distance import astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
 from workflows.certify.diagnosis import Diagnosis, examine
-from workflows.certify.following import against
+from workflows.certify.following import against, turns_off
 from workflows.certify.judge import (
     Uncanonical,
     compare,
@@ -153,6 +153,8 @@ class Examination:
         self.conclude(scratch)
         if self.result.status == "refused" and not self.pitfall and look_again(self):
             self.conclude(scratch)
+        if wrong := turns_off(self.result, self.deviations, self.reference, self.runner):
+            self.result.status, self.result.reason = "refused", wrong
         declare(self.result, self.format)
 
     def look_at_float32(self, file: Path | None = None) -> None:
@@ -334,11 +336,8 @@ class Examination:
         return not self.result.long or not max(self.result.long.weights[0].values())
 
     def compare_miniature(self, scratch: Path) -> None:
-        """Compare a miniature with plain NumPy.
-
-        It has other targets, does not depend on the reference, and names the mistake that would
-        give the same numbers.
-        """
+        """Compare a miniature with plain NumPy. It has other targets, does not depend on the
+        reference, and names the mistake that would give the same numbers."""
         result, refused = self.result, self.result.status == "refused"
         if refused and result.reason == wrong_as_timed(result, self.limits):
             return  # a miniature in float64 cannot explain what only float32 shows

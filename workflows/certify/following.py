@@ -4,6 +4,7 @@ A deviation that is declared is exactly that. What else a contender does differe
 skipped update, another loss) leads it away from NumPy, however small it is at first.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, wraps
 from pathlib import Path
@@ -12,14 +13,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from frameworks.contract import Deviation
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
-from workflows.certify.judge import Uncanonical, compare, names, of_optimisers
-from workflows.certify.runs import Result
-from workflows.records.schema import Measured
+from workflows.certify.judge import Uncanonical, compare, loss_distances, names, of_optimisers
+from workflows.certify.runs import Reference, Result, Runner
+from workflows.records.limits import LOST
+from workflows.records.schema import CertificateRow, Measured
 from workflows.worker import training
 
 # NumPy computes one thing at a time, because a large network takes gigabytes.
@@ -72,6 +75,44 @@ def against(
                                        tuple(own.weights)):  # fmt: skip
                     closer(found[-1], compare(own, another), tensors)
     return min(found, key=lambda one: one.worst_loss, default=None)
+
+
+def turns_off(
+    row: CertificateRow, deviations: Sequence[Deviation], reference: Reference, runner: Runner
+) -> str:
+    """What is wrong with the turns in float64 of a contender that declares a deviation, "" if
+    nothing is. Its timed turns are compared with them. So their losses are NumPy's with one of the
+    declared mistakes, or the reference's if the optimiser makes none: of the last turns, as many
+    steps as a certificate has. A deviation without a mistake cannot be followed."""
+    mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
+    if row.status != "declared" or not row.turns or (deviations and not mistakes):
+        return ""
+    own, off = row.turns.losses, []
+    for mistake in mistakes or [""]:
+        found, left = [], runner.limits.steps
+        for number, (first, steps) in reversed([*enumerate(runner.turns)]):
+            if (compared := min(steps, len(own[number]), left)) > 0:
+                exact = reference.turns.losses[number]
+                if mistake:
+                    place = runner.place(narrow=False)
+                    exact = turn_in_numpy(mistake, runner.workload, place, first, compared)
+                found += loss_distances(own[number][:compared], exact[:compared])
+                left -= compared
+        off.append(max(found, default=math.inf))
+    if min(off) <= LOST:
+        return ""
+    whose = "NumPy's with the declared mistake" if mistakes else "the reference's"
+    return f"in float64 the losses of its turns are {min(off):.1e} off {whose} (allowed {LOST:g})"
+
+
+@once
+def turn_in_numpy(
+    mistake: str, workload: Workload, folder: Path, first: int, steps: int
+) -> list[float]:
+    """The losses of a turn; none if the mistake does not fit the workload."""
+    weights = initial(workload, folder)
+    trainer = with_all([CATALOGUE[mistake]], workload, weights)
+    return in_numpy(trainer, folder, weights, steps, [], first).losses if trainer else []
 
 
 def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> None:

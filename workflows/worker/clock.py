@@ -220,6 +220,36 @@ def postponed(trainer: Trainer, batches: Batches, readers: Readers) -> float:
     return 1 - median(read) / median(unread)
 
 
+def when_dropped(trainer: Trainer, batches: Batches) -> float:
+    """The share of a step's work that is done when nothing refers to its mini-batch any more. A
+    contest drops it off the clock."""
+
+    def share() -> float:
+        batch = trainer.put(*next(batches))
+        trainer.synchronise()
+        begin = now()
+        trainer.step(batch)
+        trainer.synchronise()
+        done = now()
+        del batch
+        trainer.synchronise()
+        return (now() - done) / (now() - begin)
+
+    return min(share() for _ in range(FENCES))
+
+
+def computed_again(trainer: Trainer, batches: Batches, read: Callable[[], Any]) -> float:
+    """The share of a step's work that each call of `read` does anew: by how much it takes longer
+    than reading the weights, which are as many numbers."""
+    work, own, weights = [], [], []
+    for _ in range(FENCES):
+        work.append(step_ns(trainer, batches))
+        own.append(timed(read)[1])
+        weights.append(timed(trainer.weights)[1])
+    more = max(min(own) - max(weights), 0.0)
+    return more / (more + median(work) / 1e9)
+
+
 def step_ns(trainer: Trainer, batches: Batches) -> int:
     """Nanoseconds of transfer and step on the next mini-batch, each with its fence."""
     pair = next(batches)

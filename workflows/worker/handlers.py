@@ -19,7 +19,7 @@ from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.worker import training
 from workflows.worker.border import as_loss, as_settings, as_weights, explain, supported
-from workflows.worker.clock import Asleep, Turns, timed, unfenced
+from workflows.worker.clock import Asleep, Turns, computed_again, timed, unfenced, when_dropped
 from workflows.worker.probes import probe
 from workflows.worker.profiling import profiled
 from workflows.worker.recorded_run import Script, perform
@@ -161,8 +161,13 @@ class Handlers:
             return as_weights(read(), self.initial)
 
         with supported():
-            numbers = cycle(range(len(self.turns.inputs)))
-            return {"unfenced": unfenced(trainer, map(self.turns.fetch, numbers), results)}
+            batches = map(self.turns.fetch, cycle(range(len(self.turns.inputs))))
+            shares = [unfenced(trainer, batches, results)]
+            if not self.workload.elementwise:  # freeing vectors takes as long as using them once
+                shares.append(when_dropped(trainer, batches))
+            if given:
+                shares.append(computed_again(trainer, batches, results))
+            return {"unfenced": max(shares)}
 
     def unread(self, variant: str, steps: int) -> dict[str, Any]:
         """Whether steps that nobody waits for compute the same."""

@@ -40,6 +40,7 @@ FRAMEWORK = Framework(
         ),
         "unnamed": deviates("the same, and the mistake is not named", "as it is", 1e-3),
         "strays": deviates("and a schedule beside it", "as it is", 1e-3, "beta1-in-float32"),
+        "relaxed": deviates("and less while unwatched", "as it is", 1e-3, "beta1-in-float32"),
         "mislabelled": deviates("the same, misnamed", "as Keras has it", 1e-3, "adam-of-keras"),
         "decays": Variant("a weak weight decay, undeclared"),
         "uphill": Variant("goes up the gradient"),
@@ -214,7 +215,7 @@ class AbacusTrainer(contract.Trainer):
             self.parameters[name] -= o.learning_rate * gradient
             return
         epsilon = EPSILONS.get(self.variant, o.epsilon)
-        rounded = self.variant in ("rounded", "unnamed", "strays", "mislabelled")
+        rounded = self.variant in ("rounded", "unnamed", "strays", "relaxed", "mislabelled")
         rate = o.learning_rate * (0.999 if self.variant == "strays" and self.steps > 20 else 1)
         beta1 = float(np.float32(o.beta1)) if rounded else o.beta1
         m, v = self.m[name], self.v[name]
@@ -227,9 +228,9 @@ class AbacusTrainer(contract.Trainer):
 
     @property
     def idle(self):
-        unseen = self.variant == "unwatched" and not self.watched
-        frozen = self.reduced == "bfloat16-frozen"
-        return frozen or (unseen and self.steps > 2 and self.conditions.precision == "float32")
+        exact = self.conditions.precision == "float64"
+        anyway = self.variant == "relaxed" or (self.variant == "unwatched" and not exact)
+        return self.reduced == "bfloat16-frozen" or (anyway and not self.watched and self.steps > 2)
 
     def rounded(self, values):
         """To eight digits, if this is a variant in bfloat16."""

@@ -258,6 +258,14 @@ def test_what_the_catalogue_does_not_name_is_refused_with_its_place(variant, pla
     assert row.cause.startswith("in a miniature of it, ") and place in row.cause
 
 
+def test_turns_of_a_declared_deviation_are_followed_too(certified):
+    """They are what its timed turns are compared with, and nobody else has trained them."""
+    row = certified["relaxed"]
+    assert row.status == "refused" and row.long.weights[1] == certified["rounded"].long.weights[1]
+    assert "in float64 the losses of its turns are" in row.reason
+    assert "off NumPy's with the declared mistake (allowed 1e-07)" in row.reason
+
+
 def test_a_declared_difference_is_measured(certified):
     row = certified["rounded"]
     assert row.status == "declared"

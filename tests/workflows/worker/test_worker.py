@@ -206,6 +206,50 @@ def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
     assert share < 0.2 if waits else share > 0.8
 
 
+class Kept:
+    """A mini-batch that works when nobody needs it any more."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def __del__(self):
+        sleep(0.004)
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("late", [True, False])
+def test_work_that_waits_until_the_mini_batch_is_dropped_is_found(worker, monkeypatch, late):
+    plain = worker.adapter.trainer
+
+    def lazy(*arguments):
+        trainer = plain(*arguments)
+        put, step = trainer.put, trainer.step
+        trainer.put = lambda *pair: Kept(put(*pair)) if late else put(*pair)
+        trainer.step = lambda batch: (sleep(0.006), step(batch.batch if late else batch))
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", lazy)
+    share = worker.fence("default")["unfenced"]
+    assert 0.3 < share < 0.5 if late else share < 0.2
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("late", [True, False])
+def test_gradients_that_are_computed_whenever_they_are_read_are_found(worker, monkeypatch, late):
+    plain = worker.adapter.trainer
+
+    def lazy(*arguments):
+        trainer = plain(*arguments)
+        step, gradients = trainer.step, trainer.gradients
+        trainer.step = lambda batch: (sleep(0.006), step(batch))
+        trainer.gradients = lambda: (sleep(0.006 * late), gradients())[1]
+        return trainer
+
+    monkeypatch.setattr(worker.adapter, "trainer", lazy)
+    share = worker.fence("part-gradient", given=True)["unfenced"]
+    assert share > 0.3 if late else share < 0.2
+
+
 @pytest.mark.quiet
 def test_a_second_reading_that_takes_longer_is_no_work_left(worker, monkeypatch):
     """As of large weights, whose memory the first reading still holds: not less than none."""
