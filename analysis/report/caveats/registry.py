@@ -21,6 +21,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     noise.off_the_clock,
     noise.other_cores,
     noise.faster_than_arithmetic,
+    noise.faster_than_memory,
     noise.processor_time,
     certificates.mismatched,
     noise.interference,

@@ -220,7 +220,7 @@ def test_work_while_nothing_is_timed(
         assert rows["PyTorch tuned"].share == pytest.approx(0.5 / 0.3, rel=0.1)
 
 
-@pytest.mark.parametrize(("share", "warned"), [(0.1, False), (0.4, True)])
+@pytest.mark.parametrize(("share", "warned"), [(0.04, False), (0.4, True)])
 def test_time_between_steps_that_others_do_not_take(
     sound: Findings, monkeypatch: pytest.MonkeyPatch, share: float, warned: bool
 ) -> None:
