@@ -68,6 +68,13 @@ def test_a_missing_split_is_refused_before_any_work_with_the_ways_to_mend_it(
     assert "test split" in expected(MnistSettings(source, split="test"))  # type: ignore[arg-type]
 
 
+def test_the_home_of_a_user_whom_nobody_knows_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMESTEP_CACHE", "~nobody-has-this-name/x")
+    assert str(mirrors.cache_folder()) == "~nobody-has-this-name/x"
+    with pytest.raises(DataError, match=r"~nobody-has-this-name/x: this folder .* does not exist"):
+        expected(MnistSettings(folder="~nobody-has-this-name/x"))
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: this folder .* does not exist"):
         load(MnistSettings(folder=str(tmp_path / "nowhere")))

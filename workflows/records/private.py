@@ -68,6 +68,7 @@ ORDINARY = frozenset(
      "token"]
 )  # fmt: skip
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
+KEYED = re.compile(r"((?:passw(?:or)?d|token|secret|api_?key)=)[^\s,;&]+", re.IGNORECASE)
 # What may stand for all other characters than letters and digits, when a message escapes a text,
 # encodes it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
@@ -93,6 +94,8 @@ def anonymous(value: Any) -> Any:
         said = said if said.isascii() else said.encode(errors="replace").decode()
         for secret, only_free in secrets:
             said = secret.sub(SECRET, said) if free or not only_free else said
+        if "=" in said:
+            said = KEYED.sub(rf"\1{SECRET}", said)
         if "/" in said:
             said = CREDENTIALS.sub(SECRET, said)
             for pattern, instead in folders:

@@ -22,7 +22,12 @@ def cache_folder() -> Path:
     """`SAMESTEP_CACHE`, or samestep's folder in the user's cache."""
     import pooch
 
-    return Path(os.environ.get("SAMESTEP_CACHE") or pooch.os_cache("samestep")).expanduser()
+    return folder(os.environ.get("SAMESTEP_CACHE") or str(pooch.os_cache("samestep")))
+
+
+def folder(named: str) -> Path:
+    """A folder as people name it. A user whom nobody knows is left as it is."""
+    return Path(os.path.expanduser(named))  # noqa: PTH111, because Path's raises RuntimeError
 
 
 def fetch(registry: Mapping[str, str]) -> tuple[Path, str]:

@@ -125,7 +125,7 @@ def load(settings: MnistSettings, samples: int | None = None) -> Images:
 def given(settings: MnistSettings) -> Path | None:
     """The folder that the configuration or the environment names."""
     named = settings.folder or os.environ.get(FOLDER)
-    return Path(named).expanduser() if named else None
+    return mirrors.folder(named) if named else None
 
 
 def expected(settings: MnistSettings) -> str:

@@ -122,6 +122,10 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("half \udcff", "half ?"),
         ("http://jane:hunter2pass@proxy:80/x", "http://(secret)@proxy:80/x"),
         ("postgres://u:p@w@host", "postgres://(secret)@host"),
+        (
+            "--token=abc12 --xla_key=a,api_key=b;c",
+            "--token=(secret) --xla_key=a,api_key=(secret);c",
+        ),
         ("postgres://u:p/w@host/x", "postgres://(secret)@host/x"),
         ("see ../../home/alice/x and ../home.py", "see ~/x and ../home.py"),
         ("git+https://x.org/a@v1", "git+https://x.org/a@v1"),
