@@ -4,7 +4,6 @@ Whoever leaves out a contender or a workload would change what is fastest, and n
 show it. Earlier configurations lack some keys.
 """
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain, product
@@ -13,6 +12,7 @@ from typing import Any
 from analysis.format import KNOWN, few
 from frameworks.device import HOST
 from frameworks.workloads import Workload
+from workflows.records.limits import plain
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 
@@ -127,14 +127,8 @@ def apart(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
 def named(study: StudyRecord) -> Iterator[str]:
     """No framework has the name of another one, however it is written."""
     titles = study.titles
-    said = [*titles, *KNOWN, *KNOWN.values(), *titles.values()]
-    owners = [*titles, *KNOWN, *KNOWN, *titles]
+    named = [*((key, key) for key in titles), *((key, KNOWN.get(key, key)) for key in titles)]
     owner: dict[str, str] = {}
-    for key, name in zip(owners, map(plain, said), strict=True):
-        if (other := owner.setdefault(name, key)) != key:
-            yield f"study.titles: {titles.get(key, key)!r} is a name of {other}, too"
-
-
-def plain(name: str) -> str:
-    """A name without what a reader does not see."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    for key, name in (*named, *titles.items()):
+        if (other := owner.setdefault(plain(name), key)) != key:
+            yield f"study.titles: {titles[key]!r} is a name of {other}, too"

@@ -33,7 +33,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
-from workflows.records.limits import LOADER
+from workflows.records.limits import LOADER, plain
 from workflows.records.schema import FASTEST, UNCOMPARED
 
 MOST = 1000  # replicates
@@ -218,11 +218,12 @@ class Configuration(Section):
         titled: dict[str, str] = {}  # a report tells frameworks apart by their titles alone
         for name in (entry.framework for entry in self.contenders):
             title = framework(name).title
-            if (other := titled.setdefault(title, name)) != name:
-                raise ValueError(
-                    f"contenders: {other} and {name} both have the title {title!r}: give one of "
-                    "them another title"
-                )
+            for said in {plain(name), plain(title)}:
+                if (other := titled.setdefault(said, name)) != name:
+                    raise ValueError(
+                        f"contenders: {other} and {name} both have the title {title!r}: give one "
+                        "of them another title"
+                    )
         variants = {name: framework(name).variants for name, *_ in listed}
         for name, variant, device, threads in sorted(listed, key=str):
             found = variants[name][variant]

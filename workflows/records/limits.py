@@ -5,6 +5,7 @@ study leaves: a study of a day has a million mini-batches and 10 MB of records.
 """
 
 import math
+import unicodedata
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -71,6 +72,11 @@ def allowed_moves(step: int, rounding: float, reduced: bool) -> tuple[float, flo
     if rounding > UNDECIDED:
         return UNDECIDED_ASTRAY[step > EARLY]
     return REDUCED_ASTRAY if reduced else ASTRAY[step > EARLY]
+
+
+def plain(name: str) -> str:
+    """A name without what a reader does not see: case, space, and the form of characters."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:
