@@ -3,9 +3,7 @@
 import mmap
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from time import sleep
 
@@ -13,24 +11,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import python
+from tests.workflows.worker.conftest import CONDITIONS
 from workflows.records.schema import Contender
 from workflows.worker import training
 from workflows.worker.border import explain
-from workflows.worker.handlers import Handlers
 from workflows.worker.process import WorkerDied, WorkerProcess
-
-CONDITIONS = {"device": "cpu", "threads": 1, "precision": "float32", "tf32": False}
-
-
-@pytest.fixture
-def worker(study, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    made = study()
-    worker = Handlers()
-    worker.open("abacus", **CONDITIONS)
-    worker.load(str(made.folders.data / "mlp"))
-    worker.build("default")
-    return worker
 
 
 def test_each_turn_starts_from_the_initial_weights(worker):
@@ -175,199 +160,6 @@ class Keeper:
         return inputs, targets
 
 
-@pytest.mark.quiet
-@pytest.mark.parametrize("waits", [True, False])
-def test_a_fence_that_does_not_wait_is_found(worker, monkeypatch, waits):
-    """A device that works in a thread, for a time of its own, whatever the caller does."""
-    plain = worker.adapter.trainer
-
-    def slow(*arguments):
-        trainer = plain(*arguments)
-        pool, step, done = ThreadPoolExecutor(1), trainer.step, []
-        loss, weights = trainer.loss, trainer.weights
-
-        def work(batch):
-            sleep(0.01)
-            step(batch)
-
-        def wait():
-            for future in done:
-                future.result()
-            done.clear()
-
-        trainer.step = lambda batch: done.append(pool.submit(work, batch))
-        trainer.synchronise = wait if waits else lambda: None
-        trainer.loss = lambda: (wait(), loss())[1]
-        trainer.weights = lambda: (wait(), weights())[1]
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", slow)
-    share = worker.fence("default")["unfenced"]
-    assert share < 0.2 if waits else share > 0.8
-
-
-class Kept:
-    """A mini-batch that works when nobody needs it any more."""
-
-    def __init__(self, batch):
-        self.batch = batch
-
-    def __del__(self):
-        sleep(0.004)
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("late", [True, False])
-def test_work_that_waits_until_the_mini_batch_is_dropped_is_found(worker, monkeypatch, late):
-    plain = worker.adapter.trainer
-
-    def lazy(*arguments):
-        trainer = plain(*arguments)
-        put, step = trainer.put, trainer.step
-        trainer.put = lambda *pair: Kept(put(*pair)) if late else put(*pair)
-        trainer.step = lambda batch: (sleep(0.006), step(batch.batch if late else batch))
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", lazy)
-    share = worker.fence("default")["unfenced"]
-    assert 0.3 < share < 0.5 if late else share < 0.2
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("late", [True, False])
-def test_gradients_that_are_computed_whenever_they_are_read_are_found(worker, monkeypatch, late):
-    plain = worker.adapter.trainer
-
-    def lazy(*arguments):
-        trainer = plain(*arguments)
-        step, gradients = trainer.step, trainer.gradients
-        trainer.step = lambda batch: (sleep(0.006), step(batch))
-        trainer.gradients = lambda: (sleep(0.006 * late), gradients())[1]
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", lazy)
-    share = worker.fence("part-gradient", given=True)["unfenced"]
-    assert share > 0.3 if late else share < 0.2
-
-
-@pytest.mark.quiet
-def test_a_second_reading_that_takes_longer_is_no_work_left(worker, monkeypatch):
-    """As of large weights, whose memory the first reading still holds: not less than none."""
-    plain, taken = worker.adapter.trainer, []
-
-    def large(*arguments):
-        trainer = plain(*arguments)
-        step, weights, times = trainer.step, trainer.weights, count(0)
-        trainer.step = lambda batch: (sleep(0.006), step(batch), taken.append(batch))
-        trainer.weights = lambda: (sleep(0.02 * (next(times) % 2)), weights())[1]
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", large)
-    assert worker.fence("default")["unfenced"] < 0.2 and len(taken) < 100
-
-
-@pytest.mark.parametrize(
-    ("unread_lost", "at_random", "same"),
-    [(False, False, True), (True, False, False), (False, True, None)],
-)
-def test_steps_that_nobody_waits_for_end_as_those_whose_loss_is_read(
-    worker, monkeypatch, unread_lost, at_random, same
-):
-    """Of one that loses a step if the last one is unread, and of one that starts differently each
-    time, too."""
-    plain, runs = worker.adapter.trainer, count(1)
-
-    def losing(*arguments):
-        trainer = plain(*arguments)
-        step, loss, restart, unread = trainer.step, trainer.loss, trainer.restart, []
-
-        def take(batch):
-            if not (unread_lost and unread):
-                step(batch)
-            unread.append(batch)
-
-        def begin(weights):
-            factor = next(runs) if at_random else 1
-            restart({name: factor * array for name, array in weights.items()})
-
-        trainer.step, trainer.restart = take, begin
-        trainer.loss = lambda: (unread.clear(), loss())[1]
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", losing)
-    assert worker.unread("default", 8) == {"same": same}
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("forced_by", [("loss", "weights"), ("loss",), ()])
-def test_a_small_step_that_is_computed_when_it_is_read_is_found(worker, monkeypatch, forced_by):
-    """Although a step takes no longer than reading its result."""
-    plain = worker.adapter.trainer
-
-    def lazy(*arguments):
-        trainer = plain(*arguments)
-        step, queue = trainer.step, []
-
-        def forcing(read):
-            def forced():
-                while queue:
-                    step(queue.pop(0))
-                return read()
-
-            return forced
-
-        if forced_by:
-            trainer.step = queue.append
-        for name in forced_by:
-            setattr(trainer, name, forcing(getattr(trainer, name)))
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", lazy)
-    share = worker.fence("default")["unfenced"]
-    assert share > 0.5 if forced_by else share < 0.2
-
-
-class Late:
-    """A loss that is computed when it becomes a number."""
-
-    def __init__(self, work, loss):
-        self.work, self.loss = work, loss
-
-    def __float__(self):
-        self.work()
-        return self.loss()
-
-
-class LateItems(dict):
-    """Weights that are computed when they are looked at."""
-
-    def items(self):
-        self["work"]()
-        return {"dense1.kernel": np.zeros((20, 8))}.items()
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("what", ["loss", "weights"])
-def test_work_that_waits_until_a_result_is_used_is_found(worker, monkeypatch, what):
-    plain = worker.adapter.trainer
-
-    def lazy(*arguments):
-        trainer = plain(*arguments)
-        step, loss, queue = trainer.step, trainer.loss, []
-
-        def work():
-            while queue:
-                step(queue.pop(0))
-
-        trainer.step = queue.append
-        trainer.loss = (lambda: Late(work, loss)) if what == "loss" else lambda: 0.5
-        trainer.weights = (lambda: LateItems(work=work)) if what == "weights" else dict
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", lazy)
-    assert worker.fence("default")["unfenced"] > 0.5
-
-
 def test_the_reason_of_an_end_stays_the_reason(study):
     """Though the process is killed for it, and is asked for more."""
     contender = Contender(framework="abacus", variant="default", device="cpu", threads=1)
@@ -375,46 +167,6 @@ def test_the_reason_of_an_end_stays_the_reason(study):
         assert process.ended_for("no answer within 3 s").reason == "no answer within 3 s"
         with pytest.raises(WorkerDied, match="no answer within 3 s"):
             process.ask("pin", cores=[])
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("by", [("loss",), ("loss", "weights"), ()])
-def test_an_update_that_waits_until_the_loss_is_read_is_found(worker, monkeypatch, by):
-    """Of one step after the other, it delays only the next one."""
-    plain = worker.adapter.trainer
-
-    def spin(seconds):
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            pass
-
-    def late(*arguments):
-        trainer, waiting = plain(*arguments), []
-        compute = trainer.step
-
-        def update():
-            while waiting:
-                spin(waiting.pop())
-
-        def step(batch):
-            update()
-            compute(batch)
-            spin(0.0012)  # the gradients
-            waiting.append(0.0008)
-            if not by:
-                update()
-
-        def updating(read):
-            return lambda: (update(), read())[1]
-
-        trainer.step = step
-        for name in by:
-            setattr(trainer, name, updating(getattr(trainer, name)))
-        return trainer
-
-    monkeypatch.setattr(worker.adapter, "trainer", late)
-    share = worker.fence("default")["unfenced"]
-    assert 0.3 < share < 0.5 if by else share < 0.2
 
 
 def test_work_that_is_done_off_the_clock_is_counted(worker, monkeypatch):
