@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any
 
-from analysis.format import KNOWN, few
+from analysis.format import few
 from frameworks.device import HOST
 from frameworks.workloads import Workload
-from workflows.records.limits import plain
+from workflows.records.limits import confused
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 
@@ -61,7 +61,8 @@ def configured(study: StudyRecord) -> Iterator[str]:
 def planned(records: MachineRecords) -> Iterator[str]:
     """All that was to be measured has been, or is missing with its reason, and nothing else."""
     asked = records.study.configuration
-    yield from named(records.study)
+    for key, other in confused(titles := records.study.titles):
+        yield f"study.titles: {titles[key]!r} is a name of {other}, too"
     if isinstance(workloads := asked.get("workloads"), dict):
         known = {work.name for work in records.workloads}
         yield from apart("workloads", known, set(workloads))
@@ -122,13 +123,3 @@ def apart(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
     ):
         if names:
             yield f"{key}: {few(sorted(names), NAMED)}: {what}"
-
-
-def named(study: StudyRecord) -> Iterator[str]:
-    """No framework has the name of another one, however it is written."""
-    titles = study.titles
-    named = [*((key, key) for key in titles), *((key, KNOWN.get(key, key)) for key in titles)]
-    owner: dict[str, str] = {}
-    for key, name in (*named, *titles.items()):
-        if (other := owner.setdefault(plain(name), key)) != key:
-            yield f"study.titles: {titles[key]!r} is a name of {other}, too"

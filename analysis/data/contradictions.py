@@ -168,9 +168,8 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
         if one.device == HOST.name and not one.loader
     }
     for turn in contest.turns:
-        if turn.cores > (given := pinned.get(turn.contender, cores)):
-            yield f"cores: {turn.cores} in a turn of {turn.contender}, which is pinned to {given}"
-        for key, value, most in counted(turn, cores, mib):
+        own = min(pinned.get(turn.contender, cores), cores)
+        for key, value, most in counted(turn, cores, own, mib):
             if (value or 0) > most:
                 yield (
                     f"{key}: {value:g} in a turn of {turn.contender} of {turn.duration_s:.3g} s, "
@@ -178,11 +177,13 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
                 )
 
 
-def counted(turn: TurnRecord, cores: int, mib: float) -> Iterator[tuple[str, float | None, float]]:
-    """What was counted during a turn, and the most that it can be. All threads of a process may
-    wait at once."""
+def counted(
+    turn: TurnRecord, cores: int, own: int, mib: float
+) -> Iterator[tuple[str, float | None, float]]:
+    """What was counted during a turn on its `own` cores, and the most that it can be. All threads
+    of a process may wait at once."""
     most = longest(turn.duration_s)
-    yield "cores", turn.cores, cores
+    yield "cores", turn.cores, own
     yield "cpu_us", turn.cpu_s, cores * most
     yield "waited_us", turn.waited_s, CORES * most
     yield "steal_us", turn.steal_s, cores * most

@@ -87,16 +87,18 @@ def turns_off(
     mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
     if row.status != "declared" or not row.turns or (deviations and not mistakes):
         return ""
-    own, off = row.turns.losses, []
+    own, off, place = row.turns.losses, [], runner.place(narrow=False)
+    right = [] if mistakes else reference.turns.losses
     for mistake in mistakes or [""]:
         found, left = [], runner.limits.steps
         for number, (first, steps) in reversed([*enumerate(runner.turns)]):
             if (compared := min(steps, len(own[number]), left)) > 0:
-                exact = reference.turns.losses[number]
-                if mistake:
-                    place = runner.place(narrow=False)
-                    exact = turn_in_numpy(mistake, runner.workload, place, first, compared)
-                found += loss_distances(own[number][:compared], exact[:compared])
+                exact = (
+                    turn_in_numpy(mistake, runner.workload, place, first, compared)
+                    if mistake
+                    else right[number][:compared]
+                )
+                found += loss_distances(own[number][:compared], exact)
                 left -= compared
         off.append(max(found, default=math.inf))
     if min(off) <= LOST:
@@ -105,14 +107,14 @@ def turns_off(
     return f"in float64 the losses of its turns are {min(off):.1e} off {whose} (allowed {LOST:g})"
 
 
-@once
 def turn_in_numpy(
     mistake: str, workload: Workload, folder: Path, first: int, steps: int
 ) -> list[float]:
     """The losses of a turn; none if the mistake does not fit the workload."""
-    weights = initial(workload, folder)
-    trainer = with_all([CATALOGUE[mistake]], workload, weights)
-    return in_numpy(trainer, folder, weights, steps, [], first).losses if trainer else []
+    with ALONE:
+        weights = initial(workload, folder)
+        trainer = with_all([CATALOGUE[mistake]], workload, weights)
+        return in_numpy(trainer, folder, weights, steps, [], first).losses if trainer else []
 
 
 def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> None:

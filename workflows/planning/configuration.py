@@ -33,7 +33,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
-from workflows.records.limits import LOADER, plain
+from workflows.records.limits import LOADER, confused
 from workflows.records.schema import FASTEST, UNCOMPARED
 
 MOST = 1000  # replicates
@@ -180,13 +180,11 @@ class Configuration(Section):
                 raise ValueError(f"contest.together: {name!r} is not among the workloads")
             if grouped.count(name) > 1:
                 raise ValueError(f"contest.together: {name!r} is listed twice")
-        called: dict[str, str] = {}  # in reports, and by disks that do not tell cases apart
-        for name in self.workloads:
-            for said in {name.lower(), TITLES.get(name, name).lower()}:
-                if (other := called.setdefault(said, name)) != name:
-                    raise ValueError(
-                        f"workloads: {other} and {name} have the same name in a report: rename one"
-                    )
+        # In reports, and by disks that do not tell cases apart.
+        for name, other in confused({name: TITLES.get(name, name) for name in self.workloads}):
+            raise ValueError(
+                f"workloads: {other} and {name} have the same name in a report: rename one"
+            )
         for name in self.workloads if self.loaders else ():
             try:
                 self.workload(name)
@@ -215,15 +213,13 @@ class Configuration(Section):
                     f"contenders: {name}'s {variant} on {device} with threads {threads} is listed "
                     "twice: keep it in one entry only"
                 )
-        titled: dict[str, str] = {}  # a report tells frameworks apart by their titles alone
-        for name in (entry.framework for entry in self.contenders):
-            title = framework(name).title
-            for said in {plain(name), plain(title)}:
-                if (other := titled.setdefault(said, name)) != name:
-                    raise ValueError(
-                        f"contenders: {other} and {name} both have the title {title!r}: give one "
-                        "of them another title"
-                    )
+        # A report tells frameworks apart by their titles alone.
+        titles = {one.framework: framework(one.framework).title for one in self.contenders}
+        for name, other in confused(titles):
+            raise ValueError(
+                f"contenders: {other} and {name} both have the title {titles[name]!r}: give one of "
+                "them another title"
+            )
         variants = {name: framework(name).variants for name, *_ in listed}
         for name, variant, device, threads in sorted(listed, key=str):
             found = variants[name][variant]

@@ -6,6 +6,7 @@ study leaves: a study of a day has a million mini-batches and 10 MB of records.
 
 import math
 import unicodedata
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -77,6 +78,14 @@ def allowed_moves(step: int, rounding: float, reduced: bool) -> tuple[float, flo
 def plain(name: str) -> str:
     """A name without what a reader does not see: case, space, and the form of characters."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def confused(titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each key that has a name of an earlier one, and that one: a reader sees keys and titles."""
+    owners: dict[str, str] = {}
+    for key, name in (*zip(titles, titles, strict=True), *titles.items()):
+        if (other := owners.setdefault(plain(name), key)) != key:
+            yield key, other
 
 
 def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:

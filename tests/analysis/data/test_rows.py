@@ -204,10 +204,7 @@ def test_steps_that_overlap(tmp_path: Path) -> None:
         ),
         (lambda turns: setattr(turns[3], "package_j", 1e11), "package_j: 1e.11 "),
         (lambda turns: setattr(turns[3], "gpu_j", 1e11), "gpu_j: 1e.11 "),
-        (
-            lambda turns: setattr(turns[3], "cores", 99),
-            "cores: 99 in a turn of .*, which is pinned",
-        ),
+        (lambda turns: setattr(turns[3], "cores", 99), "cores: 99 in a turn of .*, at most 1 can"),
     ],
 )
 def test_turns_that_contradict(

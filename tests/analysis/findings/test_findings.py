@@ -196,14 +196,9 @@ def test_certificates_say_how_far(findings: Findings) -> None:
 
 
 def test_gpu_rows_are_in_every_table_with_their_reason(findings: Findings) -> None:
+    alone = ("machine", "pairs", "steady", "start", "as_timed")  # of what was measured
     for name, text in tables([findings]).items():
-        if name in (
-            "machine",
-            "pairs",
-            "steady",
-            "start",
-            "as_timed",
-        ):  # of what was measured alone
+        if name in alone:
             continue
         rows = [r for r in csv.DictReader(io.StringIO(text)) if r["device"] == "gpu"]
         assert rows, name
