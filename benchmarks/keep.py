@@ -3,8 +3,8 @@
 
 The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 65,000,
 processor time to one in 256, and all other times to a few microseconds, or those of a turn to 32.
-Distances of certificates are kept to two digits. A folder that has been kept can be kept again and
-stays what it is.
+Distances of certificates are kept to two digits, and sampled weights to seven. A folder that has
+been kept can be kept again and stays what it is.
 """
 
 import argparse
@@ -27,6 +27,7 @@ CPU_BITS = 8  # of processor times, of which only sums are shown
 TURN_US = 64
 OF_TURNS = ("waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
 DISTANCE = 2  # digits
+WEIGHT = 7  # digits, which is what float32 has
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 
@@ -67,11 +68,12 @@ def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
 
 
 def rounded(value: Any, digits: int = DISTANCE) -> Any:
-    """Everything in a row of a certificate but its turns, which losses of contests are compared
-    with."""
+    """Everything in a certificate but the losses of its turns, which contests are compared with."""
     if isinstance(value, dict):
         return {
-            key: own if key == "turns" else rounded(own, LOSS if key == "float32" else digits)
+            key: with_short_weights(own)
+            if key == "turns"
+            else rounded(own, LOSS if key == "float32" else digits)
             for key, own in value.items()
         }
     if isinstance(value, list):
@@ -79,11 +81,18 @@ def rounded(value: Any, digits: int = DISTANCE) -> Any:
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
+def with_short_weights(turns: dict[str, Any] | None) -> dict[str, Any] | None:
+    return turns and {**turns, **{key: rounded(turns[key], WEIGHT) for key in ("start", "weights")}}
+
+
 def kept(records: MachineRecords) -> MachineRecords:
     values = records.model_dump(mode="json")
     for certificate in values["certificates"]:
         certificate["rows"] = rounded(certificate["rows"])
+        certificate["turns"] = with_short_weights(certificate["turns"])
     for contest in values["contests"]:
+        for contender in contest["contenders"]:
+            contender["weights"] = rounded(contender["weights"], WEIGHT)
         for turn in contest["turns"]:
             turn["start_ns"] = turn["start_ns"] // GRAIN_NS * GRAIN_NS
             for name in OF_TURNS:
