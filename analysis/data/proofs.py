@@ -49,9 +49,14 @@ def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -
     if not certificate.rows:
         yield "rows: there is none"
     turns = [(certificate.reference, certificate.turns)]
-    for name, found in turns + [(row.name, row.turns) for row in certificate.rows]:
+    turns += [(row.name, row.turns) for row in certificate.rows]
+    for name, found in turns:
         if found and lengths(found.start) != lengths(found.weights):
             yield f"turns.start and turns.weights of {name} are not of the same numbers"
+        if found and found.read is not None and not 1 <= found.read < len(found.losses):
+            yield f"turns.read of {name}: round {found.read} is none of {len(found.losses) - 1}"
+    if len({found.read for _, found in turns if found}) > 1:
+        yield "turns.read: of several rounds"
 
 
 def looked_at(certificates: Iterable[CertificateRecord]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from frameworks.workloads.workload import DATASETS, LOOSEST, Dataset, Limits, Wo
 
 CHAINS = ("body", "shortcut")  # keys of layers that hold layers
 SHARES = ("epsilon", "momentum")  # keys of layers with a number between 0 and 1
+FADING = ("momentum", "decay", "beta1", "beta2")  # of optimisers: what is left after a step
 
 MOST = 10**9  # of any size of a workload
 
@@ -139,8 +140,11 @@ def parse_optimiser(item: Any) -> Optimiser:
     values = {name: number(value) for name, value in values.items()}
     optimiser: Optimiser = build(OPTIMISERS[kind], values, f"optimiser ({kind})")
     for name, value in values.items():
+        own = f"optimiser ({kind}) {name}"
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
-            raise WorkloadError(f"optimiser ({kind}) {name}: a number is wanted, got {value!r}")
+            raise WorkloadError(f"{own}: a number is wanted, got {value!r}")
+        if name in FADING and not value < 1:
+            raise WorkloadError(f"{own}: a number below 1 is wanted, got {value!r}")
     return optimiser
 
 

@@ -147,6 +147,7 @@ def float64_turns(recipe: Recipe) -> r.Float64Turns:
     begins = itertools.accumulate(sizes[:-1], initial=0)
     start = np.linspace(-0.1, 0.1, 64).astype(np.float32).astype(float)
     return r.Float64Turns(
+        read=max(recipe.rounds - 1, 1),
         losses=[
             [float(loss(begin + step, step)) for step in range(size)]
             for begin, size in zip(begins, sizes, strict=True)

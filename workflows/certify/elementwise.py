@@ -105,9 +105,10 @@ def right_turns(runner: Runner) -> dict[str, Any]:
     """NumPy's turns of a contest, as `Float64Turns` has them."""
     workload = runner.workload
     ((name, shape),) = workload.tensor_shapes.items()
-    first, count = runner.turns[-1]
+    first, count = runner.turns[runner.read]
     last = truth(workload, runner.folder, first + count - 1)
     return {
+        "read": runner.read,
         "losses": [
             [mean(truth(workload, runner.folder, first + step)) for step in range(count)]
             for first, count in runner.turns

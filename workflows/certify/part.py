@@ -98,7 +98,9 @@ class PartExamination(Examination):
         weights. Returns what is wrong first, "" if nothing is."""
         right = self.reference.initial_losses
         start, after = ({n: found[of][n] for n in self.parameters} for of in ("start", "weights"))
-        self.result.turns = Float64Turns(losses=right, start=start, weights=start)
+        self.result.turns = Float64Turns(
+            read=self.runner.read, losses=right, start=start, weights=start
+        )
         pairs = list(zip(chain(*found["losses"]), chain(*right), strict=True))
         off = [relative(own, wanted) for own, wanted in pairs]
         self.result.full = Measured(loss=off, weights={})

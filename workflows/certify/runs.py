@@ -227,6 +227,11 @@ class Runner:
         return [(first, min(count, MOST_STEPS)) for first, count in dealt]
 
     @property
+    def read(self) -> int:
+        """The round after whose turn the weights are read."""
+        return self.study.contest.read(self.study.seed, self.workload.name)
+
+    @property
     def turns_flops(self) -> float:
         """The floating-point operations of all these turns."""
         return sum(count for _, count in self.turns) * float(self.workload.flops_per_step)
@@ -244,6 +249,7 @@ class Runner:
             timeout_s=worker.timeout_s + self.turns_flops / SLOWEST,
             variant=contender.variant,
             turns=turns or self.turns,
+            read=0 if turns else self.read,
         )
 
     def initial_losses(

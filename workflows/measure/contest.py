@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,8 @@ class Contest(WorkerPool):
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
         self.digests: dict[tuple[str, int], str] = {}
         self.steps: Counter[tuple[str, int]] = Counter()
+        read, seed = self.deal.read, plan.study.seed
+        self.read_after = {name: read(seed, name) for name in self.workloads}
         self.passed = 0  # turns, including those of contenders that have failed
 
     @property
@@ -85,8 +87,6 @@ class Contest(WorkerPool):
                 self.deal_round(number, now, report)
             once = self.replicate == 1  # the same code answers the same in every replicate
             for name in self.workloads:
-                if self.replicate <= SAMPLED:
-                    self.sample_weights(name)
                 self.read_settings(name)
             if once:
                 for name in self.workloads:
@@ -132,6 +132,8 @@ class Contest(WorkerPool):
                 rebuild = framework(record.framework).variants[record.built].rebuilds
                 built = self.build(workload, index)
                 self.turn(workload, index, number, position, None if built else rebuild)
+                if number == self.read_after[workload] and self.replicate <= SAMPLED:
+                    self.sample_weights(workload, index)
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
     @contextmanager
@@ -207,16 +209,18 @@ class Contest(WorkerPool):
             self.digests[workload, first] = digest((inputs[n], targets[n]) for n in numbers)
         return self.digests[workload, first]
 
-    def sample_weights(self, workload: str) -> None:
-        """Read where the last turn has led; weights that cannot be read are none.
-
-        Controls are left out: several share one trainer.
-        """
-        for index in self.still(self.running, workload):
-            record = self.records[workload][index]
-            if not record.runs and record.framework not in UNCOMPARED:
-                with self.charged(workload), suppress(WorkerDied, Unavailable):
-                    record.weights = self.ask(index, "weights", on=workload)["weights"]
+    def sample_weights(self, workload: str, index: int) -> None:
+        """Read where a turn has led; weights that cannot be read are none. Controls are left out,
+        because several share one trainer."""
+        record = self.records[workload][index]
+        if not record.runs and record.framework not in UNCOMPARED:
+            try:
+                record.weights = self.ask(index, "weights", on=workload)["weights"]
+            except WorkerDied as death:
+                if death.ended:
+                    raise
+            except Unavailable:
+                pass
 
     def read_settings(self, workload: str) -> None:
         for index in self.still(self.running, workload):

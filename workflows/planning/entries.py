@@ -1,6 +1,7 @@
 """The sections of a study's configuration, and what a key of it changes."""
 
 import os
+import random
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -169,7 +170,7 @@ class ContestEntry(Section):
     rounds: int = Field(default=8, ge=1, le=10_000)
     turn: int = Field(default=4, ge=2, le=10_000)
     discard: int = Field(default=1, ge=0, le=10_000)
-    timeout_s: float = Field(default=TIMEOUT_S, gt=0, le=DAY_S)
+    timeout_s: float = Field(default=TIMEOUT_S, ge=5, le=DAY_S)
 
     @model_validator(mode="after")
     def leaves_steady_state(self) -> Self:
@@ -183,6 +184,11 @@ class ContestEntry(Section):
         """The first mini-batch of every turn of a round, and how many there are. Round 0 is the
         warm-up."""
         return (self.warmup + (number - 1) * self.turn, self.turn) if number else (0, self.warmup)
+
+    def read(self, seed: int, workload: str) -> int:
+        """The round after whose turns weights are read. It is drawn, so that none is known to be
+        left alone."""
+        return random.Random(f"{seed} {workload}").randint(1, self.rounds)
 
 
 class MachineEntry(Section):
@@ -204,11 +210,11 @@ class CertificateEntry(Section):
 
     steps: int = Field(default=500, ge=10, le=100_000)
     full_steps: int = Field(default=3, ge=1, le=1000)
-    tolerance: float = Field(default=1e-12, gt=0, le=LOOSEST)
+    tolerance: float = Field(default=1e-12, ge=1e-15, le=LOOSEST)
     optimisers: Annotated[
         list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
     ] = list(OPTIMISERS)
-    rounding: float = Field(default=1e-5, gt=0, le=UNDECIDED)
+    rounding: float = Field(default=1e-5, ge=1e-8, le=UNDECIDED)
 
     def allowed(self, workload: Workload) -> Self:
         """The same, as far as the workload allows: fewer steps, larger errors."""

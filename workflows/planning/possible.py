@@ -17,6 +17,7 @@ CONTENDERS = 1000
 STEPS = 10**6  # of a contender in a contest
 # Of a workload. The largest networks that anybody trains are below them.
 PARAMETERS, BYTES = 10**12, 10**15
+REPEATS = 10**6  # of a single operation in a step
 COUNTED = MOST - 1  # the largest number of a record
 
 
@@ -82,7 +83,9 @@ def require_size(workload: Workload) -> None:
     sample = 4
     for size in workload.dataset.shape:
         sample *= size
+    single = workload.elementwise
     sizes = {
+        "repeats of an operation": (single.repeat if single else 1, REPEATS),
         "parameters": (workload.parameters, PARAMETERS),
         "floating-point operations in a step": (workload.flops_per_step, COUNTED),
         "bytes of weights or operands in a step": (workload.bytes_per_step(), COUNTED),

@@ -126,7 +126,7 @@ class ContenderRecord(Entrant):
     contest spent on it: its turns, and its part of the common start by processor time, shared
     equally by the workloads of the contest. `import_s`, the same for all of them, is the time to
     import the framework and apply the conditions, if the process imported alone. `idle_mib` is its
-    memory then. `weights` are a few numbers of each tensor after its last turn, in the first two
+    memory then. `weights` are a few numbers of each tensor after a drawn turn, in the first two
     replicates (`Float64Turns`), and `operations` seconds of a step under its framework's profiler
     (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
     settings that nothing has read back. `caches` says what compilers' caches held before the
@@ -260,9 +260,11 @@ class Float64Turns(Record):
     """The turns of a contest in float64, at full size and without timing.
 
     `losses` has the loss of every step by round, from the warm-up on; of a long turn, of its first
-    steps only. `start` and `weights`: some numbers of every tensor, before and after the last turn.
+    steps only. `start` and `weights`: some numbers of every tensor, before and after the turn of
+    round `read`; of the last round in earlier records.
     """
 
+    read: int | None = None
     losses: list[list[Number]]
     start: dict[str, list[Number]]
     weights: dict[str, list[Number]]

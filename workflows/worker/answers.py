@@ -110,6 +110,7 @@ class Sampled(Answer):
 
 
 class TrainedTurns(Sampled):
+    read: int
     losses: list[list[float]]
     start: dict[str, list[float]]
 

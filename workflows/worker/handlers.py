@@ -222,22 +222,24 @@ class Handlers:
         np.savez(out, **own)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
-    def train_turns(self, variant: str, turns: list[list[int]]) -> dict[str, Any]:
+    def train_turns(self, variant: str, turns: list[list[int]], read: int) -> dict[str, Any]:
         """Take turns without timing, each from the initial weights: the loss of every step, and
-        samples of the weights before the first step and after the last one.
+        samples of the weights before a turn and after the turn in place `read`.
 
         Of each turn, `turns` has the number of its first mini-batch, and how many there are.
         """
         trainer = self.adapter.trainer(self.workload, self.initial, variant)
         losses = []
         with supported():
-            for first, count in turns:
+            for place, (first, count) in enumerate(turns):
                 trainer.restart(self.initial)
                 batches = [self.mini_batch(first + step) for step in range(count)]
                 losses.append([training.one_step(trainer, batch) for batch in batches])
-            found = as_weights(trainer.weights(), self.initial)
+                if place == read:
+                    found = as_weights(trainer.weights(), self.initial)
         self.require_original()
         return {
+            "read": read,
             "losses": losses,
             "start": training.sample(self.initial),
             "weights": training.sample(found),
@@ -245,7 +247,7 @@ class Handlers:
 
     @supported()
     def weights(self) -> dict[str, Any]:
-        """A sample of the weights, as the last turn has left them."""
+        """A sample of the weights, as the turn before has left them."""
         return {"weights": training.sample(as_weights(self.trainer.weights(), self.initial))}
 
     def record_run(

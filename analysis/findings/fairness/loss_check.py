@@ -1,7 +1,7 @@
 """Check that the timed float32 turns computed what the certificates have proved.
 
 The losses of all steps of every timed turn must be those of the same turns in float64, and so must
-the weights after the last turn. Earlier records do not have the turns in float64: in them, every
+the weights after a turn. Earlier records do not have the turns in float64: in them, every
 turn must start with the same loss as the reference's turn of the same round.
 """
 
@@ -39,7 +39,7 @@ class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
     `faults`: which benchmarks may not be compared, and why. `in_float64`: whether losses were
     compared with float64's, `first`: of how many steps of a turn, if turns have more, `late`: what
-    was allowed in the late steps of long turns, and `weights`: whether those after the last turn
+    was allowed in the late steps of long turns, and `weights`: whether those after a turn
     were compared, too."""
 
     tolerance: float
@@ -58,7 +58,7 @@ class LossCheck:
         if self.in_float64:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
             allowed = max(LATER * self.tolerance, self.late)
-            refused = ", and so did the weights after the last turn" * self.weights + refused
+            refused = ", and so did the weights after a turn" * self.weights + refused
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
                 f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."

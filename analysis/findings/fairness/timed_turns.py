@@ -5,8 +5,8 @@ same for all contenders. The reference has trained the same turns in float64, wi
 so has every contender that declares a deviation. Earlier records have no such turns.
 
 A part of a step leaves the weights as they are. Its losses must be the reference's at the initial
-weights, in every step to the tolerance of a first step, and the weights after its last turn must
-be the initial ones to the last bit.
+weights, in every step to the tolerance of a first step, and the weights after the turn in which
+they are read must be the initial ones to the last bit.
 """
 
 import math
@@ -27,7 +27,7 @@ from workflows.records.schema import Float64Turns
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
-# After the last turn: the typical error of weights, in moves of the tensor, and the share of
+# After a turn: the typical error of weights, in moves of the tensor, and the share of
 # numbers that are far off.
 ASTRAY = (2e-2, 0.25)
 # In the median of a turn's first steps a right contender's loss was 2e-5 off at most, and up to 22
@@ -49,9 +49,20 @@ class Expected:
     still: bool = False
     room: tuple[float, float] | None = None
 
+    @property
+    def round(self) -> int:
+        """The round after whose turn the weights are known."""
+        read = self.turns.read
+        return len(self.turns.losses) - 1 if read is None else read
+
+    @property
+    def steps(self) -> int:
+        """Those of this turn, or as many as were trained in float64."""
+        return len(self.turns.losses[self.round]) if self.round < len(self.turns.losses) else 0
+
 
 Turns = Mapping[BenchmarkId, Expected]
-Last = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what the last turn has left
+Ended = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what a turn has left
 Limited = tuple[BenchmarkId, Expected, dict[str, Astray], dict[str, tuple[float, float]]]
 
 
@@ -163,12 +174,12 @@ def wrong_typically(
                 )
 
 
-def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[Limited]:
+def with_limits(found: Sequence[Ended], limits: tuple[float, float]) -> Iterator[Limited]:
     """What `weights_astray` has found, with the typical error and the share far away that are
     allowed of each tensor that can be compared."""
     long: dict[str, dict[BenchmarkId, dict[str, Astray]]] = {}
     for one, expected, tensors in found:
-        if len(expected.turns.losses[-1]) > LONG:  # of several replicates, the worst counts
+        if expected.steps > LONG:  # of several replicates, the worst counts
             worst = long.setdefault(one.workload, {}).setdefault(one, {})
             for name, error in tensors.items():
                 worst[name] = Astray(*np.maximum(error, worst.get(name, error)).tolist())
@@ -176,7 +187,7 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
     for one, expected, tensors in found:
         own = REDUCED_ASTRAY if expected.room else limits
         allowed = dict.fromkeys(tensors, own)
-        if len(expected.turns.losses[-1]) > LONG:
+        if expected.steps > LONG:
             for name, error in tensors.items():
                 if room := grown[one.workload].get(name):
                     allowed[name] = max(own[0], room[0]), max(own[1], room[1])
@@ -187,33 +198,35 @@ def with_limits(found: Sequence[Last], limits: tuple[float, float]) -> Iterator[
 
 
 def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]:
-    """A clause for each tensor that is too far from float64's after the last turn."""
+    """A clause for each tensor that is too far from float64's after the turn that was read."""
     for one, expected, tensors, allowed in found:
         for name, (typical_within, off_within) in allowed.items():
             typical, off = tensors[name]
             if not (typical <= typical_within and off <= off_within):
                 yield (
                     one,
-                    f"after the last timed turn, {name} is typically {percent(typical)} of its "
-                    f"move away from {expected.whose} (tolerance {percent(typical_within)}), and "
-                    f"{percent(off)} of its numbers are far away (tolerance {percent(off_within)})",
+                    f"after the timed turn of round {expected.round}, {name} is typically "
+                    f"{percent(typical)} of its move away from {expected.whose} "
+                    f"(tolerance {percent(typical_within)}), and {percent(off)} of its numbers are "
+                    f"far away (tolerance {percent(off_within)})",
                 )
 
 
 def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
-    """Parts of a step whose weights are not the initial ones after the last turn, in words."""
-    for one, _, weights in last_weights(machine):
+    """Parts of a step whose weights are not the initial ones after a turn, in words."""
+    for one, _, weights in weights_read(machine):
         expected = turns.get(one)
         if expected and expected.still:
             start = expected.turns.start
             moved = [name for name in start if weights.get(name) != start[name]]
             if moved:
-                yield one, f"after the last timed turn, {moved[0]} is not as it was given"
+                after = f"after the timed turn of round {expected.round}"
+                yield one, f"{after}, {moved[0]} is not as it was given"
 
 
-def last_weights(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[str, list[float]]]]:
-    """Each contender that lived to the end of a contest in which weights were recorded after the
-    last turn: the replicate, and its weights."""
+def weights_read(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[str, list[float]]]]:
+    """Each contender that lived to the end of a contest in which weights were read: the replicate,
+    and its weights."""
     for contest in machine.records.contests:
         if any(contender.weights for contender in contest.contenders):
             for contender in contest.contenders:
@@ -222,21 +235,20 @@ def last_weights(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[s
                     yield one, contest.replicate, contender.weights
 
 
-def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Iterator[Last]:
-    """For each contender whose weights were recorded after the last turn, how far each tensor is
-    from where float64 has led."""
+def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Iterator[Ended]:
+    """For each contender whose weights were read after a turn, how far each tensor is from where
+    float64 has led."""
     taken = batches.groupby(TURN)["step"]
     counts = taken.max() - taken.min() + 1  # of a long turn, not every row is kept
-    for one, replicate, weights in last_weights(machine):
+    for one, replicate, weights in weights_read(machine):
         if one not in turns or not (machine.compares(one) or machine.format(one)):
             continue
         expected = turns[one]
         if expected.rounding > UNDECIDED:
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
-        right, last = expected.turns, len(expected.turns.losses) - 1
-        steps = counts.get((*one, replicate, last), 0)
-        if steps == len(right.losses[-1]):  # or only a part of the turn was trained in float64
-            yield one, expected, tensors_astray(weights, right, steps)
+        steps = counts.get((*one, replicate, expected.round), 0)
+        if steps and steps == expected.steps:  # or float64 has only a part of the turn
+            yield one, expected, tensors_astray(weights, expected.turns, steps)
 
 
 def tensors_astray(

@@ -115,6 +115,9 @@ def test_samples_of_weights_that_do_not_belong_together(one: Path, refused: Refu
     values["certificates"][0]["turns"] = turns
     edit(one, certificates=values["certificates"])
     assert "turns.start and turns.weights of pytorch/default/cpu/1 are not" in refused(one)
+    values["certificates"][0]["turns"] = {**turns, "weights": {"w": [0.4, 0.4]}, "read": 1}
+    edit(one, certificates=values["certificates"])
+    assert "turns.read of pytorch/default/cpu/1: round 1 is none of 0" in refused(one)
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:

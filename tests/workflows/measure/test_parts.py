@@ -37,7 +37,7 @@ def test_weights_that_move_in_timed_turns_are_seen_though_no_loss_shows_it(study
     found = measured(study, tmp_path, "default", "part-drifting", "part-gradient")
     assert [one.variant for one in found.loss_check.faults] == ["part-drifting"]
     (fault,) = found.loss_check.faults.values()
-    assert "after the last timed turn, dense1.kernel is not as it was given" in fault
+    assert "after the timed turn of round 3, dense1.kernel is not as it was given" in fault
     (row,) = found.parts
     assert row.forward_share is None and fault in row.reason
 

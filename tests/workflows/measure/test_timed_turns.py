@@ -33,6 +33,15 @@ def test_weights_are_read_in_two_replicates(study):
     assert read == [True, True, False]
 
 
+def test_weights_are_read_after_a_drawn_turn(findings):
+    (record,) = findings.machine.records.certificates
+    assert record.turns.read == 3  # of four rounds
+    (contest,) = findings.machine.records.contests
+    (own,) = (one.weights for one in contest.contenders if one.variant == "default")
+    for name, right in record.turns.weights.items():
+        assert own[name] == pytest.approx(right, rel=1e-5, abs=1e-6)
+
+
 def test_the_turns_in_float64_are_in_the_records(findings):
     (record,) = findings.machine.records.certificates
     assert [len(turn) for turn in record.turns.losses] == [2, 4, 4, 4, 4]

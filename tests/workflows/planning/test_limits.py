@@ -131,8 +131,19 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
             "workloads: mlp: its description has more than 100,000 values",
         ),
         (
-            {"workloads": {"divide": {"elements": 10**9, "repeat": 10**9}}},
-            "workloads: divide: 1e+19 by",
+            {"workloads": {"divide": {"repeat": 10**9}}},
+            "workloads: divide: 1e+09 repeats of an operation, at most 1e+06",
+        ),
+        ({"contest": {"timeout_s": 1}}, "contest.timeout_s"),
+        ({"certificate": {"tolerance": 1e-300}}, "certificate.tolerance"),
+        ({"certificate": {"rounding": 1e-300}}, "certificate.rounding"),
+        (
+            {"workloads": {"mlp": {"optimiser": {"adam": {"beta1": 1}}}}},
+            "workloads: mlp: optimiser (adam) beta1: a number below 1",
+        ),
+        (
+            {"workloads": {"mlp": {"optimiser": {"rmsprop": {"decay": 1}}}}},
+            "workloads: mlp: optimiser (rmsprop) decay: a number",
         ),
         (
             {

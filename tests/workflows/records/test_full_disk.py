@@ -39,7 +39,7 @@ SMALL = Recipe(
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a megabyte."""
+    """A small file system of its own."""
     place = tmp_path / "disk"
     place.mkdir()
     try:
@@ -136,6 +136,12 @@ def test_a_contest(disk: Path, study, capsys, monkeypatch) -> None:
     assert {path: text for path, text in everything(disk).items() if text} == before
     (disk / "full").unlink()
     assert contest.main() == 0
+    capsys.readouterr()
+    read_only(disk)
+    monkeypatch.setattr("sys.argv", [*words[:-1], "2"])
+    assert contest.main() == 1
+    said = capsys.readouterr().err
+    assert "Read-only file system" in said and "Traceback" not in said
 
 
 def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> None:

@@ -98,17 +98,19 @@ def against(
                 if other.status in ("refused", "failed")
             )
             text = "; ".join(filter(None, [steps, row.reason, *others]))
-            return row.status, text, row.cause or "see what was seen: the first step that differs"
+            return row.status, text, row.cause or "what was seen says where it differs"
     return alone(subject, workload, folders.root)
 
 
 def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> CertificateRow:
-    """The certificate, from the process that the other rules have used."""
+    """The certificate as in a study, in a process of its own. A quick one is from the process that
+    the other rules have used, in float64 too."""
     own = next(c for c in plan.contenders if c.name == subject.name)
-    worker = subject.opened("float32", subject.device, subject.threads)
-    worker.precision = ""  # it will be opened in both
     with Runner(plan, name, folders) as runner:
-        runner.workers[own.framework, own.device, own.threads] = worker
+        if subject.quick:
+            worker = subject.opened("float32", subject.device, subject.threads)
+            worker.precision = ""  # it will be opened in both
+            runner.workers[own.framework, own.device, own.threads] = worker
         reference = Reference(folders.reference(name))
         row = Examination(runner, own, reference, partial(said, subject, name)).row()
     subject.bury()
