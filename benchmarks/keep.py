@@ -27,7 +27,7 @@ CPU_BITS = 8  # of processor times, of which only sums are shown
 TURN_US = 64
 OF_TURNS = ("waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
 DISTANCE = 2  # digits
-WEIGHT = 7  # digits, which is what float32 has
+WEIGHT = 7  # digits, which is about what float32 has
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 

@@ -54,9 +54,10 @@ def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -
         if found and lengths(found.start) != lengths(found.weights):
             yield f"turns.start and turns.weights of {name} are not of the same numbers"
         if found and found.read is not None and not 1 <= found.read < len(found.losses):
-            yield f"turns.read of {name}: round {found.read} is none of {len(found.losses) - 1}"
+            rounds = len(found.losses) - 1
+            yield f"turns.read of {name}: round {found.read}, and there are {rounds} rounds"
     if len({found.read for _, found in turns if found}) > 1:
-        yield "turns.read: of several rounds"
+        yield "turns.read differs between contenders"
 
 
 def looked_at(certificates: Iterable[CertificateRecord]) -> Iterator[str]:

@@ -6,6 +6,8 @@ import pytest
 from analysis.data.loading import read
 from analysis.findings.findings import Findings
 from benchmarks.keep import GRAIN_NS, kept, thinned
+from tests.analysis.recipe import Recipe
+from tests.analysis.synthetic import write
 from tests.conftest import ROOT
 from workflows.records.machine_folder import read_machine, write_machine
 
@@ -38,3 +40,20 @@ def test_comparisons_stay_what_they_are_and_times_move_by_a_few_microseconds(tmp
     ):
         assert np.abs(moved).max() > 0 and (np.abs(moved) <= most).all(), moved.name
     assert again.machine.batches.equals(other.machine.batches)
+
+
+def test_sampled_weights_keep_seven_digits_and_their_verdict(tmp_path):
+    records, batches = read_machine(write(tmp_path / "whole", Recipe(float64_turns=True)))
+    turns = records.certificates[0].turns
+    turns.start["dense1.kernel"][0] = 0.123456789012
+    short = kept(records)
+    assert short.certificates[0].turns.start["dense1.kernel"][0] == 0.1234568
+    assert short.certificates[0].turns.losses == turns.losses
+    weights = [one.weights for contest in short.contests for one in contest.contenders]
+    assert any(weights) and kept(short) == short
+    checks = []
+    for name, each in (("before", records), ("after", short)):
+        (tmp_path / name).mkdir()
+        write_machine(tmp_path / name, each, batches)
+        checks.append(Findings(read(tmp_path / name)).loss_check)
+    assert checks[0] == checks[1] and checks[0].weights

@@ -4,11 +4,14 @@ import os
 
 import pytest
 
+from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify.as_timed import FLOAT32_LOSS
 from workflows.certify.divergence import AGREES
-from workflows.conformance.rules import RULES, truths
+from workflows.conformance.rules import RULES, certificates, truths
 from workflows.conformance.rules.trainers import unlike
 from workflows.planning.entries import CertificateEntry
+from workflows.records.folders import Folders
+from workflows.stages.prepare import prepare
 
 SMALL = {"mlp": {"features": 20, "hidden": [8], "batch": 4}}
 NEEDS_REFERENCE = {"certificate": SMALL}
@@ -152,6 +155,33 @@ def test_a_process_that_ends_or_hangs_is_a_broken_rule(examine, variant, words):
     assert found.status == "broken" and words in found.seen
     assert examined.finding("interleaving").seen == "not tried before 'repeats' holds"
     assert examined.finding("batch").status == "holds"  # in a process of its own
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
+    examine, monkeypatch, tmp_path, quick
+):
+    """What an adapter has learnt in float64 cannot help it then."""
+    pytest.importorskip("torch")
+    subject = examine("abacus", workloads=SMALL, quick=quick).subject
+    used = subject.opened("float64", "cpu", 1)
+    handed = []
+
+    class Looked:
+        def __init__(self, runner, own, *others):
+            handed.extend(runner.workers.values())
+
+        def row(self):
+            return None
+
+    monkeypatch.setattr(certificates, "Examination", Looked)
+    folders = Folders(tmp_path / "here" / "conformance")
+    plan = certificates.planned(subject, folders)
+    workload = plan.study.workload("mlp")
+    prepare(workload, folders.data / "mlp", 1, MnistSettings(source="stand-in"))
+    certificates.examined(subject, plan, "mlp", folders)
+    assert handed == ([used] if quick else [])
+    assert bool(subject.processes) == quick
 
 
 def test_the_study_and_the_check_allow_as_much():

@@ -228,8 +228,9 @@ class Runner:
 
     @property
     def read(self) -> int:
-        """The round after whose turn the weights are read."""
-        return self.study.contest.read(self.study.seed, self.workload.name)
+        """The round after whose turn the weights are compared."""
+        study = self.study
+        return training.compared_round(study.seed, self.workload.name, study.contest.rounds)
 
     @property
     def turns_flops(self) -> float:

@@ -40,6 +40,7 @@ from workflows.records.storage import RecordError, write_batches, write_json
 from workflows.worker.loading import digest
 from workflows.worker.probes import UNSUPPORTED
 from workflows.worker.process import WorkerDied
+from workflows.worker.training import compared_round
 from workflows.worker.written_down import written_down
 
 # Replicates in which weights are read: a second process may find what the first has left, such as
@@ -61,8 +62,8 @@ class Contest(WorkerPool):
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
         self.digests: dict[tuple[str, int], str] = {}
         self.steps: Counter[tuple[str, int]] = Counter()
-        read, seed = self.deal.read, plan.study.seed
-        self.read_after = {name: read(seed, name) for name in self.workloads}
+        seed, rounds = plan.study.seed, self.deal.rounds
+        self.compared = {name: compared_round(seed, name, rounds) for name in self.workloads}
         self.passed = 0  # turns, including those of contenders that have failed
 
     @property
@@ -132,8 +133,8 @@ class Contest(WorkerPool):
                 rebuild = framework(record.framework).variants[record.built].rebuilds
                 built = self.build(workload, index)
                 self.turn(workload, index, number, position, None if built else rebuild)
-                if number == self.read_after[workload] and self.replicate <= SAMPLED:
-                    self.sample_weights(workload, index)
+                if number and self.replicate <= SAMPLED:
+                    self.sample_weights(workload, index, number)
             record.took_s = (record.took_s or 0.0) + time.monotonic() - begin
 
     @contextmanager
@@ -209,13 +210,16 @@ class Contest(WorkerPool):
             self.digests[workload, first] = digest((inputs[n], targets[n]) for n in numbers)
         return self.digests[workload, first]
 
-    def sample_weights(self, workload: str, index: int) -> None:
-        """Read where a turn has led; weights that cannot be read are none. Controls are left out,
-        because several share one trainer."""
+    def sample_weights(self, workload: str, index: int, number: int) -> None:
+        """Read where a turn has led, after each so that none is known to be compared; those of one
+        round are kept. Weights that cannot be read are none, unless the process has ended. Controls
+        are left out, because several share one trainer."""
         record = self.records[workload][index]
         if not record.runs and record.framework not in UNCOMPARED:
             try:
-                record.weights = self.ask(index, "weights", on=workload)["weights"]
+                found = self.ask(index, "weights", on=workload)["weights"]
+                if number == self.compared[workload]:
+                    record.weights = found
             except WorkerDied as death:
                 if death.ended:
                     raise

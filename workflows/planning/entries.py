@@ -1,7 +1,6 @@
 """The sections of a study's configuration, and what a key of it changes."""
 
 import os
-import random
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -184,11 +183,6 @@ class ContestEntry(Section):
         """The first mini-batch of every turn of a round, and how many there are. Round 0 is the
         warm-up."""
         return (self.warmup + (number - 1) * self.turn, self.turn) if number else (0, self.warmup)
-
-    def read(self, seed: int, workload: str) -> int:
-        """The round after whose turns weights are read. It is drawn, so that none is known to be
-        left alone."""
-        return random.Random(f"{seed} {workload}").randint(1, self.rounds)
 
 
 class MachineEntry(Section):

@@ -123,14 +123,15 @@ class ContenderRecord(Entrant):
 
     `cores` are the cores that its process was pinned to. `build_s` is the time to build the
     network, once, before its first mini-batch of the workload. `took_s` is the time that the
-    contest spent on it: its turns, and its part of the common start by processor time, shared
-    equally by the workloads of the contest. `import_s`, the same for all of them, is the time to
-    import the framework and apply the conditions, if the process imported alone. `idle_mib` is its
-    memory then. `weights` are a few numbers of each tensor after a drawn turn, in the first two
-    replicates (`Float64Turns`), and `operations` seconds of a step under its framework's profiler
-    (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
-    settings that nothing has read back. `caches` says what compilers' caches held before the
-    import. In earlier records, a control busy-waited for the share `idle` of its time.
+    contest spent on it: its turns, reading its weights, and its part of the common start by
+    processor time, shared equally by the workloads of the contest. `import_s`, the same for all of
+    them, is the time to import the framework and apply the conditions, if the process imported
+    alone. `idle_mib` is its memory then. `weights` are a few numbers of each tensor after a drawn
+    turn, in the first two replicates (`Float64Turns`), and `operations` seconds of a step under its
+    framework's profiler (frameworks/operations.py), if asked for; `unprofiled` says why there are
+    none. `stated` names settings that nothing has read back. `caches` says what compilers' caches
+    held before the import. In earlier records, a control busy-waited for the share `idle` of its
+    time.
     """
 
     status: Status

@@ -236,18 +236,18 @@ class Handlers:
                 batches = [self.mini_batch(first + step) for step in range(count)]
                 losses.append([training.one_step(trainer, batch) for batch in batches])
                 if place == read:
-                    found = as_weights(trainer.weights(), self.initial)
+                    weights = training.sample(as_weights(trainer.weights(), self.initial))
         self.require_original()
         return {
             "read": read,
             "losses": losses,
             "start": training.sample(self.initial),
-            "weights": training.sample(found),
+            "weights": weights,
         }
 
     @supported()
     def weights(self) -> dict[str, Any]:
-        """A sample of the weights, as the turn before has left them."""
+        """A sample of the weights after the latest turn."""
         return {"weights": training.sample(as_weights(self.trainer.weights(), self.initial))}
 
     def record_run(

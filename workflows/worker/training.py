@@ -1,5 +1,6 @@
 """Training for certificates, which is not timed."""
 
+import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -116,6 +117,12 @@ def gradient(before: Weights, after: Weights, rate: float) -> Weights:
     return {
         n: (before[n].astype(np.float64) - w.astype(np.float64)) / rate for n, w in after.items()
     }
+
+
+def compared_round(seed: int, workload: str, rounds: int) -> int:
+    """The round after whose turns weights are compared. It is drawn, so that no turn is known to
+    be left alone."""
+    return random.Random(f"{seed} {workload}").randint(1, rounds)
 
 
 def sample(weights: Weights) -> dict[str, list[float]]:

@@ -58,7 +58,7 @@ class LossCheck:
         if self.in_float64:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
             allowed = max(LATER * self.tolerance, self.late)
-            refused = ", and so did the weights after a turn" * self.weights + refused
+            refused = ", and so did the weights after one turn" * self.weights + refused
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
                 f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."

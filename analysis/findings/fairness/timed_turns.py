@@ -57,12 +57,12 @@ class Expected:
 
     @property
     def steps(self) -> int:
-        """Those of this turn, or as many as were trained in float64."""
-        return len(self.turns.losses[self.round]) if self.round < len(self.turns.losses) else 0
+        """How many steps of that turn float64 has."""
+        return len(self.turns.losses[self.round]) if self.turns.losses else 0
 
 
 Turns = Mapping[BenchmarkId, Expected]
-Ended = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what a turn has left
+AfterTurn = tuple[BenchmarkId, Expected, dict[str, Astray]]  # what a turn has left
 Limited = tuple[BenchmarkId, Expected, dict[str, Astray], dict[str, tuple[float, float]]]
 
 
@@ -174,7 +174,7 @@ def wrong_typically(
                 )
 
 
-def with_limits(found: Sequence[Ended], limits: tuple[float, float]) -> Iterator[Limited]:
+def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iterator[Limited]:
     """What `weights_astray` has found, with the typical error and the share far away that are
     allowed of each tensor that can be compared."""
     long: dict[str, dict[BenchmarkId, dict[str, Astray]]] = {}
@@ -235,7 +235,7 @@ def weights_read(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[s
                     yield one, contest.replicate, contender.weights
 
 
-def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Iterator[Ended]:
+def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Iterator[AfterTurn]:
     """For each contender whose weights were read after a turn, how far each tensor is from where
     float64 has led."""
     taken = batches.groupby(TURN)["step"]
@@ -247,7 +247,7 @@ def weights_astray(machine: Machine, batches: pd.DataFrame, turns: Turns) -> Ite
         if expected.rounding > UNDECIDED:
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
         steps = counts.get((*one, replicate, expected.round), 0)
-        if steps and steps == expected.steps:  # or float64 has only a part of the turn
+        if 0 < steps == expected.steps:  # or float64 has only a part of the turn
             yield one, expected, tensors_astray(weights, expected.turns, steps)
 
 

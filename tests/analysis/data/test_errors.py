@@ -117,7 +117,14 @@ def test_samples_of_weights_that_do_not_belong_together(one: Path, refused: Refu
     assert "turns.start and turns.weights of pytorch/default/cpu/1 are not" in refused(one)
     values["certificates"][0]["turns"] = {**turns, "weights": {"w": [0.4, 0.4]}, "read": 1}
     edit(one, certificates=values["certificates"])
-    assert "turns.read of pytorch/default/cpu/1: round 1 is none of 0" in refused(one)
+    assert "turns.read of pytorch/default/cpu/1: round 1, and there are 0 rounds" in refused(one)
+    values["certificates"][0]["turns"] |= {"read": 1, "losses": [[1.0], [1.0]]}
+    values["certificates"][0]["rows"][0]["turns"] = {
+        **values["certificates"][0]["turns"],
+        "read": None,
+    }
+    edit(one, certificates=values["certificates"])
+    assert "turns.read differs between contenders" in refused(one)
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,7 +143,7 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
         ),
         (
             {"workloads": {"mlp": {"optimiser": {"rmsprop": {"decay": 1}}}}},
-            "workloads: mlp: optimiser (rmsprop) decay: a number",
+            "workloads: mlp: optimiser (rmsprop) decay: a number below 1",
         ),
         (
             {

@@ -98,7 +98,11 @@ def against(
                 if other.status in ("refused", "failed")
             )
             text = "; ".join(filter(None, [steps, row.reason, *others]))
-            return row.status, text, row.cause or "what was seen says where it differs"
+            return (
+                row.status,
+                text,
+                row.cause or "see above at which step and in which tensor it differs",
+            )
     return alone(subject, workload, folders.root)
 
 
@@ -111,6 +115,8 @@ def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> Certi
             worker = subject.opened("float32", subject.device, subject.threads)
             worker.precision = ""  # it will be opened in both
             runner.workers[own.framework, own.device, own.threads] = worker
+        else:
+            subject.end(subject.device, subject.threads)
         reference = Reference(folders.reference(name))
         row = Examination(runner, own, reference, partial(said, subject, name)).row()
     subject.bury()

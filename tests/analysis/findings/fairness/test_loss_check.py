@@ -139,7 +139,7 @@ def test_all_losses_and_the_weights_that_were_read_are_compared_with_float64(
     assert 0 < found.worst < 1e-6
     text = certificate_summary(in_float64)[-1]
     assert "the losses of all steps agreed with float64's to " in text
-    assert "and so did the weights after a turn." in text
+    assert "and so did the weights after one turn." in text
 
 
 def test_how_many_losses_of_longer_turns_are_compared_is_said(in_float64: Findings) -> None:
