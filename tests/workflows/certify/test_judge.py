@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from workflows.certify.judge import (
     set_aside,
 )
 from workflows.certify.runs import Result
+from workflows.certify.second_look import look_again
 from workflows.planning.entries import CertificateEntry
 from workflows.records.schema import CertificateRow, Measured
 
@@ -47,6 +49,20 @@ def moved(step, typical=0.0, off=0.0):
 
 
 EXACT, NEAR, FAR = measured(), measured(1e-4, 1e-3), measured(0.9, float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "first"),
+    [(1e-11, "in float32 the loss of step 2 differs"), (1e-3, "loss differs by 1.0e-03")],
+)
+def test_what_is_surely_wrong_is_named_before_what_may_be_rounding(loss, first):
+    row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="missing")
+    parts = {"long": measured(loss), "gradients": {"w": 0.0}, "float32": [1e-6, 5e-3]}
+    row = row.model_copy(update=parts)
+    judge(row, ASKED, [])
+    assert row.reason.startswith("loss differs by")
+    assert not look_again(SimpleNamespace(result=row, limits=ASKED, deviations=[]))
+    assert row.reason.startswith(first) and f"loss differs by {loss:.1e}" in row.reason
 
 
 @pytest.mark.parametrize(
