@@ -30,10 +30,10 @@ ROUNDED = 3  # times what gradients may be off, for the same losses
 # After a turn: the typical error of weights, in moves of the tensor, and the share of
 # numbers that are far off.
 ASTRAY = (2e-2, 0.25)
-# In the median of a turn's first steps a right contender's loss is off by less than 1e-4, or less
+# In the median of a turn's first steps a right contender's loss is off by less than 5e-5, or less
 # than 30 times what the framework in the middle typically is, because all have rounding that a
 # network magnifies. In one round of seven, float32 decided a ReLU differently, and it was more.
-TYPICAL, TIMES, ODD = 1e-4, 30, 0.25
+TYPICAL, TIMES, ODD = 5e-5, 30, 0.25
 TURN = [*COLUMNS, "replicate", "round"]
 TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 

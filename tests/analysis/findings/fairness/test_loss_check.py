@@ -246,8 +246,8 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
 
 @pytest.mark.parametrize(
     ("others", "off", "odd", "late", "wrong"),
-    [(1e-7, 9e-5, 8, False, False), (1e-7, 2e-4, 8, False, True), (1e-7, 2e-4, 8, True, False),
-     (1e-7, 2e-4, 3, False, True), (1e-7, 2e-4, 2, False, False), (1e-7, 2e-4, 1, False, False),
+    [(1e-7, 4e-5, 8, False, False), (1e-7, 2e-4, 8, False, True), (1e-7, 2e-4, 8, True, False),
+     (1e-7, 6e-5, 3, False, True), (1e-7, 2e-4, 2, False, False), (1e-7, 2e-4, 1, False, False),
      (1e-4, 2e-3, 8, False, False), (1e-4, 4e-3, 8, False, True)],
 )  # fmt: skip
 def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
