@@ -20,6 +20,7 @@ from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import Astray
+from workflows.certify.as_timed import wrong_as_timed
 from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
     Uncanonical,
@@ -63,7 +64,7 @@ class Examined(Protocol):
 
 def look_again(examined: Examined) -> bool:
     """Find how close plain NumPy comes to itself, if that may excuse a refusal. If something else
-    is wrong, too, it is named first, because float64's distance alone may be rounding.
+    is wrong in float32, it is named first, because float64's distance alone may be rounding.
 
     Raises:
         Uncanonical: hardly a step can be compared.
@@ -77,7 +78,7 @@ def look_again(examined: Examined) -> bool:
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
     judge(row, widest, examined.deviations)
     if row.status == "refused":
-        if not any(wrong_run(getattr(row, name), widest.tolerance) for name in runs):
+        if row.reason == wrong_as_timed(row, widest):
             examined.result.reason = f"{row.reason}; in float64, {examined.result.reason}"
         return False
     near: dict[str, Measured] = {}
