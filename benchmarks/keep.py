@@ -68,7 +68,8 @@ def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
 
 
 def rounded(value: Any, digits: int = DISTANCE) -> Any:
-    """Everything in a certificate but the losses of its turns, which contests are compared with."""
+    """What a certificate has measured, but for the losses of turns, with which contests are
+    compared."""
     if isinstance(value, dict):
         return {
             key: with_short_weights(own)
@@ -88,8 +89,7 @@ def with_short_weights(turns: dict[str, Any] | None) -> dict[str, Any] | None:
 def kept(records: MachineRecords) -> MachineRecords:
     values = records.model_dump(mode="json")
     for certificate in values["certificates"]:
-        certificate["rows"] = rounded(certificate["rows"])
-        certificate["turns"] = with_short_weights(certificate["turns"])
+        certificate |= rounded({key: certificate[key] for key in ("rows", "turns")})
     for contest in values["contests"]:
         for contender in contest["contenders"]:
             contender["weights"] = rounded(contender["weights"], WEIGHT)

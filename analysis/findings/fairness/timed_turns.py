@@ -218,7 +218,7 @@ def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]
 
 
 def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
-    """Parts of a step whose weights are not the initial ones after a turn, in words."""
+    """Parts of a step that have changed the weights after a turn, in words."""
     for one, _, weights in weights_read(machine):
         expected = turns.get(one)
         if expected and expected.still:

@@ -131,6 +131,10 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
             "workloads: mlp: its description has more than 100,000 values",
         ),
         (
+            {"workloads": {"mlp": {"hidden": [10**5, 10**5], "batch": 10**9, "samples": 10**9}}},
+            "workloads: mlp: 6e+19 floating-point operations in a step",
+        ),
+        (
             {"workloads": {"divide": {"repeat": 10**9}}},
             "workloads: divide: 1e+09 repeats of an operation, at most 1e+06",
         ),

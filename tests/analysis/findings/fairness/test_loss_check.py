@@ -10,7 +10,7 @@ import pytest
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.findings.fairness.timed_turns import Expected, with_limits, wrong_typically
+from analysis.findings.fairness.timed_turns import TURN, Expected, with_limits, wrong_typically
 from analysis.findings.findings import Findings
 from analysis.format import scientific
 from analysis.report.sections.comparing.comparisons import comparison_table
@@ -254,8 +254,6 @@ def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
     findings: Findings, others: float, off: float, odd: int, late: bool, wrong: bool
 ) -> None:
     """As of a layer that is frozen in three turns of eight. A single loss may be far off."""
-    columns = ("workload", "framework", "variant", "device", "threads",
-               "replicate", "round", "place", "off", "still")  # fmt: skip
     rows = [
         ("mlp", framework, "default", "cpu", 1, replicate, number, place + LONG * late, own, False)
         for framework in ("pytorch", "tensorflow", "jax")
@@ -266,7 +264,7 @@ def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
     ]
     expected = Expected(Float64Turns(losses=[], start={}, weights={}), "the reference's", 1e-5)
     turns = {BenchmarkId("mlp", own, "default", "cpu", 1): expected for own in ("jax", "pytorch")}
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"])
     found = [*wrong_typically(findings.machine, table, turns)]
     assert [one.framework for one, _ in found] == ["jax"] * wrong
     assert all(f"in {2 * odd} of 16 turns" in text for _, text in found)
@@ -274,13 +272,15 @@ def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
 
 
 def test_a_single_odd_round_is_no_fault_however_few_there_are(findings: Findings) -> None:
-    columns = ("workload", "framework", "variant", "device", "threads",
-               "replicate", "round", "place", "off", "still")  # fmt: skip
     rows = [
         ("mlp", name, "default", "cpu", 1, 1, number, 1, 0.01 if number == 1 else 1e-7, False)
         for name in ("pytorch", "jax") for number in (1, 2)
     ]  # fmt: skip
-    assert not [*wrong_typically(findings.machine, pd.DataFrame(rows, columns=columns), {})]
+    assert not [
+        *wrong_typically(
+            findings.machine, pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"]), {}
+        )
+    ]
 
 
 ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
