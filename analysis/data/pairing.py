@@ -1,5 +1,5 @@
 """Which benchmarks are compared: each with the same variant of the reference framework, or with
-its `default` if no other framework of the study has the variant; and all pairs under the same
+its `default` if the reference framework has no such variant; and all pairs under the same
 conditions, or that differ in one thing, which cost no further measurement, because a contest deals
 all its turns together."""
 
@@ -17,7 +17,8 @@ def pairs(
     machine: Machine, benchmarks: Iterable[BenchmarkId], reference: Callable[[BenchmarkId], str]
 ) -> dict[BenchmarkId, BenchmarkId]:
     """The benchmark that each benchmark is compared with. `reference` names the reference framework
-    under the conditions of a benchmark. Pitfall variants and controls have no pair."""
+    under the conditions of a benchmark. A variant that only the reference framework has is compared
+    with its own `default`. Pitfall variants and controls have no pair."""
     matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:
@@ -25,8 +26,10 @@ def pairs(
     found = {}
     for one in matched:
         alone = owners[one.variant] == {one.framework}
-        base = one._replace(variant=DEFAULT if alone else one.variant)
-        base = base._replace(framework=reference(base))
+        base, default = one._replace(framework=reference(one)), one._replace(variant=DEFAULT)
+        default = default._replace(framework=reference(default))
+        if alone or (base not in matched and default in matched):
+            base = default
         own = base.framework == one.framework
         if base != one and (not own or (alone and base in matched)):
             found[one] = base

@@ -83,17 +83,22 @@ def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> 
 def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     """The loss of one step.
 
-    The contract lets the caller reuse its arrays after `put`. They are overwritten with `useless`
-    here, so that an adapter that still reads them cannot agree. Whole numbers become 0.
+    The contract lets the caller reuse its arrays after `put`, so they are overwritten here.
     """
     inputs, targets = (array.copy() for array in batch)
     given = trainer.put(inputs, targets)
     trainer.synchronise()
-    for array in (inputs, targets):
-        array.fill(0 if array.dtype.kind == "i" else useless)
+    overwrite(inputs, targets, useless)
     trainer.step(given)
     trainer.synchronise()
     return as_loss(trainer.loss())
+
+
+def overwrite(inputs: np.ndarray, targets: np.ndarray, useless: float = np.nan) -> None:
+    """Fill arrays whose mini-batch was brought over with `useless`, or with 0 if they hold whole
+    numbers, so that an adapter that still reads them cannot agree."""
+    for array in (inputs, targets):
+        array.fill(0 if array.dtype.kind == "i" else useless)
 
 
 @supported()

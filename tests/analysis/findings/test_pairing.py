@@ -69,6 +69,15 @@ def test_what_two_frameworks_have_is_paired_by_name(found: Make) -> None:
     }
 
 
+def test_what_the_reference_lacks_is_held_against_its_default(found: Make) -> None:
+    two = replace(OPT_IN, opted=[("tensorflow", "xla"), ("jax", "xla")])
+    assert sides(found(two)) == {
+        ("tensorflow/default", "pytorch/default"),
+        ("tensorflow/xla", "pytorch/default"),
+        ("jax/xla", "pytorch/default"),
+    }
+
+
 def test_one_framework_alone_is_held_against_its_default(found: Make) -> None:
     alone = replace(OPT_IN, frameworks=("pytorch",), opted=[("pytorch", "compile")])
     assert sides(found(alone)) == {("pytorch/compile", "pytorch/default")}

@@ -147,6 +147,14 @@ def test_arrays_are_useless_once_put_has_returned(worker, monkeypatch, tmp_path)
     assert np.isnan(losses[0])
 
 
+def test_the_first_arrays_of_a_turn_are_useless_once_put_has_returned(worker):
+    """So that copying in certificates alone is found."""
+    right = worker.turn(first=0, count=2, rebuild=False)["loss"]
+    assert worker.turn(first=0, count=2, rebuild=False)["loss"] == right
+    worker.trainer = Keeper(worker.trainer)
+    assert np.isnan(worker.turn(first=0, count=2, rebuild=False)["loss"]).all()
+
+
 class Keeper:
     """A trainer that keeps the caller's arrays instead of copying them."""
 
