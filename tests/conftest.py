@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from filelock import FileLock
@@ -47,6 +48,15 @@ SMALL = {
 
 
 STUDIES = ("test_study.py", "test_environments.py")
+
+
+def pytest_configure(config):
+    """JAX compiles each program once for all tests, which takes it as long as everything else."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
+        folder = TemporaryDirectory(prefix="samestep-tests-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 
 def pytest_collection_modifyitems(items):

@@ -88,13 +88,14 @@ def planned(records: MachineRecords) -> Iterator[str]:
 
 def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[str]:
     """The contenders are those of the configuration, with its numbers of threads, and controls."""
-    asked = records.study.configuration
+    asked, every = records.study.configuration, cores(records)
     wanted = defaultdict[tuple[str, ...], set[int]](set)
     for entry in entries:
         devices = entry.get("devices") or asked.get("devices") or [HOST.name]
         threads = entry.get("threads") or asked.get("threads") or []
+        resolved = [every if one == "all" else one for one in threads]
         for variant, device in product(entry.get("variants") or ["default"], devices):
-            numbers = {one for one in threads if isinstance(one, int) and device == HOST.name}
+            numbers = {one for one in resolved if isinstance(one, int) and device == HOST.name}
             wanted[str(entry.get("framework")), str(variant), str(device)] |= numbers
     seen: list[Contender] = [*chain.from_iterable(one.contenders for one in records.contests)]
     measured = [one for one in seen if not getattr(one, "runs", "")]
@@ -114,6 +115,15 @@ def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[
         due |= {"twin"} if controls.get("twin") is True else set()
         if lacking_labels := sorted(due - labels):
             yield f"contests: without the controls {few(lacking_labels, NAMED)}"
+
+
+def cores(records: MachineRecords) -> int | None:
+    """How many threads `all` are; None if contests had different numbers of cores, or do not
+    say."""
+    cpus = [one.system_info.get("cpu") for one in records.contests]
+    found = [cpu.get("available") if isinstance(cpu, dict) else None for cpu in cpus]
+    counts = {len(one) if isinstance(one, list) else None for one in found}
+    return counts.pop() if len(counts) == 1 else None
 
 
 def apart(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:

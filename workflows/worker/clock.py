@@ -77,8 +77,10 @@ class Turns:
         self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0, loader: str = ""
     ) -> dict[str, list[Any]]:
         """Train on `count` mini-batches from number `first` on: the columns of their rows. An
-        adapter that has not copied the first one cannot agree (`measure`, `spoils`)."""
+        adapter that has not copied the first one, or any in warm-up, cannot agree (`measure`,
+        `spoils`)."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
+        warmup = not self.steps[slowed_by, loader]
         steps = enumerate(numbers, self.steps[slowed_by, loader])
         loading = self.loader(loader, count) if loader else None
         if loading:
@@ -86,7 +88,7 @@ class Turns:
         fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
         rows = [
-            self.measure(trainer, number, step, fetch, spoils=not rank and not fetch)
+            self.measure(trainer, number, step, fetch, spoils=(warmup or not rank) and not fetch)
             for rank, (step, number) in enumerate(steps)
         ]
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)

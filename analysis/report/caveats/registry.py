@@ -20,6 +20,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     noise.no_steady_state,
     noise.off_the_clock,
     noise.other_cores,
+    noise.computed_elsewhere,
     noise.faster_than_arithmetic,
     noise.faster_than_memory,
     noise.processor_time,

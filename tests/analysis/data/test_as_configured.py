@@ -65,6 +65,7 @@ def unasked(records: MachineRecords) -> None:
         (without_third, "has the replicates [1, 2, 4, 5], of 5"),
         (unasked, "contenders: mxnet default cpu: in the records, and not in the configuration"),
         (lambda one: one.study.configuration.update(threads=[1, 64]), "with threads [64]"),
+        (lambda one: one.study.configuration.update(threads=[1, "all"]), "with threads [2]"),
         (other_titles(pytorch="TensorFlow", tensorflow="PyTorch"),
          "'TensorFlow' is a name of tensorflow, too"),
         (other_titles(mine="Py Torch"), "study.titles: 'Py Torch' is a name of pytorch, too"),

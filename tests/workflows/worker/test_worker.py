@@ -147,25 +147,29 @@ def test_arrays_are_useless_once_put_has_returned(worker, monkeypatch, tmp_path)
     assert np.isnan(losses[0])
 
 
-def test_the_first_arrays_of_a_turn_are_useless_once_put_has_returned(worker):
-    """So that copying in certificates alone is found."""
-    right = worker.turn(first=0, count=2, rebuild=False)["loss"]
-    assert worker.turn(first=0, count=2, rebuild=False)["loss"] == right
-    worker.trainer = Keeper(worker.trainer)
-    assert np.isnan(worker.turn(first=0, count=2, rebuild=False)["loss"]).all()
+@pytest.mark.parametrize(("warm", "copied", "right"), [(False, 1, 1), (True, 1, 2), (True, 0, 0)])
+def test_arrays_are_useless_in_turns_too(worker, warm, copied, right):
+    """All of the warm-up, and the first of each later turn, so that copying in certificates alone
+    is found."""
+    if warm:
+        worker.turn(first=0, count=2, rebuild=None)
+    worker.trainer = Keeper(worker.trainer, copied)
+    losses = worker.turn(first=0, count=2, rebuild=False)["loss"]
+    assert np.isfinite(losses).sum() == right
 
 
 class Keeper:
-    """A trainer that keeps the caller's arrays instead of copying them."""
+    """A trainer that keeps the caller's arrays instead of copying them, but for the first ones."""
 
-    def __init__(self, trainer):
-        self.trainer = trainer
+    def __init__(self, trainer, copied=0):
+        self.trainer, self.copied = trainer, copied
 
     def __getattr__(self, name):
         return getattr(self.trainer, name)
 
     def put(self, inputs, targets):
-        return inputs, targets
+        self.copied -= 1
+        return self.trainer.put(inputs, targets) if self.copied >= 0 else (inputs, targets)
 
 
 def test_the_reason_of_an_end_stays_the_reason(study):
