@@ -50,12 +50,17 @@ SMALL = {
 STUDIES = ("test_study.py", "test_environments.py")
 
 
+COMPILED = "samestep-tests-"
+
+
 def pytest_configure(config):
-    """JAX compiles each program once for all tests, which takes it as long as everything else."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
-        folder = TemporaryDirectory(prefix="samestep-tests-")
+    """JAX compiles each program once for all tests: compiling takes half of its time there. Test
+    processes share the folder, and lock it, which JAX does if its size is limited."""
+    if COMPILED not in os.environ.get("JAX_COMPILATION_CACHE_DIR", ""):
+        folder = TemporaryDirectory(prefix=COMPILED)
         config.add_cleanup(folder.cleanup)
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+        os.environ["JAX_COMPILATION_CACHE_MAX_SIZE"] = str(2**30)
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 

@@ -1,7 +1,7 @@
 """Which benchmarks are compared: each with the same variant of the reference framework, or with
-its `default` if the reference framework has no such variant; and all pairs under the same
-conditions, or that differ in one thing, which cost no further measurement, because a contest deals
-all its turns together."""
+its `default` if the reference framework lacks the variant or is the only one that has it; and all
+pairs under the same conditions, or that differ in one thing, which cost no further measurement,
+because a contest deals all its turns together."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
@@ -31,7 +31,7 @@ def pairs(
         if alone or (base not in matched and default in matched):
             base = default
         own = base.framework == one.framework
-        if base != one and (not own or (alone and base in matched)):
+        if base != one and (not own or base in matched):
             found[one] = base
     return found
 

@@ -48,7 +48,7 @@ class ToReference:
 @dataclass(frozen=True)
 class Comparison(ToReference):
     """A row of comparisons.csv: the estimate of this benchmark's time over that of `base`, the
-    same variant of the reference if it has that variant (analysis/data/pairing.py).
+    same variant of the reference, or its `default` (analysis/data/pairing.py says when).
 
     The estimate is over the replicates in which both were measured. `p_adjusted` is corrected over
     all rows of the machine.

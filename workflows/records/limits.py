@@ -58,10 +58,10 @@ LEFT = 0.5
 UNDECIDED = 1e-2
 # After `EARLY` steps in float32 and after more: the typical error of weights, in moves of the
 # tensor, and the share of numbers that are far off. The same for gradients that are `UNDECIDED`,
-# and with products in a reduced precision.
+# with products in a reduced precision, and for both.
 EARLY, ASTRAY = 2, ((1e-4, 0.1), (5e-4, 0.1))
 UNDECIDED_ASTRAY = ((0.05, 1.0), (math.inf, 1.0))
-REDUCED_ASTRAY = (0.3, 0.75)
+REDUCED_ASTRAY, UNDECIDED_REDUCED_ASTRAY = (0.3, 0.75), (0.5, 1.0)
 HALF = 0.5  # no typical error of a half is allowed because of what plain NumPy attains
 REDUCED = 0.4  # the most that a gradient or a loss may be off in a reduced precision
 VANISHED = 1e-2  # of a first loss: a loss below it counts as this, because rounding stays
@@ -70,10 +70,9 @@ VANISHED = 1e-2  # of a first loss: a loss below it counts as this, because roun
 def allowed_moves(step: int, rounding: float, reduced: bool) -> tuple[float, float]:
     """The typical error of weights after this step that a certificate allows, and the share far
     away. `rounding` is what it allows float32 gradients."""
-    if rounding > UNDECIDED and reduced and step <= EARLY:
-        return HALF, 1.0
     if rounding > UNDECIDED:
-        return UNDECIDED_ASTRAY[step > EARLY]
+        early, late = UNDECIDED_ASTRAY
+        return late if step > EARLY else UNDECIDED_REDUCED_ASTRAY if reduced else early
     return REDUCED_ASTRAY if reduced else ASTRAY[step > EARLY]
 
 

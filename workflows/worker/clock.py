@@ -76,9 +76,9 @@ class Turns:
     def turn(
         self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0, loader: str = ""
     ) -> dict[str, list[Any]]:
-        """Train on `count` mini-batches from number `first` on: the columns of their rows. An
-        adapter that has not copied the first one, or any in warm-up, cannot agree (`measure`,
-        `spoils`)."""
+        """Train on `count` mini-batches from number `first` on: the columns of their rows. The
+        first one, and all of warm-up, are overwritten once they have been transferred, so that an
+        adapter that has not copied them cannot agree. Those of a loader are digested, and stay."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
         warmup = not self.steps[slowed_by, loader]
         steps = enumerate(numbers, self.steps[slowed_by, loader])
@@ -123,7 +123,8 @@ class Turns:
         spoils: bool = False,
     ) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence. `spoils`:
-        between the two, off the clock, the host's arrays become useless."""
+        between transfer and step, off the clock, the host's arrays become useless. The row begins
+        later by as much, so that it ends when the step does."""
         before = resource.getrusage(resource.RUSAGE_SELF)
         cpu = time.process_time_ns()
         fetch = fetch or self.fetch
@@ -133,18 +134,19 @@ class Turns:
         batch = trainer.put(inputs, targets)
         trainer.synchronise()
         transferred = now()
+        resting = time.process_time_ns()
         if spoils:
             overwrite(inputs, targets)
-        begin = now()
+        resting, begin = time.process_time_ns() - resting, now()
         trainer.step(batch)
         trainer.synchronise()
         stepped = now()
-        cpu = time.process_time_ns() - cpu
+        cpu = time.process_time_ns() - cpu - resting
         after = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "batch": number,
             "step": step,
-            "start_ns": start + self.offset_ns,
+            "start_ns": start + (begin - transferred) + self.offset_ns,
             "data_ns": fetched - start,
             "transfer_ns": transferred - fetched,
             "step_ns": stepped - begin,

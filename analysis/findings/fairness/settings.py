@@ -54,8 +54,8 @@ def setting_lines(
         known = stated(machine, one)
         rivals = [r for r in values if r != one and r._replace(framework=one.framework) == one]
         base = bases.get(one, one)
-        if base.variant != one.variant:  # its row is not compared with each of these in turn
-            rivals = [base] if base in values else []
+        if base.variant != one.variant and base in values:
+            rivals.append(base)
         rivals = rivals if machine.compares(one) else []  # else only within its framework
         asked = {setting for setting, item in BY_SETTING.items() if not item.new}
         for setting in sorted({*own, *asked}) if own else [""]:

@@ -21,7 +21,7 @@ class OffClockLine:
     of the process while nothing was timed, also while others had their turns, and `share` sets it
     against that of the timed mini-batches. `between_ms` is the median time from the end of a
     mini-batch to the beginning of the next one in its turn, `longer_ms` by how much that is longer
-    than that of the fastest in the workload, and `step_ms` the median time of transfer and step.
+    than the shortest in the workload, and `step_ms` the median time of transfer and step.
     What the records do not have is None."""
 
     id: BenchmarkId

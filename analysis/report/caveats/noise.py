@@ -33,6 +33,7 @@ FAR, LIKE = 6.0, 2
 CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 2.6
 # Of the processor time, more than the cores were busy (right contenders: 0.03), and the least.
 AWAY, ENOUGH_S = 0.2, 1.0
+SETS_CORES = "Look for what sets the cores of a process or thread after its import."
 OVERHEAD_NS = 2e6  # of the others' mini-batch: below it, most time is Python and dispatch
 
 
@@ -126,7 +127,7 @@ def other_cores(findings: Findings) -> Iterator[Caveat]:
             "Other cores",
             f"{count(len(left), 'contender')} had other cores at the end of a contest than the "
             f"others with as many threads ({few([*left], NAMED)}).",
-            "Look for what sets the cores of a process or thread after its import.",
+            SETS_CORES,
         )
 
 
@@ -134,19 +135,21 @@ def computed_elsewhere(findings: Findings) -> Iterator[Caveat]:
     """Contenders with more processor time than their cores were busy."""
     spent: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for contest in findings.machine.records.contests:
-        here = {one.name for one in contest.contenders if one.device == HOST.name}
+        here = {c.name for c in contest.contenders if c.device == HOST.name and not c.runs}
         for turn in contest.turns:
-            if turn.contender in here and None not in (turn.cpu_s, turn.other_s):
+            cpu_s, other_s = turn.cpu_s, turn.other_s
+            if turn.contender in here and cpu_s is not None and other_s is not None:
                 own = spent[f"`{turn.contender} on {contest.workload}`"]
-                own[0] += turn.cpu_s or 0.0
-                own[1] -= turn.other_s or 0.0
+                own[0] += cpu_s
+                # Some kernels count what the host takes as the thread's.
+                own[1] -= other_s + max(turn.steal_s or 0.0, 0.0)
     shares = {who: away / cpu for who, (cpu, away) in spent.items() if cpu > ENOUGH_S}
     if left := {who: one for who, one in shares.items() if one > AWAY}:
         yield warning(
             "Other cores",
-            f"{count(len(left), 'contender')} computed on other cores than its own for up to "
+            f"{count(len(left), 'contender')} computed on other cores than their own for up to "
             f"{share(max(left.values()))} of the processor time ({few([*left], NAMED)}).",
-            "Look for what sets the cores of a process or thread after its import.",
+            SETS_CORES,
         )
 
 

@@ -254,20 +254,24 @@ def test_a_contender_that_had_other_cores(sound: Findings, cores: list[int]) -> 
     assert all("with as many threads (`tensorflow/tuned/cpu/1 on mlp`)" in text for text in found)
 
 
-@pytest.mark.parametrize(("other_s", "warned"), [(None, False), (-0.1, False), (-1.8, True)])
+@pytest.mark.parametrize(
+    ("other_s", "steal_s", "warned"),
+    [(None, 0.0, False), (-0.1, 0.0, False), (-1.8, 0.0, True), (-1.8, 1.7, False)],
+)
 def test_a_contender_that_leaves_its_cores_during_a_step(
-    sound: Findings, other_s: float | None, warned: bool
+    sound: Findings, other_s: float | None, steal_s: float, warned: bool
 ) -> None:
     findings = copied(sound)
     for contest in findings.machine.records.contests:
         contest.turns = [
             TurnRecord(
                 round=1, position=0, contender=one.name, start_ns=1, duration_s=2.0, cores=1,
-                switches=0, cpu_s=2.0, other_s=other_s if one.variant == "tuned" else 0.0,
+                switches=0, cpu_s=2.0, steal_s=steal_s,
+                other_s=other_s if one.variant == "tuned" else 0.0,
             )
             for one in contest.contenders
         ]  # fmt: skip
-    found = [text for text in said(findings) if "on other cores than its own" in text]
+    found = [text for text in said(findings) if "on other cores than their own" in text]
     assert bool(found) == warned and all("for up to 90 %" in text for text in found)
 
 

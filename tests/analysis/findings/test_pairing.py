@@ -69,13 +69,29 @@ def test_what_two_frameworks_have_is_paired_by_name(found: Make) -> None:
     }
 
 
+TWO = replace(OPT_IN, opted=[("tensorflow", "xla"), ("jax", "xla")])
+
+
 def test_what_the_reference_lacks_is_held_against_its_default(found: Make) -> None:
-    two = replace(OPT_IN, opted=[("tensorflow", "xla"), ("jax", "xla")])
-    assert sides(found(two)) == {
+    assert sides(found(TWO)) == {
         ("tensorflow/default", "pytorch/default"),
         ("tensorflow/xla", "pytorch/default"),
         ("jax/xla", "pytorch/default"),
     }
+
+
+@pytest.mark.parametrize("fastest", [False, True])
+def test_settings_are_held_against_each_other_where_the_reference_lacks_both(
+    found: Make, fastest: bool
+) -> None:
+    findings = copied(found(replace(TWO, fastest=fastest)))
+    for contest in findings.machine.records.contests:
+        for contender in contest.contenders:
+            if contender.variant == "xla":
+                contender.settings["restart"] = contender.framework
+            else:
+                contender.settings.pop("restart", None)
+    assert "tensorflow" in str(mismatches(findings.settings))
 
 
 def test_one_framework_alone_is_held_against_its_default(found: Make) -> None:

@@ -203,6 +203,8 @@ def test_a_network_that_magnifies_rounding_has_more_room_in_float32_alone():
         ({"astray": moved(10, 0.56, 1.0)}, "agrees"),  # as ResNet-50's
         ({"astray": moved(10, float("nan"))}, "refused"),
         ({"astray": moved(2, 0.75, 0.85)}, "refused"),
+        ({"astray": moved(2, 0.2, 0.3)}, "refused"),
+        ({"astray": moved(2, 0.2, 0.3), "reduced": "bfloat16"}, "agrees"),
     ):
         own = {"long": measured(), "gradients": {"w": 0.0}, **parts, **changed}
         found = row.model_copy(update=own)
