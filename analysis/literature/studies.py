@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from analysis.data.results import grouped
 from analysis.findings.variants.pitfalls import SAME
+from analysis.literature.table7 import rows
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
 from analysis.stats.tails import t_above, t_exceeded
 from frameworks.device import HOST
@@ -156,27 +157,30 @@ def read(folder: Path) -> StudyTables:
 
 
 def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTables:
-    """A study from the rows of its tables.
+    """A study from the rows of its tables; of some, the ratios along one axis only.
 
     Raises:
         RecordError: a column is missing, or intervals are not at CONFIDENCE.
     """
     traps, alone = tables.get("traps", ()), tables.get("elementwise", ())
+    # More threads than cores say what these bring, and not who is faster.
+    axis = next((one["axis"] for one in rows("studies.csv") if one["study"] == name), "")
     try:
         ratios = tuple(ratio(name, row) for row in tables["pairs"])
         check(ratios, tables["pairs"])
         ratios += tuple(pitfall(name, row) for row in traps)
         ratios += tuple(one for row in tables.get("parts", ()) for one in of_parts(name, row))
         ratios += tuple(of_positions(name, row) for row in alone)
+        ratios = tuple(one for one in ratios if axis in (one.pair.axis, ""))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         missing = {row["device"]: row["reason"] for row in reversed(tables["missing"])}
-        times = tuple(time(row) for row in tables["contenders"] if row["high_ms"])
+        times = tuple(time(row) for row in tables["contenders"] if row["high_ms"] and not axis)
         aliases = read_back(alone)
         modes = compilation(tables.get("settings", ()))
         memory = {
             contender(row): float(row["peak_mib"]) - float(row["idle_mib"])
             for row in tables.get("use", ())
-            if row["peak_mib"] and row["idle_mib"]
+            if row["peak_mib"] and row["idle_mib"] and not axis
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
     except KeyError as error:

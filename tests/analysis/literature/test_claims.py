@@ -22,8 +22,8 @@ from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
-STUDIES = ("reference", "networks", "definitions", "threads", "sweep", "fence", "parts", "parallel",
-           "operations", "transfer", "traps")  # fmt: skip
+STUDIES = ("reference", "networks", "definitions", "threads", "oversubscribed", "sweep", "fence",
+           "parts", "parallel", "operations", "transfer", "traps")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 
@@ -243,6 +243,12 @@ def test_the_committed_verdicts_follow_from_the_committed_tables(
     }
 
 
+def test_more_threads_than_cores_say_only_what_these_bring() -> None:
+    found = read(ROOT / "reports" / "oversubscribed")
+    assert {one.pair.axis for one in found.ratios} == {"threads"}
+    assert not found.times and not found.memory
+
+
 def test_a_folder_without_tables_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="give the folder of a report"):
         read(tmp_path)
@@ -273,7 +279,7 @@ def test_the_page_says_what_was_judged() -> None:
         ),
         **dict.fromkeys(["C23", "C24", "C25", "C37", "C53", "C56"], "holds here"),
         **dict.fromkeys(
-            ["C30", "C31", "C32", "C35", "C36", "C43", "C52", "C58", "C63"], "cannot tell"
+            ["C30", "C31", "C32", "C33", "C35", "C36", "C43", "C52", "C58", "C63"], "cannot tell"
         ),
     }
     for words in (
@@ -283,7 +289,7 @@ def test_the_page_says_what_was_judged() -> None:
         "needs 7.8 times the peak",
         "decide five claims, and none holds",
         "decide seventeen more",
-        "Cannot tell**: five claims about two threads, TensorFlow's lead",
+        "Cannot tell**: six claims about threads, TensorFlow's lead",
     ):
         assert words in page
     for (network, tool), own in definitions().items():

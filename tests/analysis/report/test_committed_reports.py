@@ -12,9 +12,9 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "sweep", "fence",
-         "parts", "versions", "loops", "reduced-precision", "parallel", "operations",
-         "transfer", "loading", "machines")  # fmt: skip
+BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "oversubscribed",
+         "sweep", "fence", "parts", "versions", "loops", "reduced-precision", "parallel",
+         "operations", "transfer", "loading", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -43,6 +43,7 @@ CONFIGURATIONS = {
     "networks": ["networks.yaml"],
     "definitions": ["definitions.yaml"],
     "threads": ["threads.yaml"],
+    "oversubscribed": ["threads.yaml", "oversubscribed.yaml"],
     "sweep": ["sweep.yaml"],
     "fence": ["fence.yaml", "mnist-test.yaml"],
     "parts": ["parts.yaml"],
