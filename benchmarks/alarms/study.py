@@ -97,6 +97,7 @@ def trained(runner: KeptRunner, reference: Reference) -> Outcome:
             reference.keep(name, runner.train(worker, contender, run, reference.file(name)))
     with runner.process(contender) as worker:
         runner.gradients(worker, contender, reference.file("gradients"))
+        reference.keep("turns", runner.train_turns(worker, contender))
         found = examine(worker, runner.workload, contender.variant, scratch, {})
     wrong = bool(found.mistakes or found.wrong)
     status, why = ("refused", found.text) if wrong else ("agrees", "")

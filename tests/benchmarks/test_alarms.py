@@ -1,5 +1,6 @@
 """Random right networks are certified, and a wrong one is an alarm."""
 
+import re
 import sys
 
 import pytest
@@ -11,12 +12,21 @@ pytest.importorskip("torch")
 
 
 @pytest.mark.all
-def test_right_networks_raise_no_alarm(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["alarms", "--networks", "6", "--seed", "3"])
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        ("--networks 6 --seed 3", "pytorch/tuned "),
+        ("--networks 23 --seed 9 --only 22", "tensorflow/default +1 +0 +1 "),
+    ],
+)
+def test_right_networks_raise_no_alarm(words, row, monkeypatch, capsys):
+    """Also if a contender declares that its state differs."""
+    monkeypatch.setattr(sys, "argv", ["alarms", *words.split()])
     status = alarms.main()
     output = capsys.readouterr().out
     assert status == 0 and "alarms: 0" in output, output
-    assert "seed 3\n" in output
+    assert f"seed {words.split()[3]}\n" in output
+    assert re.search(row, output), output
 
 
 def test_networks_are_drawn_again_by_their_seed():
