@@ -18,7 +18,7 @@ def pairs(
 ) -> dict[BenchmarkId, BenchmarkId]:
     """The benchmark that each benchmark is compared with. `reference` names the reference framework
     under the conditions of a benchmark. A variant that only the reference framework has is compared
-    with its own `default`. Pitfall variants and controls have no pair."""
+    with its own `default`. Pitfall variants and controls are left out."""
     matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:

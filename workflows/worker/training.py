@@ -95,7 +95,7 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
 
 
 def overwrite(inputs: np.ndarray, targets: np.ndarray, useless: float = np.nan) -> None:
-    """Fill arrays whose mini-batch was brought over with `useless`, or with 0 if they hold whole
+    """Fill the arrays of a transferred mini-batch with `useless`, or with 0 if they hold whole
     numbers, so that an adapter that still reads them cannot agree."""
     for array in (inputs, targets):
         array.fill(0 if array.dtype.kind == "i" else useless)

@@ -218,7 +218,7 @@ def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]
 
 
 def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
-    """Parts of a step that have changed the weights after a turn, in words."""
+    """Parts of a step that changed the weights, with a sentence for each."""
     for one, _, weights in weights_read(machine):
         expected = turns.get(one)
         if expected and expected.still:
