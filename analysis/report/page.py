@@ -23,6 +23,7 @@ from analysis.report.first.screen import screen
 from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
 from analysis.report.markup import (
     anchor,
+    fence,
     for_fence,
     for_html,
     for_markdown,
@@ -194,8 +195,8 @@ def pages(
         )
         environment.filters["kind"] = lambda part: type(part).__name__.lower()
         environment.filters |= {
-            "cell": markdown_cell, "fenced": for_fence, "anchor": anchor, "packed": packed,
-            "variable": variable, "numbers": numbers,
+            "cell": markdown_cell, "fence": fence, "fenced": for_fence, "anchor": anchor,
+            "packed": packed, "variable": variable, "numbers": numbers,
         }  # fmt: skip
         environment.globals |= words
         text = environment.get_template(f"{name}.j2").render()

@@ -30,6 +30,7 @@ NAMED = 3  # contenders
 BETWEEN, BETWEEN_MS = 0.03, 0.5
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
+APART_ALONE = 8.0  # times, of the only two contenders; right ones are up to 5.7 times apart
 CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 2.6
 # Of the processor time, more than the cores were busy (right contenders: 0.03), and the least.
 AWAY, ENOUGH_S = 0.2, 1.0
@@ -203,6 +204,20 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
             f"(`{name(more.idxmax())}`).",
             "Look for a debug mode, and for threads that wait busily.",
         )
+    yield from two_apart(each)
+
+
+def two_apart(each: "pd.Series[float]") -> Iterator[Caveat]:
+    """Of two contenders, nobody knows which one is far off."""
+    for _, own in each.groupby(["workload", "threads"]):
+        if len(own) == LIKE and own.min() * APART_ALONE < own.max() > OVERHEAD_NS:
+            yield note(
+                f"`{name(own.idxmin())}` spent far less processor time on the same arithmetic than "
+                f"`{name(own.idxmax())}`: {share(float(own.min() / own.max()))}. There is no third "
+                "contender to compare them with.",
+                "Look for work that is left out in the one, or for a debug mode and threads that "
+                "wait busily in the other.",
+            )
 
 
 def medians_of_others(own: "pd.Series[float]") -> "pd.Series[float]":

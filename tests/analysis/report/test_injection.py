@@ -23,6 +23,8 @@ from analysis.findings.findings import FORMULA, cell, is_number
 from analysis.format import CUT, file_name, markdown_table
 from analysis.literature.section import SECTION
 from analysis.report.page import write as write_report
+from analysis.report.sections.comparing import comparisons
+from analysis.report.sections.comparing.half_width import Advice
 from analysis.report.terminal import lines
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
@@ -328,3 +330,16 @@ def test_nothing_of_theirs_runs_in_a_browser(reports: tuple[Path, Path]) -> None
     with ThreadPoolExecutor(1) as thread:
         saved, events = thread.submit(opened_and_saved, playwright, chromium, reports[0]).result()
     assert saved and events == []
+
+
+@pytest.mark.parametrize("command", ["```", "a ```` b", "plain"])
+def test_a_command_does_not_end_its_fence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """The command that is advised is the recorded one with more replicates."""
+    monkeypatch.setattr(comparisons, "advice", lambda *given: Advice(["More."], command))
+    folder = made(tmp_path / "one", "here", "other", "trap-x", "x", "x")
+    write_report(load([folder]), tmp_path / "out")
+    text = (tmp_path / "out" / "report.md").read_text()
+    (mark,) = re.findall(rf"^(`+)\n{re.escape(command)}\n\1$", text, re.M)
+    assert mark not in command
