@@ -3,20 +3,27 @@
 A turn's mini-batches are sorted by their time and cut into parts of equal size; a part becomes one
 row with the mean of its times, the sum of its switches, and its `weight`, the number of its
 mini-batches. Counts, sums and means stay what they were, and medians move by less than the
-neighbours that they lie between are apart. The first mini-batch of a turn stays a row of its own,
-and the last one gives its row the loss, so that both losses are still known. A loss that is not
-finite is the loss of its row.
+neighbours that they lie between are apart. The first mini-batches of a turn and the last one stay
+rows of their own. The loss of another row is the one of its part that is farthest from float64's,
+or that is not finite, so that no wrong loss is lost.
 """
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
-from analysis.data.turns import TURN, Places, beginnings, numbers
+from analysis.data.turns import TURN, Places, beginnings, numbers, turn_of
 from workflows.records.machine_records import MachineRecords
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together
-LEAST, MOST = 8, 32  # rows of a turn
+LEAST, MOST = 8, 44  # rows of a turn
+FIRST = 10  # mini-batches that stay, if there are rows enough: what is typical of them is compared
+TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
+Losses = Sequence[Sequence[float]]  # by round and step of a turn
+Exact = Mapping[tuple[str, ...], Losses]
 MEANS = ("data_ns", "transfer_ns", "step_ns", "cpu_ns")
 
 
@@ -26,28 +33,64 @@ def rows_of_a_turn(records: MachineRecords) -> int:
     return min(max(KEPT // max(turns, 1), LEAST), MOST)
 
 
-def condensed(table: pa.Table, most: int) -> pa.Table:
+def in_float64(records: MachineRecords) -> Exact:
+    """The losses of the turns in float64 by workload, the reference's, and by workload, framework,
+    variant and device, of contenders that declare a deviation."""
+    found: dict[tuple[str, ...], Losses] = {}
+    for record in records.certificates:
+        if record.turns:
+            found[(record.workload,)] = record.turns.losses
+        for row in record.rows:
+            if row.turns:
+                key = record.workload, row.framework, row.variant, row.device
+                found[key] = row.turns.losses
+    return found
+
+
+def condensed(table: pa.Table, most: int, exact: Exact = MappingProxyType({})) -> pa.Table:
     """Mini-batches of whole turns (turns.py), in the order in which they ran, with at most so many
-    rows for a turn, or for its warm-up."""
-    starts, size = beginnings(table, (*TURN, "warmup")), table.num_rows
-    order = np.arange(size)
+    rows for a turn, or for its warm-up. `exact` are losses in float64."""
+    whole, size = beginnings(table, TURN), table.num_rows
+    starts = beginnings(table, (*TURN, "warmup"))
+    order, far = np.arange(size), np.zeros(size)
     firsts: list[Places] = []
     times = numbers(table, "transfer_ns") + numbers(table, "step_ns")
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True):
         if end - start > most:
-            order[start + 1 : end] = start + 1 + np.argsort(times[start + 1 : end])
-            parts = np.linspace(start + 1, end, most - 1, endpoint=False)
-            firsts.append(np.r_[start, parts.astype(int)])
+            begin = start + (FIRST if most > 2 * FIRST else 1)
+            turn = whole[
+                whole.searchsorted(start, side="right") - 1
+            ]  # its first ones may not count
+            far[start:end] = how_far(table[turn:end], exact)[start - turn :]
+            order[begin : end - 1] = begin + np.argsort(times[begin : end - 1])
+            parts = np.linspace(begin, end - 1, most - 1 - (begin - start), endpoint=False)
+            firsts.append(np.r_[np.arange(start, begin), parts.astype(int), end - 1])
         else:
             firsts.append(np.arange(start, end))
     first = np.concatenate(firsts)
     weight = np.diff(np.append(first, size))
-    lost = ~np.isfinite(numbers(table, "loss"))
-    shown = np.maximum.reduceat(order + size * lost[order], first) % size  # the last of each part
-    found = table.take(shown)
+    far[~np.isfinite(numbers(table, "loss"))] = np.inf
+    nearest_first = np.argsort(far, kind="stable")  # of equals the last is farthest
+    rank = np.empty(size, int)
+    rank[nearest_first] = np.arange(size)
+    found = table.take(nearest_first[np.maximum.reduceat(rank[order], first)])
     for name in (*MEANS, "switches"):
         sums = np.add.reduceat(numbers(table, name)[order], first)
         values = np.rint(sums / weight) if name in MEANS else sums
         place = found.schema.get_field_index(name)
         found = found.set_column(place, name, pa.array(values).cast(found.schema.field(name).type))
     return found.append_column("weight", pa.array(weight))
+
+
+def how_far(turn: pa.Table, exact: Exact) -> np.ndarray:
+    """The relative distance of each loss of a turn from float64's, 0 where that is not known."""
+    (one,) = turn_of(turn)
+    whose = tuple(one[name] for name in ("workload", "framework", "variant", "device"))
+    rounds = exact.get(whose, exact.get(whose[:1], ()))
+    right = np.array(rounds[one["round"]] if one["round"] < len(rounds) else (), float)
+    steps, losses = numbers(turn, "step"), numbers(turn, "loss")
+    place = steps - steps[0]
+    found, known = np.zeros(len(losses)), place < len(right)
+    there = right[place[known]]
+    found[known] = abs(losses[known] - there) / np.maximum(abs(there), TINY)
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from analysis.data.condensing import LARGE, condensed, rows_of_a_turn
+from analysis.data.condensing import LARGE, condensed, in_float64, rows_of_a_turn
 from analysis.data.contradictions import contradictions
 from analysis.data.occasions import occasion
 from analysis.data.results import PARTS, Machine, Uncompared
@@ -111,9 +111,10 @@ def possible(parts: Parts, records: MachineRecords) -> pd.DataFrame:
     """The mini-batches, checked, and condensed if the study is large."""
     most = rows_of_a_turn(records) if parts.rows > LARGE else ROWS
     checks, found = Checks(parts.path, records), [WEIGHTED.empty_table()]
+    exact = in_float64(records)
     for part in whole_turns(parts.path, ahead(parts.tables)):
         checks.check(part)
-        found.append(condensed(part, most).cast(WEIGHTED))
+        found.append(condensed(part, most, exact).cast(WEIGHTED))
     checks.end()
     table: pd.DataFrame = pa.concat_tables(found).to_pandas()
     return table
