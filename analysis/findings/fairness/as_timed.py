@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificate_steps import certified
-from analysis.findings.fairness.timed_turns import float64_turns, losses, weights_astray
+from analysis.findings.fairness.timed_turns import float64_turns, losses, typical, weights_astray
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class AsTimedLine:
     loss from float64 (`losses`), and from before a restart (`restarted`); after 2 and 10 steps, the
     typical error of weights over how far the tensor has moved (`typical_2`), and the share of
     numbers that are off by a tenth of that (`off_2`), of the tensor in which it is largest. Of the
-    timed turns, the same from the turns in float64. What the records do not have is None."""
+    timed turns, the same from the turns in float64, and how far the losses of steps 2 to 10 are
+    typically off (`timed_median`, of which `allowed`). What the records do not have is None."""
 
     id: BenchmarkId
     losses: float | None
@@ -27,6 +28,8 @@ class AsTimedLine:
     off_10: float | None
     restarted: float | None
     timed_losses: float | None
+    timed_median: float | None
+    allowed: float | None
     timed_typical: float | None
     timed_off: float | None
 
@@ -39,6 +42,7 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
         return []
     table = losses(machine, batches, turns, 1.0)
     off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
+    medians = dict(typical(table))
     last: dict[BenchmarkId, list[tuple[float, float]]] = {}
     for one, _, own in weights_astray(machine, batches, turns):
         last.setdefault(one, []).extend(own.values())
@@ -50,6 +54,8 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
             *worst(row.astray.get(10, {}).values()),
             max(row.again, default=None),
             off.get(one),
+            medians[one].reached if one in medians else None,
+            medians[one].allowed if one in medians else None,
             *worst(last.get(one, [])),
         )
         for one, row in found

@@ -12,7 +12,7 @@ they are read must be the initial ones to the last bit.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -153,30 +153,54 @@ def wrong_losses(
         )
 
 
+class Typical(NamedTuple):
+    """How far off a benchmark's losses typically are in the first steps of its turns: of what is
+    the median in a turn (`taken`), the most that is exceeded in more than a quarter of the turns
+    and in several rounds. In a single round, whose mini-batches are the same in all replicates,
+    float32 may decide a ReLU differently. `others`: what is typical of the framework in the
+    middle."""
+
+    taken: pd.DataFrame
+    others: float
+
+    @property
+    def reached(self) -> float:
+        ordered = self.taken.sort_values("off", ascending=False)
+        rounds = (~ordered["round"].duplicated()).cumsum()
+        enough = (np.arange(1, len(ordered) + 1) > ODD * len(ordered)) & (rounds > 1)
+        return float(ordered["off"][enough].max()) if enough.any() else 0.0
+
+    @property
+    def allowed(self) -> float:
+        return max(TYPICAL, TIMES * self.others)
+
+
+def typical(table: pd.DataFrame) -> Iterator[tuple[BenchmarkId, Typical]]:
+    """Of each benchmark in a table of losses, except for parts of a step."""
+    first = table[table["place"].between(1, LONG - 1) & ~table["still"]]
+    for _, rows in first.groupby("workload"):
+        medians = rows.groupby(COLUMNS)["off"].median()
+        others = with_one_vote_each(own.tolist() for _, own in medians.groupby("framework"))
+        taken = rows.groupby(TURN)["off"].median().reset_index()
+        for key, own in taken.groupby(COLUMNS):
+            yield identity(key), Typical(own, float(others))
+
+
 def wrong_typically(
     machine: Machine, table: pd.DataFrame, turns: Turns
 ) -> Iterator[tuple[BenchmarkId, str]]:
-    """Benchmarks whose losses, in the median of a turn's first steps, are far more off than those
-    of the framework in the middle, in more than a quarter of the turns and in several rounds. In a
-    single round, whose mini-batches are the same in all replicates, float32 may decide a ReLU
-    differently."""
-    first = table[table["place"].between(1, LONG - 1) & ~table["still"]]
-    for _, rows in first.groupby("workload"):
-        typical = rows.groupby(COLUMNS)["off"].median()
-        others = float(with_one_vote_each(own.tolist() for _, own in typical.groupby("framework")))
-        allowed = max(TYPICAL, TIMES * others)
-        taken = rows.groupby(TURN)["off"].median().reset_index()
-        for key, own in taken.groupby(COLUMNS):
-            one, far = identity(key), own[own["off"] > allowed]
-            several = len(far) > ODD * len(own) and far["round"].nunique() > 1
-            if several and not machine.format(one):
-                yield (
-                    one,
-                    f"in {len(far)} of {len(own)} turns the float32 losses of steps 2 to {LONG} "
-                    f"are typically {scientific(far['off'].median())} off "
-                    f"{turns[original(machine, one)].whose}, and {scientific(others)} in the "
-                    f"framework in the middle (tolerance {allowed:.2g})",
-                )
+    """Benchmarks whose losses, in a turn's first steps, are typically far more off than those of
+    the framework in the middle."""
+    for one, own in typical(table):
+        if own.reached > own.allowed and not machine.format(one):
+            far = own.taken[own.taken["off"] > own.allowed]
+            yield (
+                one,
+                f"in {len(far)} of {len(own.taken)} turns the float32 losses of steps 2 to {LONG} "
+                f"are typically {scientific(far['off'].median())} off "
+                f"{turns[original(machine, one)].whose}, and {scientific(own.others)} in the "
+                f"framework in the middle (tolerance {own.allowed:.2g})",
+            )
 
 
 def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iterator[Limited]:

@@ -306,3 +306,18 @@ def test_processor_time_that_is_far_from_that_of_others(
     caveat = [text for text in texts if "processor time on the same arithmetic" in text]
     assert len(caveat) == bool(words)
     assert all(words in text and "(`pytorch/default/cpu/1 on mlp`)" in text for text in caveat)
+
+
+@pytest.mark.parametrize(("times", "shown"), [(1.0, False), (0.3, False), (0.05, True), (20, True)])
+def test_processor_time_of_two_contenders(found: Make, times: float, shown: bool) -> None:
+    machine = found(replace(SOUND, frameworks=("pytorch", "jax"), variants=("tuned",))).machine
+    batches = machine.batches.copy()
+    odd = batches["contender"] == "jax/tuned/cpu/1"
+    batches.loc[odd, "cpu_ns"] = (batches.loc[odd, "cpu_ns"] * times).astype("int64")
+    texts = said(Findings(replace(machine, batches=batches)))
+    (*caveat,) = (text for text in texts if "There is no third contender" in text)
+    assert len(caveat) == shown
+    less, more = ("jax", "pytorch") if times < 1 else ("pytorch", "jax")
+    for text in caveat:
+        assert text.startswith(f"`{less}/tuned/cpu/1 on mlp` spent far less processor time")
+        assert f"than `{more}/tuned/cpu/1 on mlp`: " in text

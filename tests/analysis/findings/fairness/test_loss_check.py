@@ -7,17 +7,26 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from analysis.data.loading import read
 from analysis.data.results import BenchmarkId
+from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG
-from analysis.findings.fairness.loss_check import LossCheck
-from analysis.findings.fairness.timed_turns import TURN, Expected, with_limits, wrong_typically
+from analysis.findings.fairness.loss_check import LossCheck, check_losses
+from analysis.findings.fairness.timed_turns import (
+    TURN,
+    Expected,
+    float64_turns,
+    with_limits,
+    wrong_typically,
+)
 from analysis.findings.findings import Findings
-from analysis.format import scientific
+from analysis.format import percent, scientific
 from analysis.report.sections.comparing.comparisons import comparison_table
 from analysis.report.sections.sameness.certificates import certificate_summary
 from frameworks.workloads.distance import Astray
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import copied
+from tests.conftest import ROOT
 from workflows.records.schema import Float64Turns
 
 Make = Callable[[Recipe], Findings]
@@ -241,7 +250,33 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
     assert (row.losses, row.restarted) == (2e-7, 3e-8)
     assert (row.typical_2, row.off_2, row.typical_10, row.off_10) == (1e-6, 0.0, 1e-5, 0.01)
     assert 0 < (row.timed_losses or 0) < 1e-6 and (row.timed_typical, row.timed_off) == (0.0, 0.0)
-    assert rows["pytorch/default/gpu/1"].timed_losses is None
+    assert 0 < (row.timed_median or 0) < 1e-6 and row.allowed == 5e-5
+    none = rows["pytorch/default/gpu/1"]
+    assert none.timed_losses is none.timed_median is none.allowed is None
+
+
+@pytest.mark.all
+def test_the_page_has_what_right_contenders_of_committed_studies_have_reached() -> None:
+    losses, weights, share = [], [], []
+    for path in sorted((ROOT / "reports").glob("*/**/records.json.zst")):
+        machine = read(path.parent)
+        if path.parent.is_symlink() or not float64_turns(machine):
+            continue
+        found = check_losses(machine, machine.batches)
+        for row in as_timed_lines(machine, machine.batches):
+            if machine.compares(row.id) and row.id not in found.faults and row.allowed:
+                share.append((row.timed_median or 0.0) / row.allowed)
+                if "repeats" in path.parts:
+                    losses.append(row.timed_losses or 0.0)
+                    weights.append(row.timed_typical or 0.0)
+    page = (ROOT / "docs" / "method.md").read_text().splitlines()
+    for begins, reached in (
+        ("the losses of every timed turn", scientific(max(losses))),
+        ("the median of the losses", f"{percent(max(share))} of that"),
+        ("typical error of weights after one timed turn", scientific(max(weights))),
+    ):
+        (line,) = (line for line in page if line.startswith(f"| {begins}"))
+        assert line.endswith(f"| {reached} |")
 
 
 @pytest.mark.parametrize(
