@@ -190,6 +190,8 @@ class WorkerProcess:
                 self.unread += part
             elif self.process.poll() is not None:  # what it has started holds the pipe open
                 raise self.obituary()
+            else:
+                self.end_what_others_left()
             if len(self.unread) > LONGEST:
                 raise self.ended_for(f"an answer of more than {LONGEST:,} bytes")
             if os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
@@ -254,13 +256,19 @@ class WorkerProcess:
         self.process.kill()
         self.process.wait()
         if self.alive.get(self.process.pid) is self:  # the number may be another's by now
-            del self.alive[self.process.pid]
+            self.alive.pop(self.process.pid, None)  # another thread may have been here
         guardian.end(self.left)
         if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
             last = self.last_printed()
             self.log.truncate(0)
             self.log.write(last.encode())
             self.log.flush()
+
+    def end_what_others_left(self) -> None:
+        """A worker that is killed while this one computes leaves what it has started."""
+        for other in [*self.alive.values()]:
+            if other is not self and other.process.poll() is not None:
+                other.end()
 
     def left(self) -> list[int]:
         """Processes that this one has started and that are still there, by their session and by

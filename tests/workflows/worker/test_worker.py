@@ -1,5 +1,6 @@
 """The worker, asked in this process; what only a process shows is in test_contest."""
 
+import json
 import mmap
 import sys
 import time
@@ -179,6 +180,25 @@ def test_the_reason_of_an_end_stays_the_reason(study):
         assert process.ended_for("no answer within 3 s").reason == "no answer within 3 s"
         with pytest.raises(WorkerDied, match="no answer within 3 s"):
             process.ask("pin", cores=[])
+
+
+class Starting(WorkerProcess):
+    module = "tests.workflows.worker.starting"
+
+    def answer(self, do, **arguments):
+        self.send(do, **arguments)
+        return json.loads(self.written(60))["answer"]
+
+
+def test_what_a_killed_worker_has_started_ends_while_another_computes():
+    contender = Contender(framework="noop", variant="default", device="cpu", threads=1)
+    with Starting(sys.executable, contender) as killed, Starting(sys.executable, contender) as busy:
+        started = killed.answer("start")["started"]
+        assert busy.answer("wait", started=started, seconds=0.0) == {"there": True}
+        killed.process.kill()
+        assert busy.answer("wait", started=started, seconds=5.0) == {"there": False}
+        with pytest.raises(WorkerDied, match="SIGKILL"):
+            killed.ask("pin", cores=[])
 
 
 def test_work_that_is_done_off_the_clock_is_counted(worker, monkeypatch):
