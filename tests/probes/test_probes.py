@@ -228,6 +228,26 @@ def test_planted_defects(defect: Defect, workload: str, wanted: dict[str, Settin
     same(answers(Planted(defect), PROBED[workload], *wanted), wanted)
 
 
+@pytest.mark.parametrize("published", [SGD(0.01), RMSprop()], ids=lambda value: value.kind)
+@pytest.mark.parametrize("clip", ["value", "norm"])
+def test_clipped_gradients_are_not_taken_for_another_epsilon(published, clip) -> None:
+    torch = pytest.importorskip("torch")
+
+    def plant(trainer: Any) -> None:
+        weights = [*trainer._network.parameters()]
+        how = getattr(torch.nn.utils, f"clip_grad_{clip}_")
+        trainer._optimiser.register_step_pre_hook(lambda *_: how(weights, 0.5) and None)
+
+    adapter = Planted(replace(DEFECTS["planted", "clipped-gradients"], plant=plant))
+    names = ("effective_rate", "effective_epsilon", "epsilon_place")
+    found = answers(adapter, replace(MLP, optimiser=published), *names)
+    right = answers(adapter.sound, replace(MLP, optimiser=published), *names)
+    wanted = optimiser.OF_OTHERS if clip == "norm" else optimiser.NO_CURVE
+    # An optimiser that divides by the gradient's size gives a large one the same update.
+    unseen = clip == "value" and published.kind == "rmsprop"
+    assert found == (right if unseen else dict.fromkeys(names, wanted))
+
+
 def test_every_probe_has_a_defect_that_it_shows() -> None:
     shown = {
         name for defect in DEFECTS.values() for found in defect.probes.values() for name in found

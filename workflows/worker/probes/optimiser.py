@@ -2,6 +2,9 @@
 
 The network has one output, `sum(w_i * x_i) + b`, and a target so large that the weights hardly
 matter. The inputs fix the gradient of each `w_i`, from 1 down to 1e-12, and it hardly changes.
+
+A formula is named only if it is one: each update follows from its own gradient alone, and all of
+them lie on the curve of an epsilon or on a straight line. Clipped gradients do not.
 """
 
 from dataclasses import dataclass
@@ -15,7 +18,11 @@ from workflows.worker.probes.asking import network, significant, step, trained
 
 GRADIENTS = 2.0 ** -np.arange(0.0, 41.0, 2.0)
 TARGET = 2.0**10
+PLACES = 2  # in `GRADIENTS`, by which all gradients are smaller in another run
 LINEAR = 1e-3  # relative
+FITS = 1e-2  # relative, of a curve; right optimisers: 1e-5
+OF_OTHERS = "unknown: it depends on other weights' gradients, too"
+NO_CURVE = "unknown: updates lie on no known curve"
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,8 @@ class Updates:
     """The first and second update of the weight of each gradient in `GRADIENTS`.
 
     `drift`: the second gradient divided by the first. `still`: a weight that began as 1 and has
-    no gradient. `again`: the first update after a restart.
+    no gradient. `again`: the first update after a restart. `smaller`: the first update if all
+    gradients, the bias's too, are those of `PLACES` further.
     """
 
     first: np.ndarray
@@ -31,6 +39,7 @@ class Updates:
     drift: float
     still: float
     again: np.ndarray
+    smaller: np.ndarray
 
     @property
     def plateau(self) -> float:
@@ -41,6 +50,13 @@ class Updates:
     def linear(self) -> bool:
         """Whether updates are proportional to the gradient, for example in SGD (no epsilon)."""
         return bool(np.allclose(self.first, self.plateau * GRADIENTS, rtol=LINEAR, atol=0))
+
+    @property
+    def unknown(self) -> str:
+        """Why no number of a formula can be read off; "" if one can."""
+        if not np.allclose(self.smaller[:-PLACES], self.first[PLACES:], rtol=LINEAR, atol=0):
+            return OF_OTHERS
+        return "" if self.linear or min(misfits(self).values()) < FITS else NO_CURVE
 
 
 def observe(adapter: Adapter, variant: str, workload: Workload) -> Updates:
@@ -62,6 +78,9 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Updates:
     trainer.restart(given)
     step(trainer, inputs, targets)
     again = trainer.weights()["dense1.kernel"][:count, 0].astype(float)
+    other, _ = trained(adapter, variant, asked, {"dense1.kernel": kernel})
+    step(other, inputs, targets * np.float32(GRADIENTS[PLACES]))
+    smaller = other.weights()["dense1.kernel"][:count, 0].astype(float)
     moved = (TARGET - float(inputs[0] @ kernels[1]) - biases[1]) / TARGET
     return Updates(
         first=kernels[1][:count],
@@ -69,36 +88,44 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Updates:
         drift=moved,
         still=float(kernels[1][count]),
         again=again,
+        smaller=smaller,
     )
 
 
 def effective_rate(seen: Updates) -> Setting:
-    return significant(seen.plateau)
+    return seen.unknown or significant(seen.plateau)
 
 
 def effective_epsilon(seen: Updates) -> Setting:
     """The gradient at which updates change from proportional to constant. For the published Adam
     this is epsilon, for RMSprop `epsilon / sqrt(1 - decay)`."""
-    return "n/a" if seen.linear else significant(corner(seen))
+    return seen.unknown or ("n/a" if seen.linear else significant(corner(seen)))
 
 
 def epsilon_place(seen: Updates) -> Setting:
     """Whether epsilon is added inside or outside the root of the mean square, for which updates
     near the corner differ by a factor of 1.4. If the bias is corrected after epsilon is added,
     small second updates are larger than the first ones."""
-    if seen.linear or not corner(seen):
-        return "n/a"
+    if seen.unknown or seen.linear or not corner(seen):
+        return seen.unknown or "n/a"
+    off = misfits(seen)
+    place = min(off, key=lambda name: off[name])
+    growing = seen.second[-1] / seen.first[-1] / seen.drift > 1.2
+    return f"{place}, before bias correction" if growing else place
+
+
+def misfits(seen: Updates) -> dict[str, float]:
+    """How far the updates are from the curve of each place of epsilon, at worst, relative."""
     smallest, update = GRADIENTS[-1], seen.first[-1]
-    inside = smallest * np.sqrt((seen.plateau / update) ** 2 - 1)
+    inside = smallest * np.sqrt(max((seen.plateau / update) ** 2 - 1, 0.0))
     curves = {
         "outside the root": GRADIENTS / (GRADIENTS + corner(seen)),
         "inside the root": GRADIENTS / np.sqrt(GRADIENTS**2 + inside**2),
     }
-    place = min(
-        curves, key=lambda name: float(abs(seen.plateau * curves[name] / seen.first - 1).max())
-    )
-    growing = seen.second[-1] / seen.first[-1] / seen.drift > 1.2
-    return f"{place}, before bias correction" if growing else place
+    return {
+        name: float(abs(seen.plateau * curve / seen.first - 1).max())
+        for name, curve in curves.items()
+    }
 
 
 def corner(seen: Updates) -> float:
