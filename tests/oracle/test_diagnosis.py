@@ -9,15 +9,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from frameworks.contract import Deviation
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.network import OPERATIONS
+from frameworks.workloads import from_dict
 from frameworks.workloads.layers import Dense, ReLU
 from frameworks.workloads.optimisers import Adam
 from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
-from workflows.certify.diagnosis import ALL_WELL, NOTHING, examine
+from workflows.certify.diagnosis import ALL_WELL, NOTHING, Diagnosis, examine, undeclared
 from workflows.certify.judge import declared_state
 from workflows.records.schema import Contender as Recorded
 from workflows.worker.process import WorkerDied, WorkerProcess
@@ -294,3 +296,22 @@ def test_a_process_that_ends_is_no_diagnosis(abacus, tmp_path):
         worker.receive()
         with pytest.raises(WorkerDied, match="SIGKILL"):
             examine(worker, STAGE["mlp"], "killed", tmp_path)
+
+
+@pytest.mark.parametrize(("beta2", "hidden"), [(0.5, True), (0.999, False)])
+def test_a_declared_mistake_may_be_one_that_no_miniature_shows(beta2: float, hidden: bool) -> None:
+    """The smaller beta2, the less Keras' epsilon differs from the published one."""
+    workload = from_dict(
+        {
+            "name": "faint",
+            "dataset": {"kind": "normal", "samples": 40, "shape": [3]},
+            "batch": 4,
+            "layers": [{"dense": 3}],
+            "loss": "mean_squared_error",
+            "optimiser": {"adam": {"learning_rate": 2e-4, "beta1": 0.02, "beta2": beta2}},
+        }
+    )
+    declared = [Deviation("optimiser.adam", "Keras' epsilon", 1e-3, "adam-of-keras")]
+    assert undeclared(Diagnosis(ALL_WELL), declared, workload) is not hidden
+    assert undeclared(Diagnosis("something else", wrong=True), declared, workload)
+    assert not undeclared(Diagnosis("it", ("adam-of-keras",)), declared, workload)

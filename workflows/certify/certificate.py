@@ -13,7 +13,7 @@ from frameworks.workloads import Workload
 from frameworks.workloads.distance import astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
-from workflows.certify.diagnosis import Diagnosis, examine
+from workflows.certify.diagnosis import Diagnosis, examine, undeclared
 from workflows.certify.following import against, turns_off
 from workflows.certify.judge import (
     Uncanonical,
@@ -275,7 +275,7 @@ class Examination:
         found = self.miniature(workload, scratch)
         if row.status == "refused":
             row.reason = f"{row.reason}; {found.cause(deviations)}"
-        elif undeclared(found, deviations):
+        elif undeclared(found, deviations, workload):
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
     def train_as_timed(self, worker: WorkerProcess, file: Path) -> Result:
@@ -345,7 +345,7 @@ class Examination:
         if refused:
             result.cause = found.cause(self.deviations)
         elif result.status == "declared" and self.deviations:
-            if undeclared(found, self.deviations):
+            if undeclared(found, self.deviations, self.runner.workload):
                 result.status, result.reason = "refused", f"not what is declared: {found.text}"
         elif result.status in ("agrees", "declared") and (found.mistakes or found.wrong):
             result.status, result.reason = "refused", found.text
@@ -385,12 +385,6 @@ PASSES = ("in_float32", "in_float64")
 def restarted(result: Result) -> list[float]:
     """The relative distance of each loss after a restart from the same step's loss before it."""
     return [relative(a, b) for a, b in zip(result.again, result.losses, strict=False)]
-
-
-def undeclared(found: Diagnosis, deviations: list[Deviation]) -> bool:
-    """Whether the declarations name mistakes and the miniature makes none of them."""
-    mistakes = {deviation.mistake for deviation in deviations} - {""}
-    return bool(mistakes) and found.trained and not mistakes & {*found.mistakes}
 
 
 def reduced(settings: dict[str, Setting], device: str) -> str:

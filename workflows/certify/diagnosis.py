@@ -217,6 +217,22 @@ def reproduction(mistake: Mistake, script: Script, seen: list[Moment], limit: fl
     return worst
 
 
+def undeclared(found: Diagnosis, deviations: Sequence[Deviation], workload: Workload) -> bool:
+    """Whether the declarations name mistakes and the miniature makes none of them. A right one may
+    make one that it cannot show."""
+    mistakes = {deviation.mistake for deviation in deviations} - {""}
+    if not mistakes or not found.trained or mistakes & {*found.mistakes}:
+        return False
+    return found.text != ALL_WELL or not any(unseen(name, workload) for name in mistakes)
+
+
+def unseen(mistake: str, workload: Workload) -> bool:
+    """Whether a miniature that makes this mistake is as one that does not."""
+    script = Script.draw(miniature(workload))
+    right = perform(OracleTrainer, script).moments
+    return reproduction(CATALOGUE[mistake], script, right, AGREES) <= AGREES
+
+
 def farthest(some: Sequence[Moment], others: Sequence[Moment]) -> float:
     """The largest distance between two runs at any moment."""
     return max(between(one, other) for one, other in zip(some, others, strict=True))

@@ -54,9 +54,21 @@ def compare(result: Result, reference: Result) -> Measured:
 
 
 def distances(weights: Weights, reference: Weights) -> dict[str, float]:
-    """Relative L2 distance of every tensor."""
+    """Relative L2 distance of every tensor. Running means count relative to the size of the values
+    that they are means of: these may cancel, and contain idle biases, which follow rounding."""
     require_shapes(weights, reference)
-    return {name: relative(weights[name], right) for name, right in reference.items()}
+    return {
+        name: relative(*(with_spread(name, w, reference) for w in (weights[name], right)))
+        for name, right in reference.items()
+    }
+
+
+def with_spread(name: str, values: np.ndarray, reference: Weights) -> np.ndarray:
+    """Running means beside the reference's standard deviations; other tensors as they are."""
+    layer, _, kind = name.rpartition(".")
+    if kind != "mean" or (variance := reference.get(f"{layer}.variance")) is None:
+        return values
+    return np.append(values, np.sqrt(np.abs(variance)))
 
 
 def loss_distances(losses: Sequence[float], exact: Sequence[float]) -> list[float]:

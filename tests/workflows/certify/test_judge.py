@@ -14,6 +14,7 @@ from workflows.certify.judge import (
     FROM,
     Uncanonical,
     compare,
+    distances,
     gradient_distances,
     judge,
     judge_optimiser,
@@ -393,3 +394,15 @@ def test_distances_are_relative():
     assert compare(Result([1.0], mine, []), Result([1.0], true, [])).weights[5][
         "w"
     ] == pytest.approx(0.1)
+
+
+def test_running_means_count_relative_to_what_they_are_means_of():
+    right = {
+        "n.mean": np.array([3e-6, 0.0]),
+        "n.variance": np.array([4.0, 0.0]),
+        "mean": np.ones(1),
+    }
+    own = {**right, "n.mean": right["n.mean"] + [2e-9, 0.0]}
+    assert distances(own, right) == {"n.mean": pytest.approx(1e-9), "n.variance": 0, "mean": 0}
+    alone = {"n.mean": right["n.mean"]}
+    assert distances({"n.mean": own["n.mean"]}, alone)["n.mean"] == pytest.approx(2e-3 / 3)
