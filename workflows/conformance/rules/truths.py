@@ -8,6 +8,8 @@ import numpy as np
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload, leaves
+from frameworks.workloads.optimisers import OPTIMISERS
+from frameworks.workloads.workload import LOSSES
 from workflows.certify.diagnosis import explain, farthest, only_rounding, without, wrong_state
 from workflows.certify.divergence import AGREES
 from workflows.certify.divergence import distance as relative
@@ -22,7 +24,6 @@ from workflows.worker.recorded_run import RecordedRun, Script, moments, perform
 # Relative, as in a study: of a first loss, and of losses and weights in all steps.
 EXACT = {"float64": CertificateEntry().tolerance, "float32": FLOAT32_LOSS}
 TRAINED = {"float64": AGREES, "float32": FLOAT32_LOSS}
-CLAIM = "NotImplementedError(f'no layer of kind {layer.kind!r}') in Adapter.trainer claims less"
 
 
 class Late(Exception):
@@ -80,15 +81,17 @@ def vocabulary(subject: Subject) -> Finding:
         try:
             if refusal := subject.refusal(network, subject.finest):
                 if not named(refusal, network):
-                    wrong.append((name, f"refused with {refusal!r}, which does not name it", CLAIM))
+                    wrong.append(
+                        (name, f"refused with {refusal!r}, which does not name it", claim(name))
+                    )
                 notes.append(f"not supported: {name} ({refusal})")
                 continue
             script, seen = recorded(subject, network)
             distance, allowed, what, mend = compared(subject, script, seen)
         except Late as late:
-            wrong.append((name, f"refused by a step only ({late})", CLAIM))
+            wrong.append((name, f"refused by a step only ({late})", claim(name)))
         except (WorkerDied, Uncanonical) as failure:
-            wrong.append((name, str(failure), CLAIM))
+            wrong.append((name, str(failure), f"mend that, or claim less: {claim(name)}"))
         else:
             count += 1
             worst = max(worst, distance if allowed == TRAINED[subject.finest] else 0.0)
@@ -132,6 +135,13 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
         return distance, float("inf"), "plain NumPy", ""
     mend = "" if distance <= allowed else cause(script, seen)
     return distance, allowed, "plain NumPy", mend
+
+
+def claim(element: str) -> str:
+    """How an adapter says that it does not have this layer, loss or optimiser."""
+    kinds = {**dict.fromkeys(LOSSES, "loss"), **dict.fromkeys(OPTIMISERS, "optimiser")}
+    kind = kinds.get(element, "layer")
+    return f'raise NotImplementedError("no {kind} of kind {element}") in Adapter.trainer'
 
 
 def cause(script: Script, seen: RecordedRun) -> str:
