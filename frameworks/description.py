@@ -27,10 +27,11 @@ class Deviation:
 
     For an optimiser, the certificate measures the relative difference of the loss over the first
     ten steps. It must stay within `loss_within`, and vanish if plain SGD replaces the optimiser.
-    For state, the tensor's own relative difference must stay within `state_within`. `mistake` is a
-    name in `frameworks.oracle.mistakes`; docs/extending.md lists those of optimisers. Training and
-    state must then follow plain NumPy with that mistake to 1e-9, in every step of the certificate.
-    A deviation without a name is refused.
+    For state, the tensor's relative difference must stay within `state_within` (of a running mean,
+    relative to the values that it is the mean of). `mistake` is a name in
+    `frameworks.oracle.mistakes`; docs/extending.md lists those of optimisers. Training and state
+    must then follow plain NumPy with that mistake to 1e-9, in every step of the certificate. A
+    deviation without a name is refused.
     """
 
     component: str

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.data.turns import TURN, Places, beginnings, numbers, turn_of
+from workflows.records.limits import VANISHED
 from workflows.records.machine_records import MachineRecords
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
@@ -44,6 +45,11 @@ def in_float64(records: MachineRecords) -> Exact:
             if row.turns:
                 key = record.workload, row.framework, row.variant, row.device
                 found[key] = row.turns.losses
+    for contest in records.contests:
+        for one in contest.contenders:  # a control is what it repeats
+            key = contest.workload, one.framework, one.built, one.device
+            if one.runs and key in found:
+                found[(*key[:2], one.variant, one.device)] = found[key]
     return found
 
 
@@ -58,9 +64,7 @@ def condensed(table: pa.Table, most: int, exact: Exact = MappingProxyType({})) -
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True):
         if end - start > most:
             begin = start + (FIRST if most > 2 * FIRST else 1)
-            turn = whole[
-                whole.searchsorted(start, side="right") - 1
-            ]  # its first ones may not count
+            turn = whole[whole.searchsorted(start, side="right") - 1]  # with what does not count
             far[start:end] = how_far(table[turn:end], exact)[start - turn :]
             order[begin : end - 1] = begin + np.argsort(times[begin : end - 1])
             parts = np.linspace(begin, end - 1, most - 1 - (begin - start), endpoint=False)
@@ -92,5 +96,6 @@ def how_far(turn: pa.Table, exact: Exact) -> np.ndarray:
     place = steps - steps[0]
     found, known = np.zeros(len(losses)), place < len(right)
     there = right[place[known]]
-    found[known] = abs(losses[known] - there) / np.maximum(abs(there), TINY)
+    least = max(VANISHED * abs(right[0]), TINY) if len(right) else TINY
+    found[known] = abs(losses[known] - there) / np.maximum(abs(there), least)
     return found

@@ -268,7 +268,8 @@ class WorkerProcess:
         """A worker that is killed while this one computes leaves what it has started."""
         for other in [*self.alive.values()]:
             if other is not self and other.process.poll() is not None:
-                other.end()
+                with suppress(ValueError):  # another thread may be closing it
+                    other.end()
 
     def left(self) -> list[int]:
         """Processes that this one has started and that are still there, by their session and by

@@ -18,7 +18,8 @@ class AsTimedLine:
     typical error of weights over how far the tensor has moved (`typical_2`), and the share of
     numbers that are off by a tenth of that (`off_2`), of the tensor in which it is largest. Of the
     timed turns, the same from the turns in float64, and how far the losses of steps 2 to 10 are
-    typically off (`timed_median`, of which `allowed`). What the records do not have is None."""
+    typically off (`timed_median`), of which `allowed` in full precision. What is not in the records
+    is None."""
 
     id: BenchmarkId
     losses: float | None
@@ -42,7 +43,7 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
         return []
     table = losses(machine, batches, turns, 1.0)
     off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
-    medians = dict(typical(table))
+    medians, tf32 = dict(typical(table)), machine.study.configuration.get("tf32") is True
     last: dict[BenchmarkId, list[tuple[float, float]]] = {}
     for one, _, own in weights_astray(machine, batches, turns):
         last.setdefault(one, []).extend(own.values())
@@ -55,7 +56,9 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
             max(row.again, default=None),
             off.get(one),
             medians[one].reached if one in medians else None,
-            medians[one].allowed if one in medians else None,
+            medians[one].allowed
+            if one in medians and not tf32 and not machine.format(one)
+            else None,
             *worst(last.get(one, [])),
         )
         for one, row in found

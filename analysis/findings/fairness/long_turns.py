@@ -42,9 +42,10 @@ def widened(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def until(own: pd.DataFrame, places: np.ndarray) -> np.ndarray:
-    """The most that one contender's losses are off by, up to each of these steps."""
+    """The most that one contender's losses are off by, up to each of these steps, or to the next
+    step that is kept of a long turn."""
     seen = own.groupby("place")["off"].max().cummax()
-    before = seen.index.searchsorted(places, side="right")
+    before = np.minimum(seen.index.searchsorted(places, side="left") + 1, len(seen))
     return np.append(0.0, seen.to_numpy())[before]
 
 

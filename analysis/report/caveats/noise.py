@@ -210,7 +210,7 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
 def two_apart(each: "pd.Series[float]") -> Iterator[Caveat]:
     """Of two contenders, nobody knows which one is far off."""
     for _, own in each.groupby(["workload", "threads"]):
-        if len(own) == LIKE and own.min() * APART_ALONE < own.max() > OVERHEAD_NS:
+        if len(own) == 2 and own.min() * APART_ALONE < own.max() - OVERHEAD_NS:
             yield note(
                 f"`{name(own.idxmin())}` spent far less processor time on the same arithmetic than "
                 f"`{name(own.idxmax())}`: {share(float(own.min() / own.max()))}. There is no third "

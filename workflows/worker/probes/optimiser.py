@@ -21,7 +21,7 @@ TARGET = 2.0**10
 PLACES = 2  # in `GRADIENTS`, by which all gradients are smaller in another run
 LINEAR = 1e-3  # relative
 FITS = 1e-2  # relative, of a curve; right optimisers: 1e-5
-OF_OTHERS = "unknown: it depends on other weights' gradients, too"
+OF_OTHERS = "unknown: it depends on other weights' gradients, too; the smallest moved by {:.1e}"
 NO_CURVE = "unknown: updates lie on no known curve"
 
 
@@ -53,9 +53,11 @@ class Updates:
 
     @property
     def unknown(self) -> str:
-        """Why no number of a formula can be read off; "" if one can."""
+        """Why no number of a formula can be read off; "" if one can, or if numbers overflow."""
+        if not np.isfinite([*self.first, *self.smaller]).all():
+            return ""
         if not np.allclose(self.smaller[:-PLACES], self.first[PLACES:], rtol=LINEAR, atol=0):
-            return OF_OTHERS
+            return OF_OTHERS.format(self.first[-1])  # of several that clip, not all do so alike
         return "" if self.linear or min(misfits(self).values()) < FITS else NO_CURVE
 
 
@@ -116,21 +118,22 @@ def epsilon_place(seen: Updates) -> Setting:
 
 def misfits(seen: Updates) -> dict[str, float]:
     """How far the updates are from the curve of each place of epsilon, at worst, relative."""
-    smallest, update = GRADIENTS[-1], seen.first[-1]
-    inside = smallest * np.sqrt(max((seen.plateau / update) ** 2 - 1, 0.0))
     curves = {
         "outside the root": GRADIENTS / (GRADIENTS + corner(seen)),
-        "inside the root": GRADIENTS / np.sqrt(GRADIENTS**2 + inside**2),
+        "inside the root": GRADIENTS / np.sqrt(GRADIENTS**2 + corner(seen, power=2) ** 2),
     }
     return {
-        name: float(abs(seen.plateau * curve / seen.first - 1).max())
+        name: float(abs(seen.plateau * curve / curve[0] / seen.first - 1).max())
         for name, curve in curves.items()
     }
 
 
-def corner(seen: Updates) -> float:
-    found = float(GRADIENTS[-1] * (seen.plateau / seen.first[-1] - 1))
-    return found if found > LINEAR * GRADIENTS[-1] else 0.0
+def corner(seen: Updates, power: int = 1) -> float:
+    """Where the curve bends that has the first and the last update: `g / (g + corner)`, or the root
+    of squares with a `power` of 2."""
+    smallest, fall = GRADIENTS[-1] ** power, (seen.plateau / seen.first[-1]) ** power
+    found = float(smallest * (fall - 1) / (1 - smallest * fall))
+    return found ** (1 / power) if found > LINEAR * smallest else 0.0
 
 
 def second_update(seen: Updates) -> Setting:
