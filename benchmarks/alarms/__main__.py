@@ -27,6 +27,7 @@ from frameworks.workloads import Workload, to_dict
 from workflows.output import printing
 
 NAMES = list(TRIED)
+SOMETIMES = 50  # networks, after which it says how far it is
 
 
 class Alarms:
@@ -35,6 +36,7 @@ class Alarms:
     def __init__(self) -> None:
         self.statuses: Counter[tuple[str, str]] = Counter()
         self.alarms: list[str] = []
+        self.tried = 0
 
     def certify(self, certifier: Certifier, number: int, workload: Workload) -> None:
         name = NAMES[number % len(NAMES)]
@@ -47,7 +49,10 @@ class Alarms:
             if outcome.alarm:
                 text = f"network {number}, {outcome.contender} {outcome.status}: {outcome.why}"
                 self.alarms.append(f"{text}\n{entry(workload)}")
-                print(text, flush=True)
+                print(self.alarms[-1], flush=True)
+        self.tried += 1
+        if self.tried % SOMETIMES == 0:
+            print(f"{self.tried} networks, {len(self.alarms)} alarms", flush=True)
 
     def said(self) -> str:
         statuses = ("agrees", "declared", "missing", "diverges", "refused", "failed")

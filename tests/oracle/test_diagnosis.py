@@ -17,12 +17,14 @@ from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import from_dict
 from frameworks.workloads.layers import Dense, ReLU
 from frameworks.workloads.optimisers import Adam
+from frameworks.workloads.smaller import miniature
 from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
-from workflows.certify.diagnosis import ALL_WELL, NOTHING, Diagnosis, examine, undeclared
+from workflows.certify.diagnosis import ALL_WELL, NOTHING, Diagnosis, examine, explain, undeclared
 from workflows.certify.judge import declared_state
 from workflows.records.schema import Contender as Recorded
 from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.recorded_run import Script, perform
 
 
 @pytest.fixture
@@ -315,3 +317,32 @@ def test_a_declared_mistake_may_be_one_that_no_miniature_shows(beta2: float, hid
     assert undeclared(Diagnosis(ALL_WELL), declared, workload) is not hidden
     assert undeclared(Diagnosis("something else", wrong=True), declared, workload)
     assert not undeclared(Diagnosis("it", ("adam-of-keras",)), declared, workload)
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_a_declared_mistake_may_be_within_rounding_of_none(declares: bool) -> None:
+    """Two samples are normalised, so a miniature magnifies rounding as far as the mistake."""
+    workload = from_dict(
+        {
+            "name": "magnified",
+            "dataset": {"kind": "normal", "samples": 40, "shape": [7]},
+            "batch": 2,
+            "layers": [
+                "flatten",
+                "sigmoid",
+                {"dense": 3},
+                {"batch_norm": {"epsilon": 0.001}},
+                "tanh",
+            ],
+            "loss": "mean_squared_error",
+            "optimiser": {
+                "adam": {"learning_rate": 0.003, "beta1": 0.01, "beta2": 0.5, "epsilon": 3e-8}
+            },
+        }
+    )
+    script = Script.draw(miniature(workload))
+    off = {name: np.nextafter(w.astype(float), 9) for name, w in script.weights.items()}
+    seen = perform(lambda *given: CATALOGUE["adam-of-keras"].trainer(given[0], off), script)
+    seen.moments[0] = perform(OracleTrainer, script).moments[0]
+    deviations = [Deviation("optimiser.adam", "Keras' epsilon", 1e-3, "adam-of-keras")] * declares
+    assert explain(script, seen, declared=deviations).mistakes == ("adam-of-keras",) * declares

@@ -272,7 +272,7 @@ class Examination:
         """Say why the optimiser was refused; refuse it if it is not what was declared."""
         if row.status == "agrees":
             return
-        found = self.miniature(workload, scratch)
+        found = self.miniature(workload, scratch, deviations)
         if row.status == "refused":
             row.reason = f"{row.reason}; {found.cause(deviations)}"
         elif undeclared(found, deviations, workload):
@@ -341,7 +341,7 @@ class Examination:
         result, refused = self.result, self.result.status == "refused"
         if refused and result.reason == wrong_as_timed(result, self.limits):
             return  # a miniature in float64 cannot explain what only float32 shows
-        found = self.miniature(self.runner.workload, scratch)
+        found = self.miniature(self.runner.workload, scratch, self.deviations)
         if refused:
             result.cause = found.cause(self.deviations)
         elif result.status == "declared" and self.deviations:
@@ -350,11 +350,11 @@ class Examination:
         elif result.status in ("agrees", "declared") and (found.mistakes or found.wrong):
             result.status, result.reason = "refused", found.text
 
-    def miniature(self, workload: Workload, scratch: Path) -> Diagnosis:
+    def miniature(self, workload: Workload, scratch: Path, own: list[Deviation]) -> Diagnosis:
         self.say("miniature")
         try:
             with self.runner.process(self.contender) as worker:
-                return examine(worker, workload, self.contender.variant, scratch, self.state)
+                return examine(worker, workload, self.contender.variant, scratch, self.state, own)
         except (WorkerDied, Unavailable) as failure:
             if isinstance(failure, WorkerDied) and failure.ended:
                 raise

@@ -62,11 +62,12 @@ def examine(
     variant: str,
     scratch: Path,
     state: Mapping[str, Deviation] = NOTHING,
+    declared: Iterable[Deviation] = (),
 ) -> Diagnosis:
     """Have a miniature of the workload trained, and compare it with the oracle's.
 
     An exception of the adapter becomes part of the answer. Files are left in the folder `scratch`.
-    `state` are tensors that are declared to deviate, with how.
+    `state` are tensors that are declared to deviate, with how; `declared` is how the optimiser is.
 
     Raises:
         WorkerDied: the process ended.
@@ -95,13 +96,17 @@ def examine(
         return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
     except Uncanonical as error:
         return Diagnosis(line(f"in a miniature of it, {error}"), trained=False)
-    return explain(script, seen, state)
+    return explain(script, seen, state, declared)
 
 
 def explain(
-    script: Script, seen: RecordedRun, state: Mapping[str, Deviation] = NOTHING
+    script: Script,
+    seen: RecordedRun,
+    state: Mapping[str, Deviation] = NOTHING,
+    declared: Iterable[Deviation] = (),
 ) -> Diagnosis:
-    """The diagnosis of a recorded run."""
+    """The diagnosis of a recorded run. What is declared is among its causes if rounding is all
+    that it differs in from NumPy with that mistake."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
         if wrong := wrong_state(script, seen, state):
             return Diagnosis(f"in a miniature of it, {wrong}", wrong=True)
@@ -110,7 +115,13 @@ def explain(
         error = farthest(seen.moments, right.moments)
         if error <= AGREES or only_rounding(script, seen.moments, right.moments):
             return Diagnosis(ALL_WELL)
-        causes = mistakes(script, seen.moments, right.moments)
+        causes = mistakes(script, seen.moments, right.moments) or [
+            mistake
+            for name in dict.fromkeys(deviation.mistake for deviation in declared)
+            if (mistake := CATALOGUE.get(name))
+            and (trainer := mistake.trainer(script.workload, script.weights))
+            and only_rounding(script, seen.moments, right.moments, [*moments(trainer, script)])
+        ]
         if causes:
             says = ", or like one that ".join(mistake.says for mistake in causes)
             mends = " ".join(dict.fromkeys(mistake.mend for mistake in causes))
@@ -120,11 +131,14 @@ def explain(
         return Diagnosis(text, tuple(mistake.name for mistake in causes), error > REPRODUCES)
 
 
-def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bool:
+def only_rounding(
+    script: Script, seen: list[Moment], right: list[Moment], made: list[Moment] | None = None
+) -> bool:
     """Whether all that differs is what NumPy's own rounding may become, until a number of NumPy's
     overflows: `WORST` times its distance, up to this step, in float32, in the finer digits of
     float64, or from runs with weights off by their last bit. What that makes `LOST` says
-    nothing; the first losses are to say something."""
+    nothing; the first losses are to say something. `made` is NumPy's run with a mistake, if the run
+    is to differ from that."""
     single = perform(Float32OracleTrainer, script).moments
     others = [
         perform(OracleTrainer, replace(script, weights=weights)).moments
@@ -137,13 +151,14 @@ def only_rounding(script: Script, seen: list[Moment], right: list[Moment]) -> bo
             return True
         if step == STEPS + 1:  # after a restart
             room = {}
+        wanted = named((made or right)[step])
         for name, value in named(seen[step]).items():
             near = [FINER * min(distance(named(single[step])[name], true[name]), 1)]
             near += [distance(named(one[step])[name], true[name]) for one in others]
             room[name] = max(room.get(name, 0.0), *(WORST * each for each in near))
             if name == "loss" and step <= FEWEST and room[name] > LOST:
                 return False
-            if room[name] <= LOST and not distance(value, true[name]) <= max(AGREES, room[name]):
+            if room[name] <= LOST and not distance(value, wanted[name]) <= max(AGREES, room[name]):
                 return False
     return True
 

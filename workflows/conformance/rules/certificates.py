@@ -135,13 +135,13 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
     worker = subject.opened("float64", subject.device, subject.threads)
     own = subject.contender(subject.device, subject.threads)
     state = declared_state(own, workload)
-    found = examine(worker, workload, subject.variant, scratch, state)
+    deviations = subject.description.variants[subject.variant].deviations
+    found = examine(worker, workload, subject.variant, scratch, state, deviations)
     subject.bury()
     if found.text == ALL_WELL:
         text = f"a miniature of it, with plain NumPy; {REFERENCE}, to certify the whole, is missing"
         return "agrees", text, ""
-    declared = {d.mistake for d in subject.description.variants[subject.variant].deviations} - {""}
-    if declared & {*found.mistakes}:
+    if {deviation.mistake for deviation in deviations} & {*found.mistakes}:
         return "declared", found.text, ""
     return "refused", found.text, found.text
 
