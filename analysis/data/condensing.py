@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.data.turns import TURN, Places, beginnings, numbers, turn_of
-from workflows.records.limits import VANISHED
+from workflows.records.limits import TINY, VANISHED
 from workflows.records.machine_records import MachineRecords
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together
 LEAST, MOST = 8, 44  # rows of a turn
 FIRST = 10  # mini-batches that stay, if there are rows enough: what is typical of them is compared
-TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 Losses = Sequence[Sequence[float]]  # by round and step of a turn
 Exact = Mapping[tuple[str, ...], Losses]
 MEANS = ("data_ns", "transfer_ns", "step_ns", "cpu_ns")

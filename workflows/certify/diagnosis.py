@@ -116,11 +116,9 @@ def explain(
         if error <= AGREES or only_rounding(script, seen.moments, right.moments):
             return Diagnosis(ALL_WELL)
         causes = mistakes(script, seen.moments, right.moments) or [
-            mistake
+            CATALOGUE[name]
             for name in dict.fromkeys(deviation.mistake for deviation in declared)
-            if (mistake := CATALOGUE.get(name))
-            and (trainer := mistake.trainer(script.workload, script.weights))
-            and only_rounding(script, seen.moments, right.moments, [*moments(trainer, script)])
+            if as_with(name, script, seen.moments, right.moments)
         ]
         if causes:
             says = ", or like one that ".join(mistake.says for mistake in causes)
@@ -241,18 +239,20 @@ def undeclared(found: Diagnosis, deviations: Sequence[Deviation], workload: Work
     return found.text != ALL_WELL or not any(unseen(name, workload) for name in mistakes)
 
 
-def unseen(mistake: str, workload: Workload) -> bool:
+def unseen(name: str, workload: Workload) -> bool:
     """Whether nobody can see in a miniature that it makes this mistake."""
     script = Script.draw(miniature(workload))
-    trainer = CATALOGUE[mistake].trainer(script.workload, script.weights)
-    if not trainer:
-        return False
-    aside = {*script.workload.state_shapes, *script.workload.idle}
     with np.errstate(all="ignore"):
         right = perform(OracleTrainer, script)
-        made = without(replace(right, moments=[*moments(trainer, script)]), aside).moments
-        own = without(right, aside).moments
-        return farthest(made, own) <= AGREES or only_rounding(script, made, own)
+        own = without(right, {*script.workload.state_shapes, *script.workload.idle})
+        return as_with(name, script, own.moments, right.moments)
+
+
+def as_with(name: str, script: Script, seen: list[Moment], right: list[Moment]) -> bool:
+    """Whether rounding is all that a run differs in from NumPy's with this mistake."""
+    mistake = CATALOGUE.get(name)
+    trainer = mistake and mistake.trainer(script.workload, script.weights)
+    return bool(trainer and only_rounding(script, seen, right, [*moments(trainer, script)]))
 
 
 def farthest(some: Sequence[Moment], others: Sequence[Moment]) -> float:

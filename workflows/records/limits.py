@@ -65,6 +65,7 @@ REDUCED_ASTRAY, UNDECIDED_REDUCED_ASTRAY = (0.3, 0.75), (0.5, 1.0)
 HALF = 0.5  # no typical error of a half is allowed because of what plain NumPy attains
 REDUCED = 0.4  # the most that a gradient or a loss may be off in a reduced precision
 VANISHED = 1e-2  # of a first loss: a loss below it counts as this, because rounding stays
+TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 
 
 def allowed_moves(step: int, rounding: float, reduced: bool) -> tuple[float, float]:

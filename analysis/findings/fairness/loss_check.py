@@ -18,7 +18,6 @@ from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.timed_turns import (
     ASTRAY,
     LATER,
-    TINY,
     changed,
     float64_turns,
     losses,
@@ -29,7 +28,7 @@ from analysis.findings.fairness.timed_turns import (
     wrong_weights,
 )
 from analysis.format import count, scientific
-from workflows.records.limits import REDUCED_ASTRAY
+from workflows.records.limits import REDUCED_ASTRAY, TINY
 
 TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 rounding causes about 1e-6
 

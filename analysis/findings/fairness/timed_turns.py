@@ -22,7 +22,7 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.long_turns import LONG, room_of_weights, widened, with_one_vote_each
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
-from workflows.records.limits import REDUCED_ASTRAY, UNDECIDED, VANISHED
+from workflows.records.limits import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED
 from workflows.records.schema import Float64Turns
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
@@ -35,7 +35,6 @@ ASTRAY = (2e-2, 0.25)
 # network magnifies. In one round of seven, float32 decided a ReLU differently, and it was more.
 TYPICAL, TIMES, ODD = 5e-5, 30, 0.25
 TURN = [*COLUMNS, "replicate", "round"]
-TINY = 1e-30  # replaces a loss of zero, because relative differences need a divisor
 
 
 @dataclass(frozen=True)

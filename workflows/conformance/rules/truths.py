@@ -139,8 +139,7 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
 
 def claim(element: str) -> str:
     """How an adapter says that it does not have this layer, loss or optimiser."""
-    kinds = {**dict.fromkeys(LOSSES, "loss"), **dict.fromkeys(OPTIMISERS, "optimiser")}
-    kind = kinds.get(element, "layer")
+    kind = "loss" if element in LOSSES else "optimiser" if element in OPTIMISERS else "layer"
     return f'raise NotImplementedError("no {kind} of kind {element}") in Adapter.trainer'
 
 
