@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from frameworks.contract import Trainer
+from workflows.records.limits import UNFENCED
 from workflows.worker.border import as_loss
 from workflows.worker.loading import Loader, Pair
 from workflows.worker.training import overwrite
@@ -188,16 +189,23 @@ def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | No
     readers = read_by(trainer, results)
     fenced(trainer, batches, 1, readers)  # which may compile
     first = [fenced(trainer, batches, 1, readers) for _ in range(FENCES)]
-    single = max(min(work + max(left, 0) for work, left in first), 1)
+    single = max(min(work + max(read - again, 0) for work, read, again in first), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-    shares = [
-        min(late(trainer, batches, count, readers) for _ in range(FENCES)) for count in counts
-    ]
-    if single < FENCED_NS[-1]:  # of many small steps, the last one is a small share
-        shares += [unfinished(trainer, batches, *pair) for pair in permutations(readers)]
-        shares.append(min(postponed(trainer, batches, readers) for _ in range(FENCES)))
-    return max(0.0, *shares)
+
+    def shares(unread: int | None = None) -> list[float]:
+        return [
+            min(late(trainer, batches, count, readers, unread) for _ in range(FENCES))
+            for count in counts
+        ]
+
+    found, small = shares(), single < FENCED_NS[-1]
+    if max(found) > UNFENCED and (unread := kept(trainer, batches, readers, single)):
+        found, small = shares(unread), True
+    if small:  # of many small steps, the last one is a small share
+        found += [unfinished(trainer, batches, *pair) for pair in permutations(readers)]
+        found.append(min(postponed(trainer, batches, readers) for _ in range(FENCES)))
+    return max(0.0, *found)
 
 
 def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Readers:
@@ -213,16 +221,38 @@ def unfinished(
     Reading alone can take as long as a small step. So its time is compared with that of reading
     after the `other` reader has been called and the device has had time to finish.
     """
-    work, at_once, rested = [], [], []
+    work, at_once, later = [], [], []
     for _ in range(FENCES):
         work.append(step_ns(trainer, batches))
         at_once.append(timed(read)[1])
-        step_ns(trainer, batches)
-        other()
-        time.sleep(RESTED_S)
-        rested.append(timed(read)[1])
-    left = max(min(at_once) - median(rested), 0.0)
+        later.append(rested(trainer, batches, read, other))
+    left = max(min(at_once) - median(later), 0.0)
     return left / (left + median(work) / 1e9)
+
+
+def rested(
+    trainer: Trainer,
+    batches: Batches,
+    read: Callable[[], Any],
+    other: Callable[[], Any],
+    rest_s: float = RESTED_S,
+) -> float:
+    """Seconds that `read` takes of the results of a step that is done."""
+    step_ns(trainer, batches)
+    other()
+    time.sleep(rest_s)
+    return timed(read)[1]
+
+
+def kept(trainer: Trainer, batches: Batches, readers: Readers, longest_ns: int) -> int | None:
+    """Nanoseconds that reading results that are done takes, if reading them again takes less than
+    half of it: JAX keeps what it has copied from a GPU. Otherwise None. No work takes longer than
+    `longest_ns`."""
+    rest_s = max(RESTED_S, longest_ns / 1e9)
+    pairs = list(permutations(readers))
+    once = [sum(rested(trainer, batches, *pair, rest_s) for pair in pairs) for _ in range(FENCES)]
+    twice = [sum(timed(read)[1] for read in readers) for _ in range(FENCES)]
+    return round(1e9 * median(once)) if median(twice) < median(once) / 2 else None
 
 
 def postponed(trainer: Trainer, batches: Batches, readers: Readers) -> float:
@@ -279,13 +309,21 @@ def step_ns(trainer: Trainer, batches: Batches) -> int:
     return now() - begin
 
 
-def late(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> float:
-    work, left = fenced(trainer, batches, count, readers)
-    return max(left, 0) / (max(left, 0) + work)
+def late(
+    trainer: Trainer, batches: Batches, count: int, readers: Readers, unread: int | None = None
+) -> float:
+    """The share of `count` steps that is left after them. `unread`: nanoseconds of reading, where a
+    second reading does not say it."""
+    work, read, again = fenced(trainer, batches, count, readers)
+    left = max(read - (again if unread is None else unread), 0)
+    return left / (left + work)
 
 
-def fenced(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> tuple[int, int]:
-    """Nanoseconds of `count` steps with their fences, and of the work that was left after them.
+def fenced(
+    trainer: Trainer, batches: Batches, count: int, readers: Readers
+) -> tuple[int, int, int]:
+    """Nanoseconds of `count` steps with their fences, of reading what they have computed, and of
+    reading it again.
 
     If work was left, the readers take longer the first time than the second time.
     """
@@ -296,4 +334,4 @@ def fenced(trainer: Trainer, batches: Batches, count: int, readers: Readers) -> 
     again = [read() for read in readers]
     end = now()
     del first, again  # not before: the second reading must not find the first one's memory
-    return work, (read - done) - (end - read)
+    return work, read - done, end - read

@@ -54,6 +54,50 @@ def test_a_fence_that_does_not_wait_is_found(worker, spoilt, waits):
     assert share < 0.2 if waits else share > 0.8
 
 
+@pytest.mark.quiet
+@pytest.mark.parametrize("left", ["nothing", "the step", "the last update"])
+def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, left):
+    """A device that works in a thread. Copying its results takes longer than a step, and they are
+    kept: reading them again takes no time, as in JAX on a GPU."""
+
+    def copied(trainer):
+        pool, step, done, copies = ThreadPoolExecutor(1), trainer.step, [], {}
+
+        def work(batch):
+            copies.clear()
+            sleep(0.004)
+            step(batch)
+
+        def wait():
+            for future in done:
+                future.result()
+            done.clear()
+
+        def submit(batch):
+            if left == "the last update":
+                wait()
+            done.append(pool.submit(work, batch))
+
+        def once(name, read, takes_s):
+            def reading():
+                wait()
+                if name not in copies:
+                    sleep(takes_s)
+                    copies[name] = read()
+                return copies[name]
+
+            return reading
+
+        trainer.step = submit
+        trainer.synchronise = wait if left == "nothing" else lambda: None
+        trainer.loss = once("loss", trainer.loss, 0.002)
+        trainer.weights = once("weights", trainer.weights, 0.02)
+
+    spoilt(copied)
+    share = worker.fence("default")["unfenced"]
+    assert share < 0.2 if left == "nothing" else share > 0.5
+
+
 class Kept:
     """A mini-batch that works when nobody needs it any more."""
 
