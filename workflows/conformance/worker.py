@@ -14,7 +14,7 @@ from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.distance import relative
 from frameworks.workloads.smaller import batches
 from workflows.worker.border import as_loss, as_weights
-from workflows.worker.clock import fenced, now, read_by
+from workflows.worker.clock import fenced, left_over, now, read_by
 from workflows.worker.handlers import Handlers
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
@@ -164,20 +164,19 @@ class Requests(Handlers):
         return {"kinds": kinds, "same": disturbed == plain, **values, **said}
 
     def wait(self, workload: dict[str, Any], variant: str, times: int) -> dict[str, Any]:
-        """Nanoseconds of one step and of `times` steps with their fences, and of work left over.
-
-        Each is the quickest of several repeats.
-        """
+        """Nanoseconds of one step and of `times` steps with their fences, the quickest of several
+        repeats, and the share of work that was left over."""
         asked = from_dict(workload)
         trainer = self.made(asked, variant)
         given, readers = cycle(drawn(asked, 1)), read_by(trainer)
         fenced(trainer, given, 1, readers)  # which may compile
-        found = {}
-        for name, count in (("one", 1), ("many", times)):
-            pairs = [fenced(trainer, given, count, readers) for _ in range(REPEATS)]
-            found[name] = min(pairs, key=lambda pair: pair[0] + abs(pair[1]))
-        share = min(late / (work + late) if late > 0 else 0.0 for work, late in pairs)
-        return {**found, "share": share}
+
+        def least(count: int) -> int:
+            return min(fenced(trainer, given, count, readers)[0] for _ in range(REPEATS))
+
+        one = least(1)
+        share, _ = left_over(trainer, given, [times], readers, one)
+        return {"one": one, "many": least(times), "share": share}
 
     def leave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """Median nanoseconds in `step`, and in the `synchronise` that follows."""

@@ -3,7 +3,7 @@
 import resource
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 from statistics import median
@@ -192,17 +192,10 @@ def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | No
     single = max(min(work + max(read - again, 0) for work, read, again in first), 1)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-
-    def shares(unread: int | None = None) -> list[float]:
-        return [
-            min(late(trainer, batches, count, readers, unread) for _ in range(FENCES))
-            for count in counts
-        ]
-
-    found, small = shares(), single < FENCED_NS[-1]
-    if max(found) > UNFENCED and (unread := kept(trainer, batches, readers, single)):
-        found, small = shares(unread), True
-    if small:  # of many small steps, the last one is a small share
+    share, sure = left_over(trainer, batches, counts, readers, single)
+    found = [share]
+    # Of many small steps, the last one is a small share.
+    if single < FENCED_NS[-1] or not sure:
         found += [unfinished(trainer, batches, *pair) for pair in permutations(readers)]
         found.append(min(postponed(trainer, batches, readers) for _ in range(FENCES)))
     return max(0.0, *found)
@@ -211,6 +204,25 @@ def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | No
 def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Readers:
     """Those of loss and results, or weights. A loss may compute when it becomes a number."""
     return (lambda: as_loss(trainer.loss()), results or trainer.weights)
+
+
+def left_over(
+    trainer: Trainer, batches: Batches, counts: Iterable[int], readers: Readers, longest_ns: int
+) -> tuple[float, bool]:
+    """The share of so many steps that is left after them, where it is largest; and whether a second
+    reading says it. No step takes longer than `longest_ns`."""
+
+    def share(unread_ns: int | None = None) -> float:
+        tries = range(FENCES)
+        return max(
+            min(late(trainer, batches, count, readers, unread_ns) for _ in tries)
+            for count in counts
+        )
+
+    found = share()
+    if found > UNFENCED and (unread_ns := kept(trainer, batches, readers, longest_ns)):
+        return share(unread_ns), False
+    return found, True
 
 
 def unfinished(
@@ -225,7 +237,7 @@ def unfinished(
     for _ in range(FENCES):
         work.append(step_ns(trainer, batches))
         at_once.append(timed(read)[1])
-        later.append(rested(trainer, batches, read, other))
+        later.append(rested(trainer, batches, read, other, RESTED_S))
     left = max(min(at_once) - median(later), 0.0)
     return left / (left + median(work) / 1e9)
 
@@ -235,7 +247,7 @@ def rested(
     batches: Batches,
     read: Callable[[], Any],
     other: Callable[[], Any],
-    rest_s: float = RESTED_S,
+    rest_s: float,
 ) -> float:
     """Seconds that `read` takes of the results of a step that is done."""
     step_ns(trainer, batches)
@@ -249,9 +261,12 @@ def kept(trainer: Trainer, batches: Batches, readers: Readers, longest_ns: int) 
     half of it: JAX keeps what it has copied from a GPU. Otherwise None. No work takes longer than
     `longest_ns`."""
     rest_s = max(RESTED_S, longest_ns / 1e9)
-    pairs = list(permutations(readers))
-    once = [sum(rested(trainer, batches, *pair, rest_s) for pair in pairs) for _ in range(FENCES)]
-    twice = [sum(timed(read)[1] for read in readers) for _ in range(FENCES)]
+    once, twice = [], []
+    for _ in range(FENCES):
+        once.append(
+            sum(rested(trainer, batches, *pair, rest_s) for pair in permutations(readers, 2))
+        )
+        twice.append(sum(timed(read)[1] for read in readers))
     return round(1e9 * median(once)) if median(twice) < median(once) / 2 else None
 
 
@@ -310,12 +325,12 @@ def step_ns(trainer: Trainer, batches: Batches) -> int:
 
 
 def late(
-    trainer: Trainer, batches: Batches, count: int, readers: Readers, unread: int | None = None
+    trainer: Trainer, batches: Batches, count: int, readers: Readers, unread_ns: int | None = None
 ) -> float:
-    """The share of `count` steps that is left after them. `unread`: nanoseconds of reading, where a
-    second reading does not say it."""
+    """The share of `count` steps that is left after them. `unread_ns`: of reading, where a second
+    reading does not say it."""
     work, read, again = fenced(trainer, batches, count, readers)
-    left = max(read - (again if unread is None else unread), 0)
+    left = max(read - (again if unread_ns is None else unread_ns), 0)
     return left / (left + work)
 
 

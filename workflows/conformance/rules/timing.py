@@ -49,7 +49,7 @@ def fence(subject: Subject) -> Finding:
 
 def waited(subject: Subject) -> Finding:
     seen = subject.ask("wait", work(subject), times=TIMES)
-    growth, share = seen["many"][0] / max(seen["one"][0], 1), seen["share"]
+    growth, share = seen["many"] / max(seen["one"], 1), seen["share"]
     text = (
         f"{TIMES} steps took {growth:.1f} times as long as one in step() and synchronise(), and "
         f"{share:.0%} of them was left to be done"
