@@ -230,6 +230,17 @@ def test_time_between_steps_that_others_do_not_take(
     assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
 
 
+@pytest.mark.parametrize(("spun_ms", "warned"), [(8.6, False), (20, True)])
+def test_threads_that_spin_after_a_turn(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, spun_ms: float, warned: bool
+) -> None:
+    one = next(iter(sound.measured))._replace(threads=16)
+    monkeypatch.setitem(sound.machine.study.configuration, "contest", {"turn": 4})
+    row = OffClockLine(one, 16 * spun_ms / 4, 0.5, 0.1, 0.0, 10.0)
+    monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
+    assert any(text.startswith("1 contender worked") for text in said(sound)) == warned
+
+
 def test_the_worst_three_that_take_longer_are_named(
     sound: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
