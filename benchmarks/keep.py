@@ -2,7 +2,8 @@
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
 The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 65,000,
-processor time to one in 256, and all other times to a few microseconds, or those of a turn to 32.
+processor time to one in 256, and other times to a few microseconds, or a few tens where they are in
+no comparison.
 Distances of certificates are kept to two digits, and sampled weights to seven. A folder that has
 been kept can be kept again and stays what it is.
 """
@@ -22,6 +23,7 @@ from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
 GRAIN_NS = 4096
+IDLE_NS = 32_768  # of reading data, and between mini-batches
 SUM_BITS = 16  # that are kept, of transfer and step
 CPU_BITS = 8  # of processor times, of which only sums are shown
 TURN_US = 64
@@ -46,8 +48,8 @@ def thinned(batches: pa.Table) -> pa.Table:
     return batches
 
 
-def grains(times: np.ndarray, grain: int = GRAIN_NS) -> np.ndarray:
-    return (times + grain // 2) // grain * grain
+def grains(times: np.ndarray) -> np.ndarray:
+    return (times + IDLE_NS // 2) // IDLE_NS * IDLE_NS
 
 
 def leading(times: np.ndarray, bits: int) -> np.ndarray:
@@ -62,7 +64,7 @@ def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
     goes on to the next start, so that none is moved by more than half a grain."""
     found, end = np.empty_like(given), 0
     for place, (start, lasts) in enumerate(zip(given.tolist(), took.tolist(), strict=True)):
-        begins = end + (start - end + GRAIN_NS // 2) // GRAIN_NS * GRAIN_NS
+        begins = end + (start - end + IDLE_NS // 2) // IDLE_NS * IDLE_NS
         found[place], end = begins, begins + lasts
     return found
 

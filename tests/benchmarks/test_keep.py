@@ -5,7 +5,7 @@ import pytest
 
 from analysis.data.loading import read
 from analysis.findings.findings import Findings
-from benchmarks.keep import GRAIN_NS, kept, thinned
+from benchmarks.keep import IDLE_NS, kept, thinned
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
@@ -33,8 +33,8 @@ def test_comparisons_stay_what_they_are_and_times_move_by_a_few_microseconds(tmp
     before, after = one.machine.batches, other.machine.batches
     total, cpu = before["transfer_ns"] + before["step_ns"], before["cpu_ns"]
     for moved, most in (
-        (before["data_ns"] - after["data_ns"], GRAIN_NS / 2),
-        (before["start_ns"] - after["start_ns"], GRAIN_NS / 2),
+        (before["data_ns"] - after["data_ns"], IDLE_NS / 2),
+        (before["start_ns"] - after["start_ns"], IDLE_NS / 2),
         (total - after["transfer_ns"] - after["step_ns"], total / 2**16),
         (cpu - after["cpu_ns"], cpu / 2**8),
     ):
