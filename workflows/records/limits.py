@@ -91,9 +91,9 @@ def confused(titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:
-    """The limits of weights, with ten times the typical error that plain NumPy attains and twice
-    its share of numbers far away."""
-    return max(limits[0], min(WORST * near[0], HALF)), max(limits[1], 2 * near[1])
+    """The limits of weights, or ten times the typical error that plain NumPy attains; and twice its
+    share of numbers far away beside the limit of that: of a small tensor one number is a share."""
+    return max(limits[0], min(WORST * near[0], HALF)), limits[1] + 2 * near[1]
 
 
 STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"

@@ -13,11 +13,13 @@ from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.loss_check import LossCheck, check_losses
 from analysis.findings.fairness.timed_turns import (
+    ASTRAY,
     TURN,
     Expected,
     float64_turns,
     with_limits,
     wrong_typically,
+    wrong_weights,
 )
 from analysis.findings.findings import Findings
 from analysis.format import percent, scientific
@@ -319,6 +321,20 @@ def test_a_single_odd_round_is_no_fault_however_few_there_are(findings: Findings
 
 
 ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
+
+
+@pytest.mark.parametrize(
+    ("typical", "faults"),
+    [((0.001, 0.019, 0.05), 0), ((0.001, 0.001, 0.07), 1), ((0.001, 0.03, 0.05), 2)],
+)
+def test_a_tensor_has_more_room_after_a_turn_if_the_middle_is_right(
+    typical: tuple[float, ...], faults: int
+) -> None:
+    turns = Float64Turns(losses=[[1.0]], start={}, weights={})
+    one = BenchmarkId("mlp", "jax", "default", "cpu", 1)
+    tensors = {str(number): Astray(error, 0.0) for number, error in enumerate(typical)}
+    found = with_limits([(one, Expected(turns, "its own", 1e-5), tensors)], ASTRAY)
+    assert len([*wrong_weights(found)]) == faults
 
 
 def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
