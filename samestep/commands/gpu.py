@@ -13,7 +13,7 @@ from workflows.records.storage import RecordError
 
 def check(name: str, *rules: str) -> Task:
     words = ("samestep", "check", name, "--device", "gpu", "--quick", *rules)
-    return Task(f"check-{name}", 3, words, f"whether {name} keeps the contract", absent=2)
+    return Task(f"check-{name}", 5, words, f"whether {name} keeps the contract", absent=2)
 
 
 def study(name: str, minutes: float, settles: str, *files: str, until: str = "contests") -> Task:
@@ -21,7 +21,9 @@ def study(name: str, minutes: float, settles: str, *files: str, until: str = "co
     return Task(name, minutes, ("workflows.stages.run", *asked, "--until", until), settles, files)
 
 
-TESTS = ("pytest", "tests/adapters", "-k", "gpu", "-m", "not all", "-p", "no:cacheprovider")
+TESTS = (
+    "pytest", "tests/adapters", "-k", "gpu", "-m", "not all", "-p", "no:cacheprovider", "-n", "8"
+)  # fmt: skip
 ON_GPU = "config/on-gpu.yaml"
 TASKS = (
     Task("tests", 6, TESTS, "whether the adapters agree on the GPU"),

@@ -1,7 +1,12 @@
+import os
+
 import pytest
 
 from frameworks.workloads.layers import MaxPool
 from tests.adapters.training import CONTENDERS, NETWORKS, Contender
+
+# On a GPU, JAX would take three quarters of the memory for each process of the tests.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 # `make test` proves these adapters by the rules of conformance, in tests/conformance.
 LATER = {("tensorflow", "eager"), ("keras", "tensorflow"), ("keras", "fit")}
