@@ -1,5 +1,6 @@
 """The title, and the line about what was compared, when, where and with which versions."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from analysis.data.occasions import day, span
@@ -44,11 +45,21 @@ def where(machine: Machine) -> str:
     cpu = system.get("cpu")
     kind = f", {'virtual machine' if 'virtual machine' in virtual(machine) else ''}".rstrip(", ")
     only = "CPU only: " * (used == {"cpu"})
+    gpus = "" if used <= {"cpu"} else named(system.get("gpus"))
     if isinstance(cpu, Mapping) and cpu.get("model"):
         model = str(cpu["model"]).replace("(R)", "").replace("(TM)", "")
         cores = f"{count(int(cpu['logical']), 'core')} of an " if cpu.get("logical") else ""
-        return f"{only}{cores}{' '.join(model.split())}{kind}"
+        return f"{only}{cores}{' '.join(model.split())}{gpus}{kind}"
     return f"{only}{summary(machine)}"
+
+
+def named(gpus: object) -> str:
+    """` and NVIDIA H100 80GB HBM3`, as far as the records have names."""
+    listed = gpus if isinstance(gpus, list) else []
+    each = [one.get("name") for one in listed if isinstance(one, Mapping)]
+    counted = Counter(name for name in each if isinstance(name, str))
+    words = [name if number == 1 else f"{number} x {name}" for name, number in counted.items()]
+    return f" and {listing(words)}" if words else ""
 
 
 def packages(findings: Findings) -> str:

@@ -1,5 +1,7 @@
 """The headline: who is fastest everywhere, if anybody is; and where tuning matters more."""
 
+from collections.abc import Collection
+
 from analysis.data.results import DEFAULT, TUNED, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
@@ -66,9 +68,19 @@ def winner(findings: Findings) -> str:
     names = listing(title(one) for one in frameworks(findings) if one in everywhere)
     mark = DECLARED * any(line.declared for line in winning)
     place = "" if len(columns) == 1 else " everywhere"
+    if refused(findings, columns):
+        place = " where two frameworks have a ratio"
     if len(everywhere) > 1:
         return f"{how}{names}{mark} are fastest{place}, without a significant difference."
     return f"{how}{names}{mark} is fastest{place}."
+
+
+def refused(findings: Findings, columns: Collection[Column]) -> bool:
+    """Whether two frameworks have times in a column, but no ratio."""
+    timed = grouped(
+        (line.column, line.id.framework) for line in findings.matrix if line.ms is not None
+    )
+    return any(len({*own}) > 1 for column, own in timed.items() if column not in columns)
 
 
 def doubt(findings: Findings) -> str:

@@ -12,7 +12,7 @@ from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
 from analysis.report.first.comparing import Race, Rival, fastest_and_others
 from analysis.report.first.grid import matrix
-from analysis.report.first.header import heading
+from analysis.report.first.header import heading, named
 from analysis.report.first.headline import NOTHING, headline, tuning, winner
 from analysis.report.first.sentences import sentences, start
 from analysis.report.first.sentences import tuning as gains
@@ -114,6 +114,27 @@ def test_with_one_framework_there_is_nothing_to_win(found: Found) -> None:
     assert heading(own) == "PyTorch: one training step, timed"
     assert heading(alone) == alone.machine.study.title != title
     assert same(alone).text == "No two frameworks were compared."
+
+
+def test_a_refused_rival_is_not_counted_as_beaten(found: Found) -> None:
+    two = replace(BASIC, threads=(1, 2))
+    assert winner(found(two)).endswith("is fastest everywhere.")
+    half = found(replace(two, refused=("tensorflow/default/cpu/2",)))
+    assert winner(half).endswith("is fastest where two frameworks have a ratio.")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "words"),
+    [
+        ([{"name": "NVIDIA H100"}], " and NVIDIA H100"),
+        ([{"name": "NVIDIA H100"}, {"name": "NVIDIA H100"}], " and 2 x NVIDIA H100"),
+        ([{"name": 3}, "NVIDIA"], ""),
+        ({"name": "NVIDIA"}, ""),
+        (None, ""),
+    ],
+)
+def test_the_gpus_of_the_records_are_named(gpus: object, words: str) -> None:
+    assert named(gpus) == words
 
 
 def test_tuning_is_told_in_milliseconds(found: Found) -> None:
