@@ -14,7 +14,7 @@ from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.distance import relative
 from frameworks.workloads.smaller import batches
 from workflows.worker.border import as_loss, as_weights
-from workflows.worker.clock import fenced, left_over, now, read_by
+from workflows.worker.clock import fenced, left_over, longest_ns, now, read_by
 from workflows.worker.handlers import Handlers
 from workflows.worker.probes.asking import aligned
 from workflows.worker.recorded_run import SEED
@@ -174,9 +174,9 @@ class Requests(Handlers):
         def least(count: int) -> int:
             return min(fenced(trainer, given, count, readers)[0] for _ in range(REPEATS))
 
-        one = least(1)
-        share, _ = left_over(trainer, given, [times], readers, one)
-        return {"one": one, "many": least(times), "share": share}
+        copied_ns = None if self.conditions.on_host else longest_ns(trainer, given, readers)
+        share, _ = left_over(trainer, given, [times], readers, copied_ns)
+        return {"one": least(1), "many": least(times), "share": share}
 
     def leave(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """Median nanoseconds in `step`, and in the `synchronise` that follows."""

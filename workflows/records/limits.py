@@ -91,8 +91,8 @@ def confused(titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def widened(limits: tuple[float, float], near: tuple[float, float]) -> tuple[float, float]:
-    """The limits of weights, or ten times the typical error that plain NumPy attains; and twice its
-    share of numbers far away beside the limit of that: of a small tensor one number is a share."""
+    """The limits of weights, or ten times the typical error that plain NumPy attains. For numbers
+    far away, the limit plus twice NumPy's share: in a small tensor one number is a large share."""
     return max(limits[0], min(WORST * near[0], HALF)), limits[1] + 2 * near[1]
 
 

@@ -179,20 +179,24 @@ def spin_until(end: int) -> int:
     return time_ns
 
 
-def unfenced(trainer: Trainer, batches: Batches, results: Callable[[], Any] | None = None) -> float:
+def unfenced(
+    trainer: Trainer,
+    batches: Batches,
+    results: Callable[[], Any] | None = None,
+    copied: bool = False,
+) -> float:
     """The share of the work that is still to be done when `synchronise` has returned.
 
     `results` reads what a step has computed beside the loss: the weights unless given. Each step
     is on the next of `batches`, brought over as in a contest, so that an adapter finds nothing by
-    which to tell one from the other.
+    which to tell one from the other. `copied`: results come from another device.
     """
     readers = read_by(trainer, results)
     fenced(trainer, batches, 1, readers)  # which may compile
-    first = [fenced(trainer, batches, 1, readers) for _ in range(FENCES)]
-    single = max(min(work + max(read - again, 0) for work, read, again in first), 1)
+    single = longest_ns(trainer, batches, readers)
     # Many steps, in case all are left undone; few steps, in case only the last one is.
     counts = {min(max(work // single, 1), 100) for work in FENCED_NS}
-    share, sure = left_over(trainer, batches, counts, readers, single)
+    share, sure = left_over(trainer, batches, counts, readers, single if copied else None)
     found = [share]
     # Of many small steps, the last one is a small share.
     if single < FENCED_NS[-1] or not sure:
@@ -206,11 +210,21 @@ def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Reade
     return (lambda: as_loss(trainer.loss()), results or trainer.weights)
 
 
+def longest_ns(trainer: Trainer, batches: Batches, readers: Readers) -> int:
+    """Nanoseconds of a step with what it may have left."""
+    steps = [fenced(trainer, batches, 1, readers) for _ in range(FENCES)]
+    return max(min(work + max(read - again, 0) for work, read, again in steps), 1)
+
+
 def left_over(
-    trainer: Trainer, batches: Batches, counts: Iterable[int], readers: Readers, longest_ns: int
+    trainer: Trainer,
+    batches: Batches,
+    counts: Iterable[int],
+    readers: Readers,
+    copied_ns: int | None,
 ) -> tuple[float, bool]:
     """The share of so many steps that is left after them, where it is largest; and whether a second
-    reading says it. No step takes longer than `longest_ns`."""
+    reading says it. `copied_ns`: if results come from another device, the longest a step takes."""
 
     def share(unread_ns: int | None = None) -> float:
         tries = range(FENCES)
@@ -220,8 +234,9 @@ def left_over(
         )
 
     found = share()
-    if found > UNFENCED and (unread_ns := kept(trainer, batches, readers, longest_ns)):
-        return share(unread_ns), False
+    if found > UNFENCED and copied_ns:
+        unread_ns = kept(trainer, batches, readers, copied_ns)
+        return (share(unread_ns), False) if unread_ns else (found, True)
     return found, True
 
 
@@ -256,11 +271,11 @@ def rested(
     return timed(read)[1]
 
 
-def kept(trainer: Trainer, batches: Batches, readers: Readers, longest_ns: int) -> int | None:
+def kept(trainer: Trainer, batches: Batches, readers: Readers, longest: int) -> int | None:
     """Nanoseconds that reading results that are done takes, if reading them again takes less than
-    half of it: JAX keeps what it has copied from a GPU. Otherwise None. No work takes longer than
-    `longest_ns`."""
-    rest_s = max(RESTED_S, longest_ns / 1e9)
+    half of it: JAX keeps what it has copied from a GPU. Otherwise None. No step takes longer than
+    `longest` nanoseconds."""
+    rest_s = max(RESTED_S, longest / 1e9)
     once, twice = [], []
     for _ in range(FENCES):
         once.append(

@@ -162,7 +162,7 @@ class Handlers:
 
         with supported():
             batches = map(self.turns.fetch, cycle(range(len(self.turns.inputs))))
-            shares = [unfenced(trainer, batches, results)]
+            shares = [unfenced(trainer, batches, results, not self.conditions.on_host)]
             if not self.workload.elementwise:  # freeing vectors takes as long as using them once
                 shares.append(when_dropped(trainer, batches))
             if given:

@@ -1,8 +1,8 @@
 """What a mini-batch takes of energy, on machines that tell: joules of the processor's package or of
 the GPU, through the same statistics as times.
 
-Each process has one value: the joules of all its turns over their mini-batches. A single turn has
-none, because a meter may be behind: that of an H100 steps every 100 ms, and a turn takes 30 ms.
+Each turn has one value: the joules of the turn over its mini-batches. It stands in the place of a
+round's times. A meter that stood still in many turns counts others' work in the rest.
 """
 
 import math
@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
-from analysis.data.processes import by_benchmark, logs
+from analysis.data.processes import by_benchmark, grid, logs, paired
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import sentence
@@ -21,15 +22,16 @@ from frameworks.device import HOST
 
 FIELDS = {"processor": "package_j", "GPU": "gpu_j"}  # of a turn's record
 TURN = ["workload", "replicate", "contender", "round"]
+STILL = 0.1  # of the turns of a benchmark
 NOT_READ = "not read: "  # how a reason begins in the records
 
 
 @dataclass(frozen=True)
 class EnergyLine:
     """A row of energy.csv: joules per mini-batch that the processor's packages or the GPUs (`of`)
-    used during the turns of a contender: the geometric mean of the replicates, with Student's
-    interval. The estimate is of this energy over that of the benchmark that times are compared
-    with, within replicates; it has no ratio without one."""
+    used during the turns of a contender: the geometric mean of the replicates' medians, with
+    Student's interval. The estimate is of this energy over that of the benchmark that times are
+    compared with, within rounds; it has no ratio without one."""
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework of joules joules_low joules_high "
@@ -51,7 +53,7 @@ def energy_lines(findings: Findings) -> list[EnergyLine]:
 
 def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     """Only contenders on a GPU have rows of GPUs, which others leave idle."""
-    found = by_process(findings, name)
+    found = by_turn(findings, name)
     used = {
         one: found[one]
         for one in findings.measured
@@ -60,7 +62,7 @@ def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     bases = {row.id: row.base for row in findings.comparisons if row.estimate.ratio is not None}
     pairs = {one: base for one, base in bases.items() if one in used and base in used}
     study = findings.machine.study
-    family = [(logs(used[one]) - logs(used[base])).dropna().tolist() for one, base in pairs.items()]
+    family = [paired(used[one], used[base]).tolist() for one, base in pairs.items()]
     judged = dict(zip(pairs, estimates(family, study.margin, study.confidence), strict=True))
     lines = []
     for one, rows in used.items():
@@ -72,9 +74,9 @@ def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     return lines
 
 
-def by_process(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]:
-    """The processes of each benchmark by replicate. The `median` is the joules per mini-batch of
-    all turns together."""
+def by_turn(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]:
+    """The processes of each benchmark by replicate: the `median` over turns of the joules per
+    mini-batch, and the `logs` of these, (rounds, 1)."""
     contests = findings.machine.records.contests
     turns = pd.DataFrame(
         [
@@ -87,31 +89,43 @@ def by_process(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFra
     )
     counted = findings.batches.groupby(TURN)["weight"].sum().rename("batches").reset_index()
     rows = turns.merge(counted, on=TURN)
-    totals = rows.groupby(TURN[:-1])[["joules", "batches"]].sum().reset_index()
-    if totals.empty:
-        return {}
     who = {
         (contest.workload, one.name): BenchmarkId.of(contest.workload, one)
         for contest in contests
         for one in contest.contenders
     }
-    own = [who[key] for key in zip(totals["workload"], totals["contender"], strict=True)]
-    each = totals["joules"] / totals["batches"]
-    table = totals[["replicate"]].assign(
-        median=each,
+    whose = ["workload", "contender"]
+    known = rows["joules"] > 0
+    still = 1 - known.groupby([rows[name] for name in whose]).transform("mean")
+    rows = rows[known & (still <= STILL)]
+    if rows.empty:
+        return {}
+    own = [who[key] for key in zip(rows["workload"], rows["contender"], strict=True)]
+    rows = rows[["replicate", "round"]].assign(
+        ms=rows["joules"] / rows["batches"],
         **{part: [one[place] for one in own] for place, part in enumerate(BenchmarkId._fields)},
     )
-    # A meter that stood still in all turns of a process steps too rarely for this benchmark.
-    return {
-        one: processes
-        for one, processes in by_benchmark(table).items()
-        if (processes["median"] > 0).all()
-    }
+    keys = [*BenchmarkId._fields, "replicate"]
+    table = rows.groupby(keys)["ms"].median().rename("median").reset_index()
+    held = np.empty(len(table), dtype=object)
+    for place, values in enumerate(grid(rows, keys)):
+        held[place] = values
+    return by_benchmark(table.assign(logs=held))
 
 
 def silence(findings: Findings) -> list[str]:
     """Why no energy was measured: a line for each reason that the records have."""
     measured = {line.of for line in ENERGY.of(findings)}
+    slow = [
+        f"The {of}'s meter of energy stood still in too many turns: they are too short for it."
+        for of, name in FIELDS.items()
+        if of not in measured
+        and any(
+            getattr(turn, name) is not None
+            for contest in findings.machine.records.contests
+            for turn in contest.turns
+        )
+    ]
     found = [contest.system_info.get("energy") for contest in findings.machine.records.contests]
     kinds = {"processor": "processor", "gpu": "GPU"}
     reasons = [
@@ -121,7 +135,7 @@ def silence(findings: Findings) -> list[str]:
         for kind, reason in said.items()
         if kind in kinds and kinds[kind] not in measured and str(reason).startswith(NOT_READ)
     ]
-    return [*dict.fromkeys(reasons)]
+    return [*dict.fromkeys(reasons), *slow]
 
 
 ENERGY = added("energy", Table(EnergyLine, energy_lines, optional=True))

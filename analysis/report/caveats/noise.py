@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.findings.findings import Findings
 from analysis.findings.series.elementwise import ELEMENTWISE
-from analysis.findings.series.off_clock import OFF_CLOCK
+from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
 from analysis.findings.series.use import too_fast
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, few, percent
@@ -84,6 +84,13 @@ def interference(findings: Findings) -> Iterator[Caveat]:
         yield note(text, do)
 
 
+def at_work(row: OffClockLine) -> float:
+    """The threads that computed in timed steps."""
+    if not row.processor_ms or not row.share or not row.step_ms:
+        return 0.0
+    return min(row.id.threads, row.processor_ms / row.share / row.step_ms)
+
+
 def off_the_clock(findings: Findings) -> Iterator[Caveat]:
     """Contenders whose processes work, or wait longer than others, while nothing is timed."""
     rows = findings.machine.matched_rows(OFF_CLOCK.of(findings))
@@ -93,7 +100,7 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
         row.id: used
         for row in rows
         if (used := row.share or 0.0) > OUTSIDE
-        and (row.processor_ms or 0.0) > OUTSIDE_MS + spun_ms * max(row.id.threads - SPUN, 0)
+        and (row.processor_ms or 0.0) > OUTSIDE_MS + spun_ms * max(at_work(row) - SPUN, 0)
     }
     waited = {
         row.id: more / row.step_ms

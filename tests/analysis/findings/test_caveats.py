@@ -230,13 +230,16 @@ def test_time_between_steps_that_others_do_not_take(
     assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
 
 
-@pytest.mark.parametrize(("spun_ms", "warned"), [(8.6, False), (20, True)])
+@pytest.mark.parametrize(
+    ("spun_ms", "computed", "warned"), [(8.6, 16, False), (20, 16, True), (8.6, 1, True)]
+)
 def test_threads_that_spin_after_a_turn(
-    sound: Findings, monkeypatch: pytest.MonkeyPatch, spun_ms: float, warned: bool
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, spun_ms: float, computed: int, warned: bool
 ) -> None:
     one = next(iter(sound.measured))._replace(threads=16)
     monkeypatch.setitem(sound.machine.study.configuration, "contest", {"turn": 4})
-    row = OffClockLine(one, 16 * spun_ms / 4, 0.5, 0.1, 0.0, 10.0)
+    spent_ms, step_ms = 16 * spun_ms / 4, 10.0
+    row = OffClockLine(one, spent_ms, spent_ms / (computed * step_ms), 0.1, 0.0, step_ms)
     monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
     assert any(text.startswith("1 contender worked") for text in said(sound)) == warned
 

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from time import sleep
 
@@ -56,7 +57,7 @@ def test_a_fence_that_does_not_wait_is_found(worker, spoilt, waits):
 
 @pytest.mark.quiet
 @pytest.mark.parametrize("left", ["nothing", "the step", "the last update"])
-def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, left):
+def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, monkeypatch, left):
     """A device that works in a thread. Copying its results takes longer than a step, and they are
     kept: reading them again takes no time, as in JAX on a GPU."""
 
@@ -94,6 +95,7 @@ def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, 
         trainer.weights = once("weights", trainer.weights, 0.02)
 
     spoilt(copied)
+    monkeypatch.setattr(worker, "conditions", replace(worker.conditions, device="gpu"))
     share = worker.fence("default")["unfenced"]
     assert share < 0.2 if left == "nothing" else share > 0.5
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.energy import ENERGY, EnergyLine
+from analysis.findings.series.energy import ENERGY, EnergyLine, silence
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Bullets, Chapter, Paragraph
 from analysis.report.sections.measuring.missing import missing
@@ -21,20 +21,18 @@ MORE = {1: 1.0, 2: 1.1, 3: 1 / 1.1}  # of all contenders, by replicate
 SILENT = {"processor": "not read: no counter", "gpu": "read before and after each turn"}
 
 
-def measured(found: Found, known: bool = True, step: float = 0) -> Findings:
-    """A study whose turns have an energy: 0 to twice the mean, in turns, or what a meter with such
-    a `step` shows, which goes on from turn to turn."""
+def measured(found: Found, known: bool = True, still: int = 0) -> Findings:
+    """A study whose turns have an energy; every third turn of both sides took half as much more.
+    The meter stood still in every turn but one of `still`."""
     findings = found(replace(RECIPE, system_info={**ENVIRONMENT, "energy": SILENT}))
-    used = 0.0
     for contest in findings.machine.records.contests:
         for place, one in enumerate(c for c in contest.contenders if c.status == "ok"):
             for number in range(RECIPE.rounds + 1):
                 batches = RECIPE.turn if number else RECIPE.warmup
                 each = JOULES[one.framework] * MORE[contest.replicate]
-                joules = each * batches * (2 * (number % 2))
-                if step:
-                    before, used = used, used + each * batches
-                    joules = step * (used // step - before // step)
+                joules = each * batches * (1.5 if number % 3 == 2 else 1)
+                if still and number % still:
+                    joules = 0.0
                 contest.turns.append(
                     TurnRecord(
                         round=number, position=place, contender=one.name, start_ns=0, cores=1,
@@ -50,27 +48,23 @@ def lines(found: Found) -> dict[str, EnergyLine]:
     return {line.id.framework: line for line in ENERGY.of(measured(found))}
 
 
-def test_energy_is_of_all_turns_and_compared_within_replicates(
-    lines: dict[str, EnergyLine],
-) -> None:
+def test_energy_is_by_mini_batch_and_compared_within_rounds(lines: dict[str, EnergyLine]) -> None:
     assert {name: line.joules for name, line in lines.items()} == pytest.approx(JOULES)
     first, other = lines["pytorch"], lines["tensorflow"]
     assert first.joules_low and first.joules_high
     assert first.joules_low < 0.95 * 6 and first.joules_high > 1.05 * 6  # replicates differ
     assert first.estimate.ratio is None
-    # what both sides felt in a replicate cancels
+    # what both sides felt in a round and in a replicate cancels
     assert other.estimate.ends == pytest.approx((0.5, 0.5, 0.5))
     assert (other.of, other.reference) == ("processor", "pytorch/default/cpu/1")
 
 
-def test_a_meter_that_steps_rarely_is_read_over_all_turns(found: Found) -> None:
-    """Half of the turns see no step. Without them, the others would look twice as hungry."""
-    lines = {line.id.framework: line.joules for line in ENERGY.of(measured(found, step=30))}
-    assert lines == pytest.approx(JOULES, rel=0.15)
-
-
-def test_a_meter_that_stands_still_says_nothing(found: Found) -> None:
-    assert ENERGY.of(measured(found, step=1e4)) == []
+def test_a_meter_that_stands_still_in_many_turns_counts_the_work_of_others(found: Found) -> None:
+    """That of an H100 steps every 100 ms, and turns took 30."""
+    findings = measured(found, still=4)
+    assert ENERGY.of(findings) == []
+    text = "The processor's meter of energy stood still in too many turns"
+    assert any(line.startswith(text) for line in silence(findings))
 
 
 def test_the_page_says_whose_energy_it_is(found: Found) -> None:
