@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from frameworks.contract import Trainer
-from workflows.records.limits import UNFENCED
 from workflows.worker.border import as_loss
 from workflows.worker.loading import Loader, Pair
 from workflows.worker.training import overwrite
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
+LOOKED_AT = 0.1  # share of work left, above which copies of results are thought of
 RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
 
@@ -234,7 +234,7 @@ def left_over(
         )
 
     found = share()
-    if found > UNFENCED and copied_ns:
+    if found > LOOKED_AT and copied_ns:
         unread_ns = kept(trainer, batches, readers, copied_ns)
         return (share(unread_ns), False) if unread_ns else (found, True)
     return found, True
