@@ -151,8 +151,7 @@ def test_a_study_runs_without_a_network_and_its_records_are_read_elsewhere(
 
     there = tmp_path / "another machine"
     there.mkdir()
-    with tarfile.open(clone / "small-bundle.tar") as tar:
-        tar.extractall(there, filter="data")
+    subprocess.run(["tar", "xf", clone / "small-bundle.tar"], cwd=there, check=True)
     # Where that is not permitted, a proxy that does not answer must do.
     refused = subprocess.run([*WITHOUT_NETWORK, "true"], capture_output=True).returncode == 0
     done = subprocess.run(
