@@ -114,7 +114,7 @@ class Bundle:
         if git(ROOT, "archive", "--output", str(packed), *words) is None:
             raise Problem(f"git cannot archive the commit {commit}")
         with tarfile.open(packed) as tar:
-            # Debian's Python 3.11.2 has no filters.
+            # Python 3.11.2, which Debian has, cannot filter what it unpacks.
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
             tar.extractall(self.top / OWN)
         (self.top / OWN / COMMIT).write_text(f"{commit}\n")

@@ -14,6 +14,7 @@ from workflows.records.limits import (
     UNFENCED,
     WORST,
     allowed_moves,
+    roomier,
     widened,
 )
 from workflows.records.schema import CertificateRow
@@ -61,12 +62,9 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
 def moves_as_in_the_middle(
     tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool
 ) -> tuple[float, float]:
-    """As `allowed_moves`. A tensor has more room if the one in the middle is within the limit: in a
-    small network one sample whose ReLU float32 decides differently moves a whole kernel."""
+    """As `allowed_moves`. A tensor has more room if the one in the middle is within the limit."""
     typical, off = allowed_moves(step, rounding, reduced)
-    if tensors and np.median([found[0] for found in tensors.values()]) <= typical:
-        typical *= WORST
-    return typical, off
+    return roomier(typical, (found[0] for found in tensors.values()), WORST), off
 
 
 def wrong_again(row: CertificateRow) -> str:

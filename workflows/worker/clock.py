@@ -234,10 +234,10 @@ def left_over(
         )
 
     found = share()
-    if found > LOOKED_AT and copied_ns:
+    unread_ns = None
+    if copied_ns and found > LOOKED_AT:
         unread_ns = kept(trainer, batches, readers, copied_ns)
-        return (share(unread_ns), False) if unread_ns else (found, True)
-    return found, True
+    return (share(unread_ns), False) if unread_ns else (found, True)
 
 
 def unfinished(

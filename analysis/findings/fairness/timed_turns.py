@@ -12,7 +12,6 @@ they are read must be the initial ones to the last bit.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.long_turns import LONG, room_of_weights, widened, with_one_vote_each
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import Astray, astray
-from workflows.records.limits import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED
+from workflows.records.limits import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED, roomier
 from workflows.records.schema import Float64Turns
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
@@ -216,9 +215,8 @@ def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iter
     grown = {name: room_of_weights(own) for name, own in long.items()}
     for one, expected, tensors in found:
         own = REDUCED_ASTRAY if expected.room else limits
-        errors = [error.typical for error in tensors.values()]
-        if own == ASTRAY and errors and median(errors) <= own[0]:
-            own = ANY * own[0], own[1]
+        if own is not REDUCED_ASTRAY:
+            own = roomier(own[0], (error.typical for error in tensors.values()), ANY), own[1]
         allowed = dict.fromkeys(tensors, own)
         if expected.steps > LONG:
             for name, error in tensors.items():

@@ -94,8 +94,10 @@ def at_work(row: OffClockLine) -> float:
 def off_the_clock(findings: Findings) -> Iterator[Caveat]:
     """Contenders whose processes work, or wait longer than others, while nothing is timed."""
     rows = findings.machine.matched_rows(OFF_CLOCK.of(findings))
-    contest = findings.machine.study.configuration.get("contest", {})
-    spun_ms = SPUN_MS / contest.get("turn", 1)  # of a thread, for each mini-batch
+    contest = findings.machine.study.configuration.get("contest")
+    turn = contest.get("turn") if isinstance(contest, dict) else None
+    # Of a thread, for each mini-batch; records of others may lack the turn.
+    spun_ms = SPUN_MS / turn if isinstance(turn, int) and turn > 0 else 0.0
     worked = {
         row.id: used
         for row in rows
