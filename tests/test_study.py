@@ -369,14 +369,20 @@ def test_the_smoke_study_with_the_real_frameworks(tmp_path):
     comparisons = pd.read_csv(report / "tables" / "comparisons.csv")
     measured = comparisons[(comparisons.device == "cpu")]
     assert set(measured.workload) == {"mlp", "mnist-cnn"}
-    assert measured.ratio.between(0.01, 100).all()
+    assert (measured.ratio.between(0.01, 100) | drifted(measured)).all()
     controls = pd.read_csv(report / "tables" / "controls.csv")
     assert set(controls.variant) == {"tuned+twin", "tuned+10%"}
-    assert controls.ratio.notna().all()
+    assert (controls.ratio.notna() | drifted(controls)).all()
     certificates = pd.read_csv(report / "tables" / "certificate.csv")
     cpu = certificates[certificates.device == "cpu"]
     assert set(cpu.status) == {"agrees", "declared"}
     assert set(cpu[cpu.status == "declared"].variant) == {"default"}
+
+
+def drifted(rows):
+    """Which rows have no ratio because a contender drifted: other tests run beside this study, and
+    its turns are so few that a burst of theirs can be the whole last third."""
+    return rows.ratio.isna() & rows.reason.astype(str).str.contains("last third of the rounds")
 
 
 def test_a_caption_is_the_first_sentences_and_cannot_end_a_script(tmp_path):
