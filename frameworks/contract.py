@@ -148,8 +148,8 @@ class Trainer(ABC):
 
         `inputs` is `(batch, *shape)`, float32, or int32 if it holds words; `targets` is int32
         `(batch,)` or float32 `(batch, outputs)`, with the time after the batch if the outputs are
-        a sequence. Keep no reference to them, because the caller reuses both arrays (a
-        certificate overwrites them with NaN). Change type and layout here, not in `step`.
+        a sequence. Keep no reference to them, because the caller reuses both arrays, or
+        overwrites them with NaN. Change type and layout here, not in `step`.
         """
 
     @abstractmethod

@@ -147,8 +147,10 @@ class JaxTrainer(Trainer):
         parameters, running = self._parameters, self._running
         program = self._program(*batch)
         spared = sum(stage.multiply_adds > 0 for stage in first_trained(stages))
+        process = settings.process(parameters[0], program)
+        optimiser = optimisers.settings(self._workload.optimiser)
         return {
-            **settings.process(parameters[0], program),
+            **process,
             "layout": settings.layout(self._network, parameters, running, batch[0]),
             "compilation": settings.compilation(self._update),
             "mode": "n/a",
@@ -157,7 +159,8 @@ class JaxTrainer(Trainer):
             ),
             **settings.pooling(self._network, parameters, running, batch[0]),
             "weights_memory": settings.weights_memory(program, (parameters, self._state, running)),
-            **optimisers.settings(self._workload.optimiser),
+            **optimiser,
+            "stated": f"{process['stated']} {optimiser['stated']}",
         }
 
 

@@ -3,6 +3,8 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,6 +22,7 @@ MODES = (
     "jax_explain_cache_misses", "jax_log_compiles",
 )  # fmt: skip
 SLICES = "pool of slices"
+POOL = "tf_XLAEigen"  # the name of each thread in XLA's pool
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip
 
@@ -29,11 +32,12 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
     `program` is its training step as XLA has compiled it."""
     device, *_ = weight.devices()
     gpu = device.platform != "cpu"
+    threads = named(POOL)
     tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
     return {
         "precision": weight.dtype.name,
         "device": device.device_kind if gpu else "cpu",
-        "intra_threads": int(os.environ["NPROC"]),
+        "intra_threads": threads or int(os.environ["NPROC"]),
         "inter_threads": "n/a",
         "tf32_matmul": tf32,
         "tf32_convolution": tf32,
@@ -44,7 +48,17 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
         "gpu_memory": gpu_memory() if gpu else "n/a",
         "debugging": debugging(),
         **memory(),
+        "stated": "" if threads else "intra_threads",
     }
+
+
+def named(name: str) -> int:
+    """How many threads of this process have the name. JAX does not tell the size of XLA's pool."""
+    found = 0
+    for thread in Path("/proc/self/task").glob("*/comm"):
+        with suppress(OSError):  # it has ended
+            found += thread.read_text().strip() == name
+    return found
 
 
 def compilation(step: Any) -> str:

@@ -67,6 +67,15 @@ def test_threads_and_tf32(installed: Framework) -> None:
     assert "started under other conditions" in one
 
 
+def test_threads_of_jax_are_counted_and_not_taken_from_what_was_asked_for() -> None:
+    """JAX makes its pool once in a process, and a later request changes nothing."""
+    if not versions(framework("jax")):
+        pytest.skip("jax is not installed")
+    found = attempt(framework("jax"), "default", {"threads": 3}, {"threads": 1})
+    assert [one["intra_threads"] for one in found] == [3, 3]
+    assert not any("intra_threads" in one["stated"] for one in found)
+
+
 @pytest.mark.parametrize(
     "name", ["pytorch", *(pytest.param(n, marks=pytest.mark.all) for n in ("tensorflow", "jax"))]
 )

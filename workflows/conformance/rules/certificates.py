@@ -91,15 +91,16 @@ def against(
         if not (reference.folder / FAILED).exists():
             row = examined(subject, plan, name, folders)
             asked = plan.study.certificate.allowed(workload)
-            steps = f"{asked.steps} steps of {plan.reference.name}" * (row.status in OK)
-            others = (
+            others = [
                 f"{kind} {other.status}: {other.reason}"
                 for kind, other in row.optimisers.items()
                 if other.status in ("refused", "failed")
-            )
+            ]
+            status = "refused" if others and row.status in OK else row.status
+            steps = f"{asked.steps} steps of {plan.reference.name}" * (status in OK)
             text = "; ".join(filter(None, [steps, row.reason, *others]))
             return (
-                row.status,
+                status,
                 text,
                 row.cause or "see above at which step and in which tensor it differs",
             )
