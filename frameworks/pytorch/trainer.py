@@ -10,7 +10,8 @@ from frameworks.contract import Conditions, Setting, Trainer
 from frameworks.pytorch import optimisers, settings
 from frameworks.pytorch.network import Network, trained, undisturbed
 from frameworks.pytorch.profiling import profiler
-from frameworks.workloads import Weights, Workload
+from frameworks.workloads import Weights, Workload, leaves
+from frameworks.workloads.layers import Conv2D
 
 Batch = tuple[Tensor, Tensor]
 TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
@@ -27,6 +28,21 @@ CHANGES: dict[str, tuple[str, ...]] = {
 }
 
 
+BLOCK = 16  # channels that oneDNN takes at once; 8 on processors without AVX-512
+
+
+def overruns(workload: Workload) -> bool:
+    """Whether oneDNN would crash the process, or give wrong gradients: with channels last it writes
+    past its memory in a convolution of 1 x 1 with a stride, if channels are fewer than it takes at
+    once (github.com/uxlfoundation/oneDNN/issues/6035)."""
+    return any(
+        isinstance(stage.layer, Conv2D)
+        and stage.layer.kernel == 1 < stage.layer.stride
+        and stage.input_shape[-1] < BLOCK
+        for stage in leaves(workload.stages)
+    )
+
+
 class PyTorchTrainer(Trainer):
     def __init__(
         self, workload: Workload, weights: Weights, conditions: Conditions, variant: str
@@ -34,7 +50,7 @@ class PyTorchTrainer(Trainer):
         changes = CHANGES.get(variant, ())
         self._device = torch.device(TORCH_DEVICES[conditions.device])
         self._dtype: torch.dtype = getattr(torch, conditions.precision)
-        last = "channels last" in changes
+        last = "channels last" in changes and not (conditions.on_host and overruns(workload))
         self._format = torch.channels_last if last else torch.contiguous_format
         self._shape = workload.dataset.shape
         # TensorFlow tries cuDNN's algorithms by default; so does PyTorch's tuned.

@@ -11,8 +11,19 @@ import pytest
 from frameworks.contract import Unavailable
 from frameworks.registry import framework, versions
 from frameworks.workloads import initial_weights
+from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer
 from frameworks.workloads.optimisers import SGD
-from tests.adapters.training import AGREE, KERAS, NETWORKS, REFERENCE, Contender, batches, train
+from frameworks.workloads.residual import Residual
+from tests.adapters.training import (
+    AGREE,
+    KERAS,
+    NETWORKS,
+    REFERENCE,
+    Contender,
+    batches,
+    small,
+    train,
+)
 from tests.conftest import python
 
 REGRESSION = replace(NETWORKS["regression"], optimiser=SGD(0.01))
@@ -59,6 +70,33 @@ def test_compile() -> None:
 def test_a_step_of_tuning_agrees(name: str, variant: str) -> None:
     """`memory` and `pages` run the code of `default`."""
     require_agreement(Contender(name, variant))
+
+
+@pytest.mark.parametrize(
+    ("layers", "channels", "layout"),
+    [
+        ([Conv2D(16, 1, stride=2)], 4, "NCHW"),
+        (
+            [Residual((Conv2D(16, 3, stride=2, padding="same"),), (Conv2D(16, 1, stride=2),))],
+            15,
+            "NCHW",
+        ),
+        ([Conv2D(16, 1, stride=2)], 16, "NHWC"),
+        ([Conv2D(16, 3, stride=2), Conv2D(16, 1)], 4, "NHWC"),
+    ],
+)
+def test_pytorch_keeps_channels_first_where_onednn_would_crash(
+    layers: list[Layer], channels: int, layout: str
+) -> None:
+    network = [*layers, Flatten(), Dense(4)]
+    workload = small(*network, shape=(8, 8, channels), optimiser=SGD(0.01))
+    own, other = (
+        Contender("pytorch", variant).trainer(workload, "float32")
+        for variant in ("tuned", "default")
+    )
+    assert own.settings()["layout"] == layout
+    if layout == "NCHW":
+        np.testing.assert_allclose(train(own, workload), train(other, workload), rtol=1e-4)
 
 
 def test_each_step_leads_from_default_to_tuned() -> None:
