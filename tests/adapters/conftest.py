@@ -7,6 +7,8 @@ from tests.adapters.training import CONTENDERS, NETWORKS, Contender
 
 # On a GPU, JAX would take three quarters of the memory for each process of the tests.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# Some tests use JAX before any adapter has said how many threads its pool is to have.
+os.environ.setdefault("NPROC", "1")
 
 # `make test` proves these adapters by the rules of conformance, in tests/conformance.
 LATER = {("tensorflow", "eager"), ("keras", "tensorflow"), ("keras", "fit")}
