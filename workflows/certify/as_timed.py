@@ -54,7 +54,7 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
                 return (
                     f"in float32 the weights go astray: after step {step} {name} is typically "
                     f"{found[0]:.1e} of its move away from float64's (allowed {typical:.0e}), and "
-                    f"{found[1]:.0%} of its numbers are far away (allowed {off:.0%})"
+                    f"{found[1]:.0%} of its numbers are far away (allowed {min(off, 1):.0%})"
                 )
     return ""
 

@@ -4,6 +4,7 @@ Between two timed mini-batches the harness reads the loss and the counters. A co
 work off until then, or does it in a thread or another process, would look faster than it is.
 """
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -14,15 +15,17 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings, Table, added
 from workflows.records.columns import PARTS
 
+SHORTEST = 0.9  # the share of the times between mini-batches that counts
+
 
 @dataclass(frozen=True)
 class OffClockLine:
     """A row of off_clock.csv, per mini-batch of the rounds. `processor_ms` is the processor time
     of the process while nothing was timed, also while others had their turns, and `share` sets it
-    against that of the timed mini-batches. `between_ms` is the median time from the end of a
-    mini-batch to the beginning of the next one in its turn, `longer_ms` by how much that is longer
-    than the shortest in the workload, and `step_ms` the median time of transfer and step.
-    What the records do not have is None."""
+    against that of the timed mini-batches. `between_ms` is the time from the end of a mini-batch to
+    the beginning of the next one in its turn, the mean of the shortest nine tenths, `longer_ms` by
+    how much that is longer than the shortest in the workload, and `step_ms` the median time of
+    transfer and step. What the records do not have is None."""
 
     id: BenchmarkId
     processor_ms: float | None
@@ -77,13 +80,17 @@ def processor_s(findings: Findings, asked: Collection[BenchmarkId]) -> dict[Benc
 
 
 def between_ms(rows: pd.DataFrame) -> dict[BenchmarkId, float]:
-    """Of turns that have a row for every mini-batch."""
+    """Of turns that have a row for every mini-batch. A median would hide work that is put off in
+    fewer than half of the steps; single long waits are the machine's."""
     own = rows[rows["weight"] == 1].sort_values(["replicate", "step"])
     ends = own["start_ns"] + own[[*PARTS]].sum(axis=1)
     turn = own.groupby([*COLUMNS, "replicate", "round"])
     waits = (turn["start_ns"].shift(-1) - ends)[turn["step"].shift(-1) == own["step"] + 1]
-    each = waits.groupby([own.loc[waits.index, name] for name in COLUMNS]).median()
-    return {identity(key): float(ns) / 1e6 for key, ns in each.items()}
+    each = waits.groupby([own.loc[waits.index, name] for name in COLUMNS])
+    return {
+        identity(key): float(times.nsmallest(math.ceil(SHORTEST * len(times))).mean()) / 1e6
+        for key, times in each
+    }
 
 
 OFF_CLOCK = added("off_clock", Table(OffClockLine, off_clock_lines, optional=True))
