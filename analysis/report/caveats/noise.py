@@ -28,8 +28,8 @@ OUTSIDE, OUTSIDE_MS = 0.15, 1.0
 # OpenMP took up to 8.6 ms of each after a turn; with one and two it is within the above.
 SPUN, SPUN_MS = 2, 10.0
 NAMED = 3  # contenders
-# Longer than others between timed steps: of a step, and milliseconds. In all committed studies right
-# contenders took up to 2.3 % of a step if it was more than 0.1 ms.
+# Longer than others between timed steps: of a step, and milliseconds. If it was more than 0.1 ms,
+# right contenders took up to 2.3 % of a step in all committed studies.
 BETWEEN, BETWEEN_MS = 0.03, 0.2
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
