@@ -3,8 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,7 +20,7 @@ MODES = (
     "jax_explain_cache_misses", "jax_log_compiles",
 )  # fmt: skip
 SLICES = "pool of slices"
-POOL = "tf_XLAEigen"  # the name of each thread in XLA's pool
+POOL = "tf_XLAEigen"  # the name of each thread of XLA's pool, whose size JAX does not tell
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip
 
@@ -32,7 +30,7 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
     `program` is its training step as XLA has compiled it."""
     device, *_ = weight.devices()
     gpu = device.platform != "cpu"
-    threads = named(POOL)
+    threads = reading.threads(POOL)
     tf32 = jax.config.jax_default_matmul_precision == "tensorfloat32"
     return {
         "precision": weight.dtype.name,
@@ -50,15 +48,6 @@ def process(weight: Any, program: str) -> dict[str, Setting]:
         **memory(),
         "stated": "" if threads else "intra_threads",
     }
-
-
-def named(name: str) -> int:
-    """How many threads of this process have the name. JAX does not tell the size of XLA's pool."""
-    found = 0
-    for thread in Path("/proc/self/task").glob("*/comm"):
-        with suppress(OSError):  # it has ended
-            found += thread.read_text().strip() == name
-    return found
 
 
 def compilation(step: Any) -> str:
