@@ -20,7 +20,9 @@ MODES = (
     "jax_explain_cache_misses", "jax_log_compiles",
 )  # fmt: skip
 SLICES = "pool of slices"
-POOL = "tf_XLAEigen"  # the name of each thread of XLA's pool, whose size JAX does not tell
+# The name of each thread of XLA's pool, whose size JAX does not tell. TensorFlow has such a pool,
+# too, once it uses XLA; a worker has one framework.
+POOL = "tf_XLAEigen"
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip
 

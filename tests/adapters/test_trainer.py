@@ -31,7 +31,8 @@ def test_settings(contender: Contender, optimiser: Optimiser, precision: str) ->
     trainer = contender.trainer(replace(CNN, optimiser=optimiser), precision)
     train(trainer, CNN, steps=1)
     settings = trainer.settings()
-    assert settings["intra_threads"] == 1
+    if contender.framework != "jax":  # it counts threads, and TensorFlow's have the same name here
+        assert settings["intra_threads"] == 1
     assert settings["inter_threads"] == ("n/a" if "jax" in contender[:2] else 1)
     assert settings["tf32_matmul"] is settings["tf32_convolution"] is False
     assert settings["denormals"] in ("kept", "flushed")
