@@ -55,8 +55,8 @@ COMPILED = "samestep-tests-"
 
 def pytest_configure(config):
     """JAX compiles each program once for all tests: compiling takes half of its time there. The
-    folder's size has no limit, because with one JAX reads all of it, under a lock, whenever it
-    adds a program: 0.2 s each after 4,000 programs."""
+    folder has no limit of size. Otherwise JAX would read all of it, under a lock, for each
+    program that it adds: 0.2 s after 4,000 programs."""
     if COMPILED not in os.environ.get("JAX_COMPILATION_CACHE_DIR", ""):
         folder = TemporaryDirectory(prefix=COMPILED)
         config.add_cleanup(folder.cleanup)

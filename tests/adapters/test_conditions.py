@@ -32,12 +32,17 @@ print(json.dumps(found))
 """
 
 
+def required(name: str) -> Framework:
+    """The framework; skips the test if it is not installed."""
+    found = framework(name)
+    if not versions(found):
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
 @pytest.fixture(params=["pytorch", "tensorflow"])
 def installed(request: pytest.FixtureRequest) -> Framework:
-    found = framework(request.param)
-    if not versions(found):
-        pytest.skip(f"{found.name} is not installed")
-    return found
+    return required(request.param)
 
 
 def attempt(installed: Framework, variant: str, *conditions: dict[str, Any]) -> list[Any]:
@@ -69,9 +74,7 @@ def test_threads_and_tf32(installed: Framework) -> None:
 
 def test_threads_of_jax_are_counted_and_not_taken_from_what_was_asked_for() -> None:
     """JAX makes its pool once in a process, and a later request changes nothing."""
-    if not versions(framework("jax")):
-        pytest.skip("jax is not installed")
-    found = attempt(framework("jax"), "default", {"threads": 3}, {"threads": 1})
+    found = attempt(required("jax"), "default", {"threads": 3}, {"threads": 1})
     assert [one["intra_threads"] for one in found] == [3, 3]
     assert not any("intra_threads" in one["stated"] for one in found)
 
@@ -82,9 +85,8 @@ def test_threads_of_jax_are_counted_and_not_taken_from_what_was_asked_for() -> N
 def test_only_tuned_changes_the_allocator(name: str) -> None:
     """TensorFlow keeps freed memory also in the allocator that comes with oneDNN, which TensorFlow
     uses on some processors and not on others."""
-    if not versions(framework(name)):
-        pytest.skip(f"{name} is not installed")
-    (default,), (tuned,) = (attempt(framework(name), one, {}) for one in ("default", "tuned"))
+    found = required(name)
+    (default,), (tuned,) = (attempt(found, one, {}) for one in ("default", "tuned"))
     own = name == "tensorflow" and default["onednn"]
     assert default["freed_memory"] == ("kept" if own else "returned")
     assert tuned["freed_memory"] == "kept"
