@@ -2,13 +2,14 @@
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
 The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 65,000,
-processor time to one in 256, and other times to a few microseconds, or a few tens where they are in
-no comparison.
+processor time of a mini-batch, memory and page faults to one in 256, and other times to a few
+microseconds, or a few tens where they are in no comparison.
 Distances of certificates are kept to two digits, and sampled weights to seven. A folder that has
 been kept can be kept again and stays what it is.
 """
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,10 @@ from workflows.records.storage import RecordError
 GRAIN_NS = 4096
 IDLE_NS = 32_768  # of reading data, and between mini-batches
 SUM_BITS = 16  # that are kept, of transfer and step
-CPU_BITS = 8  # of processor times, of which only sums are shown
+CPU_BITS = 8  # of processor times, of which only sums are shown, and of memory and page faults
 TURN_US = 64
-OF_TURNS = ("waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
+SHORT = ("peak_mib", "minor_faults", "major_faults")
+OF_TURNS = ("cpu_s", "waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
 DISTANCE = 2  # digits
 WEIGHT = 7  # digits, which is about what float32 has
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
@@ -57,6 +59,14 @@ def leading(times: np.ndarray, bits: int) -> np.ndarray:
     _, exponents = np.frexp(times)
     grain = 2 ** np.maximum(exponents - bits, 0).astype(np.int64)
     return (times + grain // 2) // grain * grain
+
+
+def short(value: float) -> float:
+    """A number of a turn, rounded to its first bits."""
+    _, exponent = math.frexp(value)
+    grain = 2.0 ** (exponent - CPU_BITS)
+    whole = round(value / grain) * grain
+    return int(whole) if isinstance(value, int) else round(whole, 6)
 
 
 def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
@@ -96,10 +106,13 @@ def kept(records: MachineRecords) -> MachineRecords:
         for contender in contest["contenders"]:
             contender["weights"] = rounded(contender["weights"], WEIGHT)
         for turn in contest["turns"]:
-            turn["start_ns"] = turn["start_ns"] // GRAIN_NS * GRAIN_NS
+            turn["start_ns"] = turn["start_ns"] // IDLE_NS * IDLE_NS
             for name in OF_TURNS:
                 if turn[name] is not None:
                     turn[name] = round(turn[name] * 1e6 / TURN_US) * TURN_US / 1e6
+            for name in SHORT:
+                if turn[name] is not None:
+                    turn[name] = short(turn[name])
     return MachineRecords.model_validate(values)
 
 
