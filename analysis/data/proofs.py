@@ -20,6 +20,7 @@ from workflows.records.limits import (
     UNDECIDED,
     UNFENCED,
     WORST,
+    allowed_again,
     allowed_moves,
     widened,
 )
@@ -157,7 +158,8 @@ def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[
     steps = sum(WORST * one <= HALF for one in near) if near else None
     most = max(FLOAT32_LOSS, rounding, room, HALF * bool(near))
     yield "float32", row.float32[:steps], most
-    yield "again", row.again, AGAIN
+    for step, distance in enumerate(row.again, 1):
+        yield "again", [distance], allowed_again(row.float32, step)
     for step, tensors in row.astray.items():
         typical, off = allowed_moves(step, rounding, bool(row.reduced))
         for name, found in tensors.items():

@@ -332,6 +332,16 @@ def test_threads_that_worked(spent: dict[str, int], count: int | None) -> None:
     assert threads.working(before, after) == count
 
 
+@pytest.mark.parametrize(("cores", "count"), [(2, 1), (16, 16)])
+def test_a_thread_that_also_works_alone_does_not_hide_the_others(
+    monkeypatch: pytest.MonkeyPatch, cores: int, count: int
+) -> None:
+    """Each of 16 threads has its part of a product, and one does all else."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {*range(cores)})
+    after = {str(number): 10 if number else 60 for number in range(16)}
+    assert threads.working({}, after) == count
+
+
 @pytest.mark.parametrize(
     ("counted", "number"),
     [([1, 1, 2, 1, 2], 2), ([1, 1, 2, 1, None], 1), ([2, None], None), ([], None)],

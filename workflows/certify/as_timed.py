@@ -6,13 +6,13 @@ import numpy as np
 
 from workflows.planning.entries import CertificateEntry
 from workflows.records.limits import (
-    AGAIN,
     FLOAT32_LOSS,
     HALF,
     MIDDLE,
     REDUCED,
     UNFENCED,
     WORST,
+    allowed_again,
     allowed_moves,
     roomier,
     widened,
@@ -69,10 +69,10 @@ def moves_as_in_the_middle(
 
 def wrong_again(row: CertificateRow) -> str:
     for step, error in enumerate(row.again, 1):
-        if not error <= AGAIN:
+        if not error <= (allowed := allowed_again(row.float32, step)):
             return (
                 f"in float32, after restart() the loss of step {step} differs by {error:.1e} from "
-                "before"
+                f"before (allowed {allowed:.0e})"
             )
     return ""
 

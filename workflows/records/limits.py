@@ -6,7 +6,7 @@ study leaves: a study of a day has a million mini-batches and 10 MB of records.
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -45,7 +45,9 @@ FLOAT32_LOSS = 1e-3
 # in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
 # any tensor has as much room, if the one in the middle is within the tolerance itself.
 MIDDLE, WORST = 3, 10
-AGAIN = 1e-4  # relative, of losses in float32 after a restart; kernels may add in another order
+# Relative, of losses in float32 after a restart, because kernels may add in another order; or so
+# many times what float32 is off from float64 by then, because a deep network magnifies that.
+AGAIN, MAGNIFIED = 1e-4, 3
 # Share of a step, after its fence; certificates refuse more. A sound fence measures as noise
 # around 0.
 UNFENCED = 0.2
@@ -196,3 +198,9 @@ def bounded(value: Any) -> Any:
 
 
 Anything = Annotated[dict[str, Any], AfterValidator(bounded)]
+
+
+def allowed_again(float32: Sequence[float], step: int) -> float:
+    """How far the loss of a step after a restart may be from before, relative, with what the
+    losses of all steps in float32 are off from float64's."""
+    return max(AGAIN, MAGNIFIED * max(float32[:step], default=0.0))

@@ -5,7 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")
-SHARE = 0.5  # of the busiest thread's time; dispatching alone takes up to a third
+# Of the busiest thread's time, of two threads; dispatching alone takes up to a third. The more
+# threads there are, the less is each one's share beside a thread that also works alone.
+SHARE = 0.5
 
 
 def processor_time(tasks: Path = TASKS) -> dict[str, int]:
@@ -26,4 +28,6 @@ def working(before: dict[str, int], after: dict[str, int]) -> int | None:
     spent = [time - before.get(thread, 0) for thread, time in after.items()]
     if not spent or max(spent) <= 0:
         return None
-    return min(sum(time >= SHARE * max(spent) for time in spent), len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0))
+    fair = SHARE * 2 / max(cores, 2) * max(spent)
+    return min(sum(time >= fair for time in spent), cores)
