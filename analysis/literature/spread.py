@@ -134,8 +134,10 @@ def finding(rows: Sequence[Apart]) -> str:
 
 def speed_ups(studies: Sequence[StudyTables]) -> Figure:
     then = processor_over(GPU_OF_2016)
-    now = certified(studies, Pair("device", HOST.name, "gpu"))
     names = networks()
+    places = {name.lower(): place for place, name in enumerate(names)}
+    pairs = certified(studies, Pair("device", HOST.name, "gpu"))
+    now = [row for row in pairs if row.workload in places]
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
         for over in then:
@@ -143,7 +145,7 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
             axes.plot([over.value], [names.index(over.one.network)], "o", color=THEN,
                       markerfacecolor=PAPER, markersize=4.5, alpha=pale)  # fmt: skip
         for row in now:
-            place = [name.lower() for name in names].index(row.workload) - 0.25
+            place = places[row.workload] - 0.25
             axes.plot([row.low or 1, row.high or 1], [place] * 2, color=NOW, linewidth=1.6)
             axes.plot([row.value or 1], [place], "o", color=NOW, markersize=5)
         ratios_on(axes, names, "the processor's time over the GPU's")

@@ -43,7 +43,7 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
         return []
     table = losses(machine, batches, turns, 1.0)
     off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
-    medians, tf32 = dict(typical(table)), machine.study.configuration.get("tf32") is True
+    medians, tf32 = typical(table), machine.study.configuration.get("tf32") is True
     last: dict[BenchmarkId, list[tuple[float, float]]] = {}
     for one, _, own in weights_astray(machine, batches, turns):
         last.setdefault(one, []).extend(own.values())

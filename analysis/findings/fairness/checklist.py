@@ -4,6 +4,7 @@ Each item is decided by settings. Adapters read them back from their frameworks 
 frameworks/contract.py), or the harness determines them by probe (workflows/worker/probes).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,9 +18,10 @@ class Item:
 
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
-    `reason` given. If a certificate declares a deviation of `component`, the difference is declared
-    too. Records may lack all settings of a `new` item. `computes`: a difference that is not
-    declared changes what is computed, so that a pair gets no ratio.
+    `reason` given, and so is what contenders with more than so many `threads` do. If a certificate
+    declares a deviation of `component`, the difference is declared too. Records may lack all
+    settings of a `new` item. `computes`: a difference that is not declared changes what is
+    computed, so that a pair gets no ratio.
     """
 
     title: str
@@ -28,6 +30,7 @@ class Item:
     rule: Literal["matched", "own"] = "matched"
     reason: str = "part of what is compared"
     tolerance: float = ROUNDED
+    threads: float = math.inf
     component: str = ""
     new: bool = False
     computes: bool = False
@@ -167,8 +170,9 @@ CHECKLIST = (
     Item(
         "threads at work",
         ("computing_threads",),
-        "Counted: threads that did at least half the work of the busiest one.",
-        tolerance=0.3,  # frameworks divide work differently among many threads
+        "Counted: threads that did a fair share of the busiest one's work.",
+        reason="frameworks divide work differently among many threads",
+        threads=2,
     ),
     Item("device", ("device",), "Where the weights are."),
     Item(

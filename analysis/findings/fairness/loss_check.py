@@ -20,8 +20,10 @@ from analysis.findings.fairness.timed_turns import (
     LATER,
     changed,
     float64_turns,
+    led_elsewhere,
     losses,
     weights_astray,
+    weights_read,
     with_limits,
     wrong_losses,
     wrong_typically,
@@ -39,13 +41,14 @@ class LossCheck:
     `faults`: which benchmarks may not be compared, and why. `in_float64`: whether losses were
     compared with float64's, `first`: of how many steps of a turn, if turns have more, `late`: what
     was allowed in the late steps of long turns, and `weights`: whether those after a turn
-    were compared, too."""
+    were compared, too, but for `odd` contenders, which float32 led elsewhere in it."""
 
     tolerance: float
     in_float64: bool = False
     first: int | None = None
     late: float = 0.0
     weights: bool = False
+    odd: int = 0
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
@@ -57,7 +60,10 @@ class LossCheck:
         if self.in_float64:
             steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
             allowed = max(LATER * self.tolerance, self.late)
-            refused = ", and so did the weights after one turn" * self.weights + refused
+            if self.weights:
+                elsewhere = f", if float32 did not lead elsewhere ({self.odd} did)"
+                also = f", and so did the weights after one turn{elsewhere * bool(self.odd)}"
+                refused = also + refused
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
                 f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."
@@ -83,7 +89,8 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
     if turns and len(batches):
         table = losses(machine, batches[finite], turns, found.tolerance)
-        last = [*weights_astray(machine, batches, turns)]
+        elsewhere = led_elsewhere(table)
+        last = [*weights_astray(machine, batches, turns, elsewhere)]
         limited = [*with_limits(last, REDUCED_ASTRAY if tf32 else ASTRAY)]
         wrong = [
             *wrong_losses(machine, table, turns),
@@ -95,6 +102,12 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
         found.weights = bool(limited) and len(limited) == len(last)
+        odd = {
+            one
+            for one, replicate, _ in weights_read(machine)
+            if one in turns and (*one, replicate, turns[one].round) in elsewhere
+        }
+        found.odd = len(odd - {one for one, *_ in limited})
         found.first = compared_steps(batches, table)
         found.late = max(table["allowed"][table["place"] >= LONG], default=0.0)
         agreeing = [

@@ -113,7 +113,7 @@ def judged(
     differing = [r for r, other in others.items() if not agree(value, other, tolerance)]
     if not differing:
         return "equal", ""
-    if item and item.rule == "own":
+    if item and (item.rule == "own" or benchmark.threads > item.threads):
         return "declared", item.reason
     if item and item.component:
         found = [next(deviations(item, (benchmark, r), certificates), "") for r in differing]

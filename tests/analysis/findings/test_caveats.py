@@ -223,14 +223,21 @@ def test_work_while_nothing_is_timed(
         assert rows["PyTorch tuned"].share == pytest.approx(0.5 / 0.3, rel=0.1)
 
 
-@pytest.mark.parametrize(("share", "warned"), [(0.02, False), (0.4, True)])
+@pytest.mark.parametrize(
+    ("device", "share", "warned"),
+    [("cpu", 0.02, False), ("cpu", 0.04, True), ("gpu", 0.04, False), ("gpu", 0.06, True)],
+)
 def test_time_between_steps_that_others_do_not_take(
-    sound: Findings, monkeypatch: pytest.MonkeyPatch, share: float, warned: bool
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, device: str, share: float, warned: bool
 ) -> None:
-    row = OffClockLine(next(iter(sound.measured)), None, None, 0.1 + 10 * share, 10 * share, 10.0)
+    """A loss is copied from a GPU, which takes longer."""
+    one = next(iter(sound.measured))._replace(device=device)
+    row = OffClockLine(one, None, None, 0.1 + 10 * share, 10 * share, 10.0)
     monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
     found = [text for text in said(sound) if text.startswith("1 contender took longer than")]
-    assert bool(found) == warned and all("by up to 40 % of a step (`" in text for text in found)
+    assert bool(found) == warned and all(
+        f"by up to {100 * share:.0f} % of a step (`" in text for text in found
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,12 +260,19 @@ def test_work_put_off_in_fewer_than_half_of_the_steps_is_seen(
 
 
 @pytest.mark.parametrize(
-    ("spun_ms", "computed", "warned"), [(8.6, 16, False), (20, 16, True), (8.6, 1, True)]
-)
+    ("device", "spun_ms", "computed", "warned"),
+    [("cpu", 8.6, 16, False), ("cpu", 20, 16, True), ("cpu", 8.6, 1, True), ("gpu", 8.6, 1, False),
+     ("gpu", 20, 1, True)],
+)  # fmt: skip
 def test_threads_that_spin_after_a_turn(
-    sound: Findings, monkeypatch: pytest.MonkeyPatch, spun_ms: float, computed: int, warned: bool
+    sound: Findings,
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    spun_ms: float,
+    computed: int,
+    warned: bool,
 ) -> None:
-    one = next(iter(sound.measured))._replace(threads=16)
+    one = next(iter(sound.measured))._replace(device=device, threads=16)
     monkeypatch.setitem(sound.machine.study.configuration, "contest", {"turn": 4})
     spent_ms, step_ms = 16 * spun_ms / 4, 10.0
     row = OffClockLine(one, spent_ms, spent_ms / (computed * step_ms), 0.1, 0.0, step_ms)

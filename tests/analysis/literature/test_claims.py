@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
 STUDIES = ("reference", "networks", "definitions", "threads", "oversubscribed", "sweep", "fence",
-           "parts", "parallel", "operations", "transfer", "traps")  # fmt: skip
+           "parts", "parallel", "operations", "transfer", "traps", "gpu")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 
@@ -277,7 +277,7 @@ def test_the_page_says_what_was_judged() -> None:
             ["C27", "C29", "C38", "C39", "C40", "C42", "C46", "C48", "C54", "C55", "C59"],
             "does not hold here",
         ),
-        **dict.fromkeys(["C23", "C24", "C25", "C37", "C53", "C56"], "holds here"),
+        **dict.fromkeys(["C03", "C04", "C23", "C24", "C25", "C37", "C53", "C56"], "holds here"),
         **dict.fromkeys(
             ["C30", "C31", "C32", "C33", "C35", "C36", "C43", "C52", "C58", "C63"], "cannot tell"
         ),
@@ -288,7 +288,7 @@ def test_the_page_says_what_was_judged() -> None:
         "Six times need more",
         "needs 7.8 times the peak",
         "decide five claims, and none holds",
-        "decide seventeen more",
+        "decide nineteen more",
         "Cannot tell**: six claims about threads, TensorFlow's lead",
     ):
         assert words in page

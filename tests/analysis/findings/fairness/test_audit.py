@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries, mismatches, whose
-from analysis.findings.fairness.checklist import CHECKLIST
-from analysis.findings.fairness.settings import SettingLine
+from analysis.findings.fairness.certificates import Certificates
+from analysis.findings.fairness.checklist import BY_SETTING, CHECKLIST
+from analysis.findings.fairness.settings import SettingLine, judged
 from analysis.findings.findings import Findings
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
@@ -238,6 +240,16 @@ def test_what_could_not_be_probed_is_held_against_nobody(
     found = changed(refuses)
     assert lines(found)["put"].status == "n/a"
     assert mismatches(found.settings) == []
+
+
+@pytest.mark.parametrize(("threads", "status"), [(2, "mismatched"), (16, "declared")])
+def test_frameworks_divide_work_differently_among_many_threads(
+    findings: Findings, threads: int, status: str
+) -> None:
+    one = BenchmarkId("mlp", "jax", "default", "cpu", threads)
+    rival = {one._replace(framework="pytorch"): str(threads)}
+    item = BY_SETTING["computing_threads"]
+    assert judged(item, one, "1", rival, Certificates(findings.machine))[0] == status
 
 
 def test_the_audit_has_every_item(findings: Findings) -> None:

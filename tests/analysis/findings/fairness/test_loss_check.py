@@ -282,22 +282,27 @@ def test_the_page_has_what_right_contenders_of_committed_studies_have_reached() 
 
 
 @pytest.mark.parametrize(
-    ("others", "off", "odd", "late", "wrong"),
-    [(1e-7, 4e-5, 8, False, False), (1e-7, 2e-4, 8, False, True), (1e-7, 2e-4, 8, True, False),
-     (1e-7, 6e-5, 3, False, True), (1e-7, 2e-4, 2, False, False), (1e-7, 2e-4, 1, False, False),
-     (1e-4, 2e-3, 8, False, False), (1e-4, 4e-3, 8, False, True)],
+    ("others", "off", "odd", "since", "wrong"),
+    [(1e-7, 4e-5, 8, 1, False), (1e-7, 6e-5, 8, 1, True), (1e-7, 6e-5, 4, 1, False),
+     (1e-7, 4e-4, 3, 1, True), (1e-7, 2e-4, 3, 1, False), (1e-7, 4e-4, 2, 1, False),
+     (1e-7, 4e-4, 8, 4, False), (1e-7, 6e-4, 5, 4, True), (1e-7, 6e-4, 4, 4, False),
+     (1e-7, 6e-4, 8, LONG, False), (1e-7, 4e-4, 1, 1, False),
+     (1e-4, 2e-3, 8, 1, False), (1e-4, 4e-3, 8, 1, True)],
 )  # fmt: skip
 def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
-    findings: Findings, others: float, off: float, odd: int, late: bool, wrong: bool
+    findings: Findings, others: float, off: float, odd: int, since: int, wrong: bool
 ) -> None:
-    """As of a layer that is frozen in three turns of eight. A single loss may be far off."""
+    """As of a layer that is frozen in three turns of eight, or in five from the fourth step on. A
+    single loss may be far off."""
     rows = [
-        ("mlp", framework, "default", "cpu", 1, replicate, number, place + LONG * late, own, False)
+        ("mlp", framework, "default", "cpu", 1, replicate, number, place, own, False)
         for framework in ("pytorch", "tensorflow", "jax")
         for replicate in (1, 2)
         for number in range(1, 9)
         for typical in [off if framework == "jax" and number <= odd else others]
-        for place, own in enumerate([0.0, typical, typical, typical, 0.02])
+        for place, own in enumerate(
+            [0.0] + [others] * (since - 1) + [typical] * (LONG - since) + [typical] * 3 + [0.02]
+        )
     ]
     expected = Expected(Float64Turns(losses=[], start={}, weights={}), "the reference's", 1e-5)
     turns = {BenchmarkId("mlp", own, "default", "cpu", 1): expected for own in ("jax", "pytorch")}
@@ -306,6 +311,33 @@ def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
     assert [one.framework for one, _ in found] == ["jax"] * wrong
     assert all(f"in {2 * odd} of 16 turns" in text for _, text in found)
     assert all(f"off the reference's, and {scientific(others)} in" in text for _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("off", "astray", "compared"),
+    [(4e-4, 0.5, True), (6e-4, 0.5, False), (6e-4, 0.0, False), (4e-4, 0.0, True)],
+)
+def test_weights_are_compared_unless_float32_led_elsewhere_in_that_turn(
+    found: Make, off: float, astray: float, compared: bool
+) -> None:
+    """Which its losses show. They are judged with those of all other turns."""
+    findings = copied(found(replace(RECIPE, float64_turns=True)))
+    machine, one = findings.machine, BenchmarkId("mnist-cnn", "tensorflow", "tuned", "cpu", 1)
+    expected, batches = float64_turns(machine)[one], machine.batches.copy()
+    turn = (batches["contender"] == TUNED) & (batches["round"] == expected.round)
+    batches.loc[turn, "loss"] *= 1 + off
+    start, right = expected.turns.start, expected.turns.weights
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.name == TUNED and contender.weights:
+                contender.weights = {
+                    name: [w + astray * (w - s) for w, s in zip(own, start[name], strict=True)]
+                    for name, own in right.items()
+                }
+    check = check_losses(machine, batches)
+    assert (one in check.faults) == (compared and astray > 0), check.faults
+    assert check.odd == int(not compared)
+    assert ("if float32 did not lead elsewhere (1 did)" in str(check)) != compared
 
 
 def test_a_single_odd_round_is_no_fault_however_few_there_are(findings: Findings) -> None:
