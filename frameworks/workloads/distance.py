@@ -9,6 +9,10 @@ from frameworks.workloads.weights import Weights
 FLOAT32 = 2.0**-24  # half of the last place of a float32, relative
 IDLE = 1e-3  # a tensor that moves less than this, of the network's typical move, says nothing
 LEAST = 0.03  # of the network's typical move: a shorter move of a tensor counts as this long
+# The same as IDLE if each tensor counts by itself: rounding of sums that cancel moves weights by up
+# to 1e-6 of the network's typical move.
+ALONE = 1e-4
+HIDDEN = 0.5  # of a tensor's move: what storing may lose of it, so that float32 shows the move
 OFF = 0.1  # of a tensor's typical move: a number that is off by more is counted
 FEW = 16  # numbers of a tensor; one of them may be far off by rounding alone
 REST = "the rest of the network"  # all tensors with few numbers, together
@@ -41,32 +45,66 @@ class Astray(NamedTuple):
 
 
 def astray(own: Weights, exact: Weights, start: Weights, steps: int) -> dict[str, Astray]:
-    """For each tensor, how far float32 training has gone astray in `steps` steps from `start`.
+    """For each tensor, how far float32 training has gone astray in `steps` steps from `start`."""
+    return {
+        name: Astray(middle(found), far_away(found))
+        for name, found in errors(own, exact, start, steps).items()
+    }
+
+
+def far_away(found: np.ndarray) -> float:
+    """The share of errors that are more than a tenth of a move."""
+    return float(np.mean(found > OFF))
+
+
+def errors(
+    own: Weights, exact: Weights, start: Weights, steps: int, alone: bool = False
+) -> Weights:
+    """How far each number of each tensor is from where training should have led in `steps` steps
+    from `start`, over the tensor's median move.
 
     `exact` are the same steps in float64. What storing a number in float32 can change in each
     step is no error. Tensors that hardly move are left out, because their moves are rounding.
-    Tensors with few numbers are taken together.
+    Tensors with few numbers are taken together. `alone`: a tensor that moves less than others is
+    judged by its own move, if storing does not hide it.
     """
     moves = {name: np.abs(np.subtract(exact[name], start[name], dtype=float)) for name in exact}
     network = middle(np.concatenate([move[move > 0] for move in moves.values()]))
-    errors: Weights = {}
+    found: Weights = {}
     for name, move in moves.items():
         error = np.abs(np.subtract(own[name], exact[name], dtype=float))
         if not np.isfinite(error).all():
-            return {name: Astray(float("inf"), 1.0)}
-        stored = steps * FLOAT32 * np.maximum(np.abs(start[name]), np.abs(exact[name]))
+            return {name: np.full(FEW, np.inf)}
+        stored = lost(exact[name], start[name], steps)
         error = np.maximum(error - stored, 0)
         touched = (move > 0) | (error > 0)
         size = middle(move[touched])
-        if size > IDLE * network:
-            errors[name] = error[touched] / max(size, LEAST * network)
-    few = [errors.pop(name) for name in list(errors) if errors[name].size < FEW]
-    errors[REST] = np.concatenate([*few, np.empty(0)])
-    return {
-        name: Astray(middle(found), float(np.mean(found > OFF)))
-        for name, found in errors.items()
-        if found.size >= FEW
-    }
+        if alone and size > ALONE * network and middle(stored[touched]) <= HIDDEN * size:
+            found[name] = error[touched] / size
+        elif size > IDLE * network:
+            found[name] = error[touched] / max(size, LEAST * network)
+    few = [found.pop(name) for name in list(found) if found[name].size < FEW]
+    found[REST] = np.concatenate([*few, np.empty(0)])
+    return {name: own for name, own in found.items() if own.size >= FEW}
+
+
+def lost(exact: np.ndarray, start: np.ndarray, steps: int) -> np.ndarray:
+    """What storing each number in float32 after every step may change."""
+    found: np.ndarray = steps * FLOAT32 * np.maximum(np.abs(start), np.abs(exact))
+    return found
+
+
+def hidden(exact: Weights, start: Weights, steps: int) -> list[str]:
+    """The tensors of which float32 does not show whether they are trained: storing may hide their
+    moves, or none of these numbers moves."""
+    found = []
+    for name, weights in exact.items():
+        move = np.abs(np.subtract(weights, start[name], dtype=float))
+        touched = move > 0
+        stored = lost(weights, start[name], steps)
+        if not touched.any() or middle(stored[touched]) > HIDDEN * middle(move[touched]):
+            found.append(name)
+    return found
 
 
 def middle(values: np.ndarray) -> float:

@@ -7,11 +7,12 @@
 import argparse
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from frameworks.contract import Unavailable
@@ -64,6 +65,7 @@ class Contest(WorkerPool):
         self.steps: Counter[tuple[str, int]] = Counter()
         seed, rounds = plan.study.seed, self.deal.rounds
         self.compared = {name: compared_round(seed, name, rounds) for name in self.workloads}
+        self.late_s: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
         self.passed = 0  # turns, including those of contenders that have failed
 
     @property
@@ -217,9 +219,12 @@ class Contest(WorkerPool):
         record = self.records[workload][index]
         if not record.runs and record.framework not in UNCOMPARED:
             try:
-                found = self.ask(index, "weights", on=workload)["weights"]
+                found = self.ask(index, "weights", on=workload)
+                late_s = self.late_s[workload, index]
+                late_s.append(found["late_s"])
+                record.late_s = round(median(late_s), 6)
                 if number == self.compared[workload]:
-                    record.weights = found
+                    record.weights = found["weights"]
             except WorkerDied as death:
                 if death.ended:
                     raise

@@ -127,11 +127,12 @@ class ContenderRecord(Entrant):
     processor time, shared equally by the workloads of the contest. `import_s`, the same for all of
     them, is the time to import the framework and apply the conditions, if the process imported
     alone. `idle_mib` is its memory then. `weights` are a few numbers of each tensor after a drawn
-    turn, in the first two replicates (`Float64Turns`), and `operations` seconds of a step under its
-    framework's profiler (frameworks/operations.py), if asked for; `unprofiled` says why there are
-    none. `stated` names settings that nothing has read back. `caches` says what compilers' caches
-    held before the import. In earlier records, a control busy-waited for the share `idle` of its
-    time.
+    turn, in the first two replicates (`Float64Turns`). `late_s` is by how much reading all weights
+    after a turn took longer than reading them again, in the median of the turns of these
+    replicates. `operations` are seconds of a step under its framework's profiler
+    (frameworks/operations.py), if asked for; `unprofiled` says why there are none. `stated` names
+    settings that nothing has read back. `caches` says what compilers' caches held before the
+    import. In earlier records, a control busy-waited for the share `idle` of its time.
     """
 
     status: Status
@@ -148,6 +149,7 @@ class ContenderRecord(Entrant):
     operations: dict[str, Seconds] = {}
     unprofiled: str = ""
     weights: dict[str, list[Number]] = {}
+    late_s: Difference | None = None
     idle: Amount = 0.0
 
 

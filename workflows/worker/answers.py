@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from workflows.records.limits import Amount, Seconds
+from workflows.records.limits import Amount, Difference, Seconds
 from workflows.records.private import KNOWN, cut
 from workflows.records.schema import CacheState
 from workflows.records.storage import UNPRINTABLE, with_texts
@@ -109,6 +109,10 @@ class Sampled(Answer):
     weights: dict[str, list[float]]
 
 
+class AfterTurn(Sampled):
+    late_s: Difference
+
+
 class TrainedTurns(Sampled):
     read: int
     losses: list[list[float]]
@@ -136,7 +140,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "train": TrainedRun,
     "gradients": Gradients,
     "train_turns": TrainedTurns,
-    "weights": Sampled,
+    "weights": AfterTurn,
     "record_run": Recorded,
     "profile": Profiled,
 }

@@ -43,6 +43,7 @@ class Handlers:
     turns: Turns
     trainer: Trainer
     variant: str
+    first: int  # mini-batch of the latest turn
     asleep = Asleep()  # of the process, for all workloads
     process = os.getpid()
 
@@ -111,6 +112,7 @@ class Handlers:
         `delivered` is the digest of what a loader has prepared.
         """
         forget_peak()
+        self.first = first
         outside_ns = self.asleep.taken_ns()
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
@@ -236,19 +238,28 @@ class Handlers:
                 batches = [self.mini_batch(first + step) for step in range(count)]
                 losses.append([training.one_step(trainer, batch) for batch in batches])
                 if place == read:
-                    weights = training.sample(as_weights(trainer.weights(), self.initial))
+                    inputs, _ = batches[0]
+                    weights = training.sample(as_weights(trainer.weights(), self.initial), inputs)
         self.require_original()
         return {
             "read": read,
             "losses": losses,
-            "start": training.sample(self.initial),
+            "start": training.sample(self.initial, inputs),
             "weights": weights,
         }
 
     @supported()
     def weights(self) -> dict[str, Any]:
-        """A sample of the weights after the latest turn."""
-        return {"weights": training.sample(as_weights(self.trainer.weights(), self.initial))}
+        """A sample of the weights after the latest turn; `late_s`: by how much reading them takes
+        longer than reading them again."""
+        inputs, _ = self.mini_batch(self.first)
+
+        def read() -> dict[str, list[float]]:
+            return training.sample(as_weights(self.trainer.weights(), self.initial), inputs)
+
+        weights, first_s = timed(read)
+        _, again_s = timed(read)
+        return {"weights": weights, "late_s": first_s - again_s}
 
     def record_run(
         self, workload: dict[str, Any], variant: str, script: str, out: str

@@ -10,6 +10,7 @@ from frameworks.contract import Trainer
 from frameworks.workloads import Weights
 from workflows.worker.border import as_loss, as_weights, supported
 
+TABLE = ".table"  # the end of the name of an embedding's weights
 SAMPLED, LEAST, IN_ALL = 64, 8, 2048  # numbers of a tensor at most and at least, and of all
 
 Batch = tuple[np.ndarray, np.ndarray]
@@ -130,14 +131,20 @@ def compared_round(seed: int, workload: str, rounds: int) -> int:
     return random.Random(f"{seed} {workload}").randint(1, rounds)
 
 
-def sample(weights: Weights) -> dict[str, list[float]]:
+def sample(weights: Weights, inputs: np.ndarray | None = None) -> dict[str, list[float]]:
     """A few numbers of every tensor, the same ones of whatever holds it: fewer if there are many
-    tensors, because a deep network's would be most of the study's records."""
+    tensors, because a deep network's would be most of the study's records. Of an embedding's table,
+    only words in `inputs`, a mini-batch of the turn, because others stay as they are."""
     found, most = {}, max(LEAST, min(SAMPLED, IN_ALL // max(len(weights), 1)))
     for name, array in weights.items():
         places = np.arange(array.size)
         if array.size > most:
-            places = np.random.default_rng(array.size).integers(0, array.size, most)
+            random = np.random.default_rng(array.size)
+            if inputs is not None and name.endswith(TABLE):
+                rows, columns = random.choice(np.unique(inputs), most), array.shape[1]
+                places = rows * columns + random.integers(0, columns, most)
+            else:
+                places = random.integers(0, array.size, most)
         found[name] = array.flat[places].astype(float).tolist()
     return found
 

@@ -46,7 +46,7 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
     medians, tf32 = typical(table), machine.study.configuration.get("tf32") is True
     last: dict[BenchmarkId, list[tuple[float, float]]] = {}
     for one, _, own in weights_astray(machine, batches, turns):
-        last.setdefault(one, []).extend(own.values())
+        last.setdefault(one, []).extend((error.typical, error.off) for error in own.values())
     return [
         AsTimedLine(
             one,

@@ -7,6 +7,7 @@ mistake.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,20 @@ from numpy.typing import ArrayLike
 
 from analysis.data.processes import COLUMNS
 from analysis.data.results import BenchmarkId
-from frameworks.workloads.distance import Astray
 
 LONG = 10  # steps, for which all limits are known beforehand
 GROWN = 10  # times the framework in the middle; of an even number the better one
 CHAOS = 0.3  # the most that is allowed
+
+
+class Away(NamedTuple):
+    """How far a tensor is from float64 after a turn: the median error over its median move, the
+    share of its numbers that are more than a tenth of that away, and the mean error, of which none
+    counts more than 1."""
+
+    typical: float
+    off: float
+    mean: float = 0.0
 
 
 def widened(table: pd.DataFrame) -> pd.DataFrame:
@@ -61,13 +71,13 @@ def with_one_vote_each(frameworks: Iterable[Sequence[ArrayLike]]) -> np.ndarray:
 
 
 def room_of_weights(
-    tensors: Mapping[BenchmarkId, dict[str, Astray]],
+    tensors: Mapping[BenchmarkId, dict[str, Away]],
 ) -> dict[str, tuple[float, float]]:
     """The room that weights have after a long turn by tensor, from what all contenders have left;
     without tensors that are not compared."""
-    every: dict[str, dict[str, list[Astray]]] = {}
+    every: dict[str, dict[str, list[Away]]] = {}
     for one, own in tensors.items():
         for name, found in own.items():
             every.setdefault(name, {}).setdefault(one.framework, []).append(found)
     room = {name: GROWN * with_one_vote_each(found.values()) for name, found in every.items()}
-    return {name: (typical, off) for name, (typical, off) in room.items() if typical <= CHAOS}
+    return {name: (typical, off) for name, (typical, off, _) in room.items() if typical <= CHAOS}

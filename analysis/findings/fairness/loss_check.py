@@ -39,13 +39,15 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 class LossCheck:
     """`worst`: the largest relative difference among `compared` losses that agree, in float32;
     `faults`: which benchmarks may not be compared, and why. `in_float64`: whether losses were
-    compared with float64's, `first`: of how many steps of a turn, if turns have more, `late`: what
-    was allowed in the late steps of long turns, and `weights`: whether those after a turn
-    were compared, too, but for `odd` contenders, which float32 led elsewhere in it."""
+    compared with float64's, `first`: of how many steps of a turn, if turns have more, and which
+    share of them that is at least (`share`), `late`: what was allowed in the late steps of long
+    turns, and `weights`: whether those after a turn were compared, too, but for `odd` contenders,
+    which float32 led elsewhere in it."""
 
     tolerance: float
     in_float64: bool = False
     first: int | None = None
+    share: float = 1.0
     late: float = 0.0
     weights: bool = False
     odd: int = 0
@@ -108,7 +110,10 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
             if one in turns and (*one, replicate, turns[one].round) in elsewhere
         }
         found.odd = len(odd - {one for one, *_ in limited})
-        found.first = compared_steps(batches, table)
+        steps = compared_steps(batches, table)
+        if (steps["known"] < steps["all"]).any():
+            found.first = int(steps["known"][steps["known"] < steps["all"]].min())
+            found.share = float((steps["known"] / steps["all"]).min())
         found.late = max(table["allowed"][table["place"] >= LONG], default=0.0)
         agreeing = [
             float(rows["off"].max())
@@ -133,14 +138,13 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     return found
 
 
-def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> int | None:
-    """The fewest steps of a turn whose losses were compared, in any workload of which they are not
-    all."""
+def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """By workload, how many steps a turn has (`all`), and the losses of how many of them were
+    compared (`known`)."""
     steps = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"])["step"]
     lengths = (steps.max() - steps.min() + 1).groupby("workload").max()
     known = (table.groupby("workload")["place"].max() + 1).reindex(lengths.index, fill_value=0)
-    fewer = known[known < lengths]
-    return int(fewer.min()) if len(fewer) else None
+    return pd.DataFrame({"all": lengths, "known": known})
 
 
 def reference(names: Collection[str], benchmarks: Sequence[BenchmarkId]) -> BenchmarkId:

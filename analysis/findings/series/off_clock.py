@@ -1,12 +1,14 @@
 """What a contender does while nothing is timed: a row for each.
 
 Between two timed mini-batches the harness reads the loss and the counters. A contender that puts
-work off until then, or does it in a thread or another process, would look faster than it is.
+work off until then, or does it in a thread or another process, would look faster than it is. After
+some turns the harness also reads all weights.
 """
 
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from statistics import median
 
 import pandas as pd
 
@@ -24,7 +26,8 @@ class OffClockLine:
     of the process while nothing was timed, also while others had their turns, and `share` sets it
     against that of the timed mini-batches. `between_ms` is the time from the end of a mini-batch to
     the beginning of the next one in its turn, the mean of the shortest nine tenths, `longer_ms` by
-    how much that is longer than the shortest in the workload, and `step_ms` the median time of
+    how much that is longer than the shortest in the workload, `late_ms` by how much reading all
+    weights after a turn takes longer than reading them again, and `step_ms` the median time of
     transfer and step. What the records do not have is None."""
 
     id: BenchmarkId
@@ -32,6 +35,7 @@ class OffClockLine:
     share: float | None
     between_ms: float | None
     longer_ms: float | None
+    late_ms: float | None
     step_ms: float
 
 
@@ -43,7 +47,7 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
     asked = {one for one in trained if not machine.control(one)}
     asked_rows = pd.MultiIndex.from_frame(batches[COLUMNS]).isin([*asked])
     rows = batches[(batches["round"] > 0) & asked_rows]
-    outside, between = processor_s(findings, asked), between_ms(rows)
+    outside, between, late = processor_s(findings, asked), between_ms(rows), late_ms(findings)
     least: dict[str, float] = {}
     for one, own in between.items():
         least[one.workload] = min(own, least.get(one.workload, own))
@@ -59,6 +63,7 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
                 None if spent_s is None or not inside_s else spent_s / inside_s,
                 ms,
                 None if ms is None else ms - least[one.workload],
+                late.get(one),
                 float((turns["transfer_ns"] + turns["step_ns"]).median() / 1e6),
             )
         )
@@ -77,6 +82,17 @@ def processor_s(findings: Findings, asked: Collection[BenchmarkId]) -> dict[Benc
             if turn.round and turn.outside_s is not None and one and one in asked:
                 found[one] = found.get(one, 0.0) + turn.outside_s
     return found
+
+
+def late_ms(findings: Findings) -> dict[BenchmarkId, float]:
+    """The median of the replicates in which weights were read."""
+    found: dict[BenchmarkId, list[float]] = {}
+    for contest in findings.machine.records.contests:
+        for contender in contest.contenders:
+            if contender.late_s is not None:
+                one = BenchmarkId.of(contest.workload, contender)
+                found.setdefault(one, []).append(1000 * contender.late_s)
+    return {one: median(times) for one, times in found.items()}
 
 
 def between_ms(rows: pd.DataFrame) -> dict[BenchmarkId, float]:

@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.settings import UNRECORDED
+from analysis.findings.fairness.timed_turns import hidden_updates
 from analysis.findings.findings import Findings
-from analysis.format import count, listing, sentence
+from analysis.format import count, few, listing, percent, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import contender, place, places
+from analysis.report.prose import workload as workload_title
 from analysis.report.sections.sameness.differences import named
+
+PART = 0.5  # of a turn's steps: fewer that were compared are a warning
+NAMED = 2  # tensors of a workload
 
 
 def refused(findings: Findings) -> Iterator[Caveat]:
@@ -63,6 +68,33 @@ def other_optimisers(findings: Findings) -> Iterator[Caveat]:
         yield note(
             f"Refused with {kind}: {places(one for one, _ in rows)}: {sentence(rows[0][1])}",
             "Nothing here is timed with it; mend the adapter before you do.",
+        )
+
+
+def compared_in_part(findings: Findings) -> Iterator[Caveat]:
+    """Long turns, in most of which a contender could have computed something else."""
+    check = findings.loss_check
+    if check.first is not None and check.share < PART:
+        yield warning(
+            "Compared in part",
+            f"Only the first {count(check.first, 'step')} of a turn could be compared with "
+            f"float64, {percent(check.share)} of it.",
+            "Set shorter turns (`contest.turn`).",
+        )
+
+
+def hidden(findings: Findings) -> Iterator[Caveat]:
+    """Updates that storing in float32 loses."""
+    found = hidden_updates(findings.machine)
+    if found:
+        parts = [
+            f"{few(names, NAMED)} of {workload_title(workload)} ({len(names)} of {every})"
+            for workload, (names, every) in found.items()
+        ]
+        yield note(
+            "Timed turns do not show whether these weights are trained, because float32 loses most "
+            f"of their updates: {listing(parts)}.",
+            "Believe the certificate in float64, which shows it, or raise the learning rate.",
         )
 
 

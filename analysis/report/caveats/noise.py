@@ -33,6 +33,9 @@ NAMED = 3  # contenders
 # right contenders took up to 2.3 % of a step on the processor. Copying the loss from a GPU took JAX
 # 0.35 ms.
 BETWEEN, BETWEEN_MS, COPYING_MS = 0.03, 0.2, 0.5
+# Longer to read weights after a turn than again: of a step, and milliseconds. In right contenders
+# it was up to 0.6 of a step, with a large table of words. JAX keeps what it has copied from a GPU.
+LATE, LATE_MS = 1.0, 2.0
 # Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
 FAR, LIKE = 6.0, 2
 APART_ALONE = 8.0  # times, of the only two contenders; right ones are up to 5.7 times apart
@@ -96,7 +99,8 @@ def at_work(row: OffClockLine) -> float:
 
 
 def off_the_clock(findings: Findings) -> Iterator[Caveat]:
-    """Contenders whose processes work, or wait longer than others, while nothing is timed."""
+    """Contenders whose processes work, or wait longer than others, while nothing is timed, or that
+    compute weights when they are read."""
     rows = findings.machine.matched_rows(OFF_CLOCK.of(findings))
     contest = findings.machine.study.configuration.get("contest")
     turn = contest.get("turn") if isinstance(contest, dict) else None
@@ -114,9 +118,16 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
         if (more := row.longer_ms or 0.0)
         > max(BETWEEN_MS if row.id.device == HOST.name else COPYING_MS, BETWEEN * row.step_ms)
     }
+    read = {
+        row.id: late / row.step_ms
+        for row in rows
+        if (late := row.late_ms or 0.0) > max(LATE_MS, LATE * row.step_ms)
+        and row.id.device == HOST.name
+    }
     for found, what, whole in (
         (worked, "worked while nothing was timed, for up to", "the processor time of timed steps"),
         (waited, "took longer than others between timed steps, by up to", "a step"),
+        (read, "took longer to give their weights after a turn than again, by up to", "a step"),
     ):
         if found:
             worst = sorted(found, key=found.__getitem__, reverse=True)

@@ -7,8 +7,15 @@ import pandas as pd
 import pytest
 
 from analysis.data.processes import COLUMNS
+from analysis.findings.fairness.loss_check import LossCheck
 from analysis.findings.findings import Findings
-from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine, between_ms, off_clock_lines
+from analysis.findings.series.off_clock import (
+    OFF_CLOCK,
+    OffClockLine,
+    between_ms,
+    late_ms,
+    off_clock_lines,
+)
 from analysis.findings.series.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from frameworks.workloads import load, to_dict
@@ -201,6 +208,29 @@ def test_every_caveat_says_what_to_do(found: Make) -> None:
         assert len(caveat.do.split()) <= 20
 
 
+@pytest.mark.parametrize(("first", "warned"), [(25, True), (30, False), (None, False)])
+def test_turns_of_which_most_steps_cannot_be_compared(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, first: int | None, warned: bool
+) -> None:
+    check = LossCheck(1e-3, in_float64=True, first=first, share=(first or 60) / 60)
+    monkeypatch.setattr(Findings, "loss_check", check)
+    found = [text for text in said(sound) if "of a turn could be compared" in text]
+    assert len(found) == warned
+    assert all("Only the first 25 steps of a turn" in text and "41.7 % of it" in text
+               for text in found)  # fmt: skip
+
+
+def test_updates_that_float32_loses_are_named(found: Make) -> None:
+    findings = copied(found(replace(SOUND, float64_turns=True)))
+    assert said(findings) == []
+    for record in findings.machine.records.certificates:
+        assert record.turns
+        first, *_ = record.turns.weights
+        record.turns.weights[first] = record.turns.start[first]
+    (text,) = said(findings)
+    assert f"loses most of their updates: {first} of MLP (1 of " in text
+
+
 @pytest.mark.parametrize(("outside_s", "warned"), [(None, False), (0.01, False), (0.5, True)])
 def test_work_while_nothing_is_timed(
     sound: Findings, outside_s: float | None, warned: bool
@@ -232,7 +262,7 @@ def test_time_between_steps_that_others_do_not_take(
 ) -> None:
     """A loss is copied from a GPU, which takes longer."""
     one = next(iter(sound.measured))._replace(device=device)
-    row = OffClockLine(one, None, None, 0.1 + 10 * share, 10 * share, 10.0)
+    row = OffClockLine(one, None, None, 0.1 + 10 * share, 10 * share, None, 10.0)
     monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
     found = [text for text in said(sound) if text.startswith("1 contender took longer than")]
     assert bool(found) == warned and all(
@@ -275,9 +305,37 @@ def test_threads_that_spin_after_a_turn(
     one = next(iter(sound.measured))._replace(device=device, threads=16)
     monkeypatch.setitem(sound.machine.study.configuration, "contest", {"turn": 4})
     spent_ms, step_ms = 16 * spun_ms / 4, 10.0
-    row = OffClockLine(one, spent_ms, spent_ms / (computed * step_ms), 0.1, 0.0, step_ms)
+    row = OffClockLine(one, spent_ms, spent_ms / (computed * step_ms), 0.1, 0.0, None, step_ms)
     monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
     assert any(text.startswith("1 contender worked") for text in said(sound)) == warned
+
+
+@pytest.mark.parametrize(
+    ("device", "milliseconds", "warned"),
+    [("cpu", 9.0, False), ("cpu", 11.0, True), ("gpu", 90.0, False), ("cpu", None, False)],
+)
+def test_weights_that_are_computed_when_they_are_read(
+    sound: Findings,
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    milliseconds: float | None,
+    warned: bool,
+) -> None:
+    """JAX keeps what it has copied from a GPU."""
+    one = next(iter(sound.measured))._replace(device=device)
+    row = OffClockLine(one, None, None, 0.1, 0.0, milliseconds, 10.0)
+    monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: [row])
+    found = [text for text in said(sound) if text.startswith("1 contender took longer to give")]
+    assert len(found) == warned and all("by up to 110 % of a step" in text for text in found)
+
+
+def test_how_late_weights_are_is_the_median_of_the_replicates(sound: Findings) -> None:
+    findings = copied(sound)
+    for contest, late_s in zip(findings.machine.records.contests, (0.1, 0.5), strict=False):
+        for contender in contest.contenders:
+            if contender.name == "pytorch/tuned/cpu/1":
+                contender.late_s = late_s
+    assert [*late_ms(findings).values()] == [pytest.approx(300)]
 
 
 def test_the_worst_three_that_take_longer_are_named(
@@ -285,7 +343,7 @@ def test_the_worst_three_that_take_longer_are_named(
 ) -> None:
     one = next(iter(sound.measured))
     rows = [
-        OffClockLine(one._replace(workload=str(number)), None, None, 9.0, number, 10.0)
+        OffClockLine(one._replace(workload=str(number)), None, None, 9.0, number, None, 10.0)
         for number in range(4, 9)
     ]
     monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: rows)

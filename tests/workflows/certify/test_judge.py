@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.contract import Deviation
 from frameworks.oracle.mistakes import CATALOGUE
-from frameworks.workloads.distance import REST, astray, relative
+from frameworks.workloads.distance import REST, astray, errors, hidden, relative
 from workflows.certify.judge import (
     FROM,
     Uncanonical,
@@ -292,6 +292,26 @@ def test_updates_that_are_wrong_in_float32_lead_astray():
     assert found(frozen, exact, start).off > 0.15
     assert found(start, exact, start).typical == pytest.approx(1, rel=0.01)
     assert found(own * np.nan, exact, start) == (float("inf"), 1)
+
+
+def test_a_tensor_that_moves_less_than_others_is_judged_by_its_own_move():
+    """After a timed turn: a frozen layer under sigmoids moves a thousandth of the others."""
+    own, exact, start = trained(rate=1e-3)
+    slow, right, begin = trained(rate=5e-7)
+    frozen = {"w": own, "slow": begin}
+    both = [{"w": exact, "slow": right}, {"w": start, "slow": begin}, 4]
+    assert np.median(errors({"w": own, "slow": slow}, *both, alone=True)["slow"]) < 0.01
+    assert np.median(errors(frozen, *both, alone=True)["slow"]) == pytest.approx(1, rel=0.05)
+    assert "slow" not in astray(frozen, *both)  # as certificates have it
+    assert hidden(*both) == []
+
+
+def test_what_storing_in_float32_loses_is_named():
+    own, exact, start = trained(rate=1e-3)
+    _, right, begin = trained(rate=1e-9)
+    both = [{"w": exact, "slow": right, "idle": begin}, {"w": start, "slow": begin, "idle": begin}]
+    assert hidden(*both, 4) == ["slow", "idle"]
+    assert set(errors({"w": own, "slow": begin, "idle": begin}, *both, 4, alone=True)) == {"w"}
 
 
 def test_small_tensors_are_judged_together():

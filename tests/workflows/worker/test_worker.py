@@ -26,6 +26,34 @@ def test_each_turn_starts_from_the_initial_weights(worker):
     assert turns[2]["step"] == [8, 9, 10, 11]
 
 
+def test_of_an_embedding_only_words_are_sampled_that_the_turn_has(worker, monkeypatch):
+    """Others stay as they are, so that a frozen table would look right."""
+    table = np.arange(5000.0 * 8).reshape(5000, 8)
+    words = np.array([[3, 4999], [3, 17]])
+    found = training.sample({"embedding1.table": table, "lstm1.kernel": table}, words)
+    rows = np.array(found["embedding1.table"]) // 8
+    assert {*rows} == {3, 17, 4999} and len({*found["embedding1.table"]}) > 10
+    assert len({*(np.array(found["lstm1.kernel"]) // 8)}) > 50
+
+    given = []
+    monkeypatch.setattr(training, "sample", lambda weights, inputs: given.append(inputs) or {})
+    worker.turn(first=3, count=2, rebuild=True)
+    worker.weights()
+    worker.train_turns("default", [[0, 1], [3, 2]], read=1)
+    assert len(given) == 4  # read twice after the turn; before and after the other
+    for inputs in given:
+        assert np.array_equal(inputs, worker.turns.inputs[3])
+
+
+def test_weights_that_are_computed_when_they_are_read_take_longer(worker, monkeypatch):
+    worker.turn(first=3, count=2, rebuild=True)
+    weights, left = worker.trainer.weights, [0.3]
+    monkeypatch.setattr(
+        worker.trainer, "weights", lambda: (sleep(left.pop() if left else 0), weights())[1]
+    )
+    assert worker.weights()["late_s"] > 0.2
+
+
 def test_without_a_word_on_rebuilding_training_goes_on(worker):
     first = worker.turn(first=0, count=4, rebuild=None)["loss"]
     again = worker.turn(first=0, count=4, rebuild=None)["loss"]

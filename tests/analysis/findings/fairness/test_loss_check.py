@@ -10,7 +10,7 @@ import pytest
 from analysis.data.loading import read
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.as_timed import as_timed_lines
-from analysis.findings.fairness.long_turns import LONG
+from analysis.findings.fairness.long_turns import LONG, Away
 from analysis.findings.fairness.loss_check import LossCheck, check_losses
 from analysis.findings.fairness.timed_turns import (
     ASTRAY,
@@ -25,7 +25,6 @@ from analysis.findings.findings import Findings
 from analysis.format import percent, scientific
 from analysis.report.sections.comparing.comparisons import comparison_table
 from analysis.report.sections.sameness.certificates import certificate_summary
-from frameworks.workloads.distance import Astray
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import copied
 from tests.conftest import ROOT
@@ -364,9 +363,22 @@ def test_a_tensor_has_more_room_after_a_turn_if_the_middle_is_right(
 ) -> None:
     turns = Float64Turns(losses=[[1.0]], start={}, weights={})
     one = BenchmarkId("mlp", "jax", "default", "cpu", 1)
-    tensors = {str(number): Astray(error, 0.0) for number, error in enumerate(typical)}
+    tensors = {str(number): Away(error, 0.0) for number, error in enumerate(typical)}
     found = with_limits([(one, Expected(turns, "its own", 1e-5), tensors)], ASTRAY)
     assert len([*wrong_weights(found)]) == faults
+
+
+@pytest.mark.parametrize(("mean", "faults"), [(0.14, 0), (0.16, 1)])
+def test_units_of_a_layer_that_are_frozen_show_in_the_mean(mean: float, faults: int) -> None:
+    """Fewer than a quarter, and all others are right."""
+    turns = Float64Turns(losses=[[1.0]], start={}, weights={})
+    one = BenchmarkId("mlp", "jax", "default", "cpu", 1)
+    tensors = {"kernel": Away(1e-3, 0.2, mean), "other": Away(1e-3, 0.0, 1e-3)}
+    found = [
+        *wrong_weights(with_limits([(one, Expected(turns, "its own", 1e-5), tensors)], ASTRAY))
+    ]
+    assert len(found) == faults
+    assert all("on average 16 % (tolerance 15 %)" in text for _, text in found)
 
 
 def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
@@ -374,7 +386,7 @@ def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
     turns = Float64Turns(losses=[[1.0] * (LONG + 1)], start={}, weights={})
     expected = Expected(turns, "its own", 1e-5)
     right, wrong = (BenchmarkId("mlp", name, "default", "cpu", 1) for name in ("pytorch", "jax"))
-    near, far = {"kernel": Astray(0.001, 0.0)}, {"kernel": Astray(0.02, 0.0)}
+    near, far = {"kernel": Away(0.001, 0.0)}, {"kernel": Away(0.02, 0.0)}
     found = [(right, expected, near), (wrong, expected, far), (wrong, expected, far)]
     rooms = [allowed["kernel"] for *_, allowed in with_limits(found, (0.0, 0.0))]
     assert rooms == [(pytest.approx(0.01), 0.0)] * 3
@@ -386,7 +398,7 @@ def test_variants_that_share_a_mistake_do_not_make_room_for_it() -> None:
     expected = Expected(turns, "its own", 1e-5)
     right = BenchmarkId("mlp", "pytorch", "default", "cpu", 1)
     wrong = [BenchmarkId("mlp", "jax", str(number), "cpu", 1) for number in range(5)]
-    near, far = {"kernel": Astray(0.001, 0.0)}, {"kernel": Astray(0.02, 0.0)}
+    near, far = {"kernel": Away(0.001, 0.0)}, {"kernel": Away(0.02, 0.0)}
     found = [(right, expected, near), *((one, expected, far) for one in wrong)]
     rooms = [allowed["kernel"][0] for *_, allowed in with_limits(found, (0.0, 0.0))]
     assert rooms == [pytest.approx(0.01)] * 6
