@@ -111,9 +111,10 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         }
         found.odd = len(odd - {one for one, *_ in limited})
         steps = compared_steps(batches, table)
-        if (steps["known"] < steps["all"]).any():
-            found.first = int(steps["known"][steps["known"] < steps["all"]].min())
-            found.share = float((steps["known"] / steps["all"]).min())
+        fewer = steps[steps["known"] < steps["all"]]
+        if len(fewer):
+            found.first = int(fewer["known"].min())
+            found.share = float((fewer["known"] / fewer["all"]).min())
         found.late = max(table["allowed"][table["place"] >= LONG], default=0.0)
         agreeing = [
             float(rows["off"].max())

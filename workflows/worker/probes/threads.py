@@ -5,9 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")
-# Of the busiest thread's time, of two threads; dispatching alone takes up to a third. The more
-# threads there are, the less is each one's share beside a thread that also works alone.
-SHARE = 0.5
 
 
 def processor_time(tasks: Path = TASKS) -> dict[str, int]:
@@ -29,5 +26,7 @@ def working(before: dict[str, int], after: dict[str, int]) -> int | None:
     if not spent or max(spent) <= 0:
         return None
     cores = len(os.sched_getaffinity(0))
-    fair = SHARE * 2 / max(cores, 2) * max(spent)
+    # Half of the busiest thread's time on two cores, because dispatching alone takes up to a third.
+    # Beside a thread that also works alone, the share of each is less if there are more of them.
+    fair = max(spent) / max(cores, 2)
     return min(sum(time >= fair for time in spent), cores)
