@@ -1,8 +1,8 @@
 """Keep a default study among those of docs/repeatability.md, in few bytes, for example:
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
-The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 65,000,
-processor time of a mini-batch, memory and page faults to one in 256, and other times to a few
+The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 16,000, its
+processor time to one in 64, memory and page faults to one in 256, and other times to a few
 microseconds, or a few tens where they are in no comparison.
 Distances of certificates are kept to two digits, and sampled weights to seven. A folder that has
 been kept can be kept again and stays what it is.
@@ -25,8 +25,9 @@ from workflows.records.storage import RecordError
 # Zeros in the low bits cost nothing in a compressed column.
 GRAIN_NS = 4096
 IDLE_NS = 32_768  # of reading data, and between mini-batches
-SUM_BITS = 16  # that are kept, of transfer and step
-CPU_BITS = 8  # of processor times, of which only sums are shown, and of memory and page faults
+SUM_BITS = 14  # that are kept, of transfer and step
+CPU_BITS = 6  # of processor times, of which only sums are shown
+MEMORY_BITS = 8  # and of page faults
 TURN_US = 64
 SHORT = ("peak_mib", "minor_faults", "major_faults")
 OF_TURNS = ("cpu_s", "waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
@@ -64,7 +65,7 @@ def leading(times: np.ndarray, bits: int) -> np.ndarray:
 def short(value: float) -> float:
     """A number of a turn, rounded to its first bits."""
     _, exponent = math.frexp(value)
-    grain = 2.0 ** (exponent - CPU_BITS)
+    grain = 2.0 ** (exponent - MEMORY_BITS)
     whole = round(value / grain) * grain
     return int(whole) if isinstance(value, int) else round(whole, 6)
 

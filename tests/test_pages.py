@@ -31,9 +31,9 @@ SHORT = [page.relative_to(ROOT).as_posix() for page in PAGES]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
-COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "definitions", "threads", "sweep",
-             "fence", "parts", "versions", "loops", "reduced-precision", "parallel",
-             "operations", "loading")  # fmt: skip
+COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "networks-tuned", "definitions",
+             "threads", "sweep", "fence", "parts", "versions", "loops", "reduced-precision",
+             "parallel", "operations", "loading")  # fmt: skip
 
 
 @cache

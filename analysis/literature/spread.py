@@ -171,4 +171,4 @@ def said(then: Sequence[Over], now: bool) -> str:
         f"processor of the same tool, {two(median(values))} times in the median of "
         f"{count(len(values), 'pair')}."
     )
-    return text if now else f"{text} No GPU of today is here to stand beside it."
+    return text if now else f"{text} No GPU of today has trained these networks here."

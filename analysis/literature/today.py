@@ -1,10 +1,11 @@
 """Today's ratios beside those of 2016: tools on the same networks, and definitions of a network."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from statistics import median
 from typing import Any
 
+from analysis.data.results import grouped
 from analysis.format import count, listing
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
@@ -16,18 +17,24 @@ from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
+TUTORIALS, TUNED = "default", "tuned"  # variants
+TODAY = {  # of each variant: what the legend says, its colour, and how far above 2016 it stands
+    TUTORIALS: ("today", NOW, 0.12),
+    TUNED: ("today, tuned", "#b8578a", 0.3),
+}
 TOOLS = Pair("framework", "tensorflow", "pytorch")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A row of then-and-now.csv: TensorFlow over PyTorch today, and over Torch in 2016 on a
-    processor with as many threads. `low` and `high`: the 95 % interval; `then_low` and `then_high`:
-    what rounding leaves open, and `ITSELF` beyond it. `declared`: today's two differ in a declared
-    way."""
+    """A row of then-and-now.csv: TensorFlow over PyTorch today, both in one `variant`, and over
+    Torch in 2016 on a processor with as many threads. `low` and `high`: the 95 % interval;
+    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it. `declared`:
+    today's two differ in a declared way."""
 
     network: str
     threads: int
+    variant: str
     declared: str
     ratio: float
     low: float
@@ -61,22 +68,23 @@ class Defined:
 
 
 def beside(studies: Sequence[StudyTables]) -> list[Beside]:
-    """By network and threads; of those in several studies, from the first."""
+    """By network, threads and variant; of those in several studies, from the first."""
     found = []
-    first: dict[tuple[str, int], str] = {}
-    for row in certified(studies, TOOLS):
-        if first.setdefault((row.workload, row.threads), row.study) != row.study:
+    first: dict[tuple[str, int, str], str] = {}
+    for row in certified(studies, TOOLS, TODAY):
+        if first.setdefault((row.workload, row.threads, row.variant), row.study) != row.study:
             continue
         for over in tool_over("TensorFlow", "Torch"):
             one = over.one
             here = one.device in CPUS and one.threads == row.threads
             if here and one.network.lower() == row.workload and row.device == HOST.name:
                 found.append(
-                    Beside(one.network, row.threads, "yes" * ("declared" in row.certificate),
-                           row.value or 0.0, row.low or 0.0, row.high or 0.0, row.verdict or "",
-                           one.device, over.value, over.low / ITSELF, over.high * ITSELF)
+                    Beside(one.network, row.threads, row.variant,
+                           "yes" * ("declared" in row.certificate), row.value or 0.0,
+                           row.low or 0.0, row.high or 0.0, row.verdict or "", one.device,
+                           over.value, over.low / ITSELF, over.high * ITSELF)
                 )  # fmt: skip
-    return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
+    return sorted(found, key=lambda row: (networks().index(row.network), row.threads, row.variant))
 
 
 def defined(studies: Sequence[StudyTables]) -> list[Defined]:
@@ -97,10 +105,12 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
     return found
 
 
-def certified(studies: Iterable[StudyTables], pair: Pair) -> list[MeasuredRatio]:
-    """Rows of the tutorials' variant that may decide something."""
+def certified(
+    studies: Iterable[StudyTables], pair: Pair, variants: Collection[str] = (TUTORIALS,)
+) -> list[MeasuredRatio]:
+    """Rows of these variants that may decide something."""
     rows = [row for study in studies for row in study.of(pair)]
-    return [row for row in rows if row.usable and row.variant == "default"]
+    return [row for row in rows if row.usable and row.variant in variants]
 
 
 def table(rows: Sequence[Any]) -> list[Sequence[object]]:
@@ -119,25 +129,32 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         axes = drawn.add_subplot()
         for row in rows:
             place = names.index(place_of(row))
-            axes.plot([row.low, row.high], [place - 0.15] * 2, color=NOW, linewidth=1.6)
-            axes.plot([row.ratio], [place - 0.15], "o", color=NOW, markersize=5,
-                      markerfacecolor=PAPER if row.declared else NOW)  # fmt: skip
+            _, colour, above = TODAY[row.variant]
+            axes.plot([row.low, row.high], [place - above] * 2, color=colour, linewidth=1.6)
+            axes.plot([row.ratio], [place - above], "o", color=colour, markersize=5,
+                      markerfacecolor=PAPER if row.declared else colour)  # fmt: skip
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
         marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         ratios_on(axes, labels, "TensorFlow's time over (Py)Torch's")
-        legend(drawn, [("today", NOW, NOW), ("2016", THEN, PAPER)])
+        kinds = [
+            (text, colour, colour)
+            for variant, (text, colour, _) in TODAY.items()
+            if variant in {row.variant for row in rows}
+        ]
+        legend(drawn, [*kinds, ("2016", THEN, PAPER)])
         return Figure(
             drawn,
             "then-and-now",
             "TensorFlow over (Py)Torch, 2016 and today",
-            "TensorFlow's time over PyTorch's today, as in the tutorials, with its "
-            "95 % interval, and over Torch's in Table 7 of Shi et al. (2016) with as many threads "
-            "of two processors (desktop above server). Lines of 2016: what rounding leaves open "
-            f"and {ITSELF:g} times either way, because a framework measured in single processes "
-            "differs from itself by that. Today's batch sizes are smaller for some networks. "
+            "TensorFlow's time over PyTorch's today, both as in the tutorials or both tuned, with "
+            "its 95 % interval, and over Torch's in Table 7 of Shi et al. (2016) with as many "
+            "threads of two processors (desktop above server). Lines of 2016: what rounding leaves "
+            f"open and {ITSELF:g} times either way, because a framework measured in single "
+            "processes differs from itself by that. Today's batch sizes are smaller for some "
+            "networks, and both variants may come from different studies and hosts. "
             f"{DECLARED} and hollow: today's two differ in a declared way. Logarithmic axis.",
             "Dot plot of ratios by network, 2016 and today.",
             finding_beside(rows),
@@ -150,19 +167,25 @@ def place_of(row: Beside) -> str:
 
 
 def finding_beside(rows: Sequence[Beside]) -> str:
+    tutorials, tuned = ([row for row in rows if row.variant == own] for own in TODAY)
+    parts = [("In", tutorials), ("With tuned frameworks, in", tuned)]
+    return " ".join(f"{begin} {turned_round(own)}." for begin, own in parts if own)
+
+
+def turned_round(rows: Sequence[Beside]) -> str:
+    """On both processors."""
+    cases = grouped((place_of(row), row) for row in rows)
     turned = [
         name
-        for name in dict.fromkeys(map(place_of, rows))
+        for name, own in cases.items()
         if all(
             (row.then_low > 1 and row.high < 1) or (row.then_high < 1 and row.low > 1)
-            for row in rows
-            if place_of(row) == name
+            for row in own
         )
     ]
-    cases = count(len(set(map(place_of, rows))), "case")
-    if not turned:
-        return f"In none of {cases} the order of 2016 has turned round on both processors."
-    return f"In {len(turned)} of {cases} the order of 2016 has turned round: {listing(turned)}."
+    which = f": {listing(turned)}" * bool(turned)
+    number = len(turned) or "none"
+    return f"{number} of {count(len(cases), 'case')} the order of 2016 has turned round{which}"
 
 
 def definitions(rows: Sequence[Defined]) -> Figure:

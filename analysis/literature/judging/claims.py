@@ -183,7 +183,7 @@ def judgement(
         answer = together(own.quantifier, said, complete)
         open_ = lacking(one.id, one.workloads, [row.row for row in found])
         if answer is False or (answer and not open_):
-            return Judgement(one, DECIDED[answer], "", deciding(found, answer))
+            return Judgement(one, DECIDED[answer], by_variant(found), deciding(found, answer))
         if complete or open_:
             reasons = dict.fromkeys(row.row.reason for row in found if row.row.reason)
             why = "; ".join([*reasons, *open_])
@@ -192,6 +192,19 @@ def judgement(
     if one.hardware not in here:
         return Judgement(one, "needs hardware that is not here", device(one.hardware))
     return Judgement(one, "needs a study that has not been run", one.study)
+
+
+def by_variant(found: Sequence[Answer]) -> str:
+    """The verdict of each variant's own rows, if they differ. A median is not taken apart."""
+    if found[0].rule.median:
+        return ""
+    groups = grouped((answer.row.variant, answer.holds) for answer in found)
+    own = {
+        variant: DECIDED[together(found[0].rule.quantifier, said, complete=True)]
+        for variant, said in groups.items()
+    }
+    differ = len({*own.values()}) > 1
+    return "; ".join(f"{variant} alone: {verdict}" for variant, verdict in own.items()) * differ
 
 
 def lacking(claim: str, workloads: Collection[str], found: Sequence[MeasuredRatio]) -> list[str]:

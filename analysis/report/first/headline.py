@@ -67,11 +67,16 @@ def winner(findings: Findings) -> str:
     how = "Tuned, " * all(line.id.variant == TUNED for line in winning)
     names = listing(title(one) for one in frameworks(findings) if one in everywhere)
     mark = DECLARED * any(line.declared for line in winning)
-    place = "" if len(columns) == 1 else " everywhere"
-    if refused(findings, columns):
-        place = " where two frameworks have a ratio"
+    where = " where two frameworks have a ratio" * refused(findings, columns)
+    place = where or " everywhere" * (len(columns) > 1)
     if len(everywhere) > 1:
         return f"{how}{names}{mark} are fastest{place}, without a significant difference."
+    fastest = {line.id.framework for own in firsts for line in own if line.id == line.base}
+    if fastest != everywhere:  # another one is ahead somewhere, but not significantly
+        begin = f"{how}no" if how else "No"
+        return (
+            f"{begin} framework is significantly faster than {names}{mark}{where or ' anywhere'}."
+        )
     return f"{how}{names}{mark} is fastest{place}."
 
 

@@ -220,6 +220,15 @@ def test_how_far_ratios_move(pairs: list[Pair], text: str) -> None:
     assert effect(pairs) == text
 
 
+def test_of_many_ratios_those_whose_verdict_changes_are_named() -> None:
+    *others, (main, calm) = moved(*[None] * 4, -0.2)
+    turned = replace(main, estimate=replace(main.estimate, verdict="slower")), calm
+    text = effect([*others, turned])
+    first, second, third, last = text.partition("; ")[2].split("; ")
+    assert first.startswith("the ratio of MLP, JAX, v4, 2 threads becomes 0.8 and leaves its")
+    assert "v0" in second and "v1" in third and last == "the same goes for 2 more."
+
+
 def test_one_replicate_has_no_interval_to_leave() -> None:
     ((main, calm),) = moved(-0.2)
     alone = replace(main, estimate=Estimate(1, 1.0, verdict="cannot tell"))

@@ -81,7 +81,23 @@ def test_what_is_not_certified_stands_nowhere() -> None:
     refused = row(2.0, workload="fcn-s", threads=2, certificate="")
     tuned = row(2.0, workload="fcn-s", threads=2, variant="tuned")
     assert certified(planted(refused, tuned), refused.pair) == []
-    assert beside(planted(refused, tuned)) == [] and defined(planted(refused)) == []
+    assert beside(planted(refused)) == [] and defined(planted(refused)) == []
+
+
+def test_tuned_frameworks_stand_beside_2016_in_rows_of_their_own() -> None:
+    own = [
+        row(ratio, workload="fcn-s", threads=2, variant=variant)
+        for variant, ratio in (("tuned", 0.5), ("default", 2.0), ("compile", 9.0))
+    ]
+    rows = beside(planted(*own))
+    found = [(one.variant, round(one.ratio, 1)) for one in rows]  # on two processors of 2016
+    assert found == [("default", 0.5), ("default", 0.5), ("tuned", 2.0), ("tuned", 2.0)]
+    assert finding_beside(rows) == (
+        "In 1 of 1 case the order of 2016 has turned round: FCN-S (2 threads). With tuned "
+        "frameworks, in none of 1 case the order of 2016 has turned round."
+    )
+    assert "today, tuned" in then_and_now(rows).svg
+    assert "today, tuned" not in then_and_now(rows[:2]).svg
 
 
 def test_the_pages_table_has_the_committed_numbers() -> None:

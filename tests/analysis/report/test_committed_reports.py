@@ -12,9 +12,9 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("traps", "aa", "ablation", "networks", "definitions", "threads", "oversubscribed",
-         "sweep", "fence", "parts", "versions", "loops", "reduced-precision", "parallel",
-         "operations", "transfer", "loading", "gpu", "machines")  # fmt: skip
+BRIEF = ("traps", "aa", "ablation", "networks", "networks-tuned", "definitions", "threads",
+         "oversubscribed", "sweep", "fence", "parts", "versions", "loops", "reduced-precision",
+         "parallel", "operations", "transfer", "loading", "gpu", "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -41,6 +41,7 @@ CONFIGURATIONS = {
     "aa": ["aa.yaml", "mnist-test.yaml"],
     "ablation": ["ablation.yaml", "mnist-test.yaml"],
     "networks": ["networks.yaml"],
+    "networks-tuned": ["networks.yaml", "networks-tuned.yaml"],
     "definitions": ["definitions.yaml"],
     "threads": ["threads.yaml"],
     "oversubscribed": ["threads.yaml", "oversubscribed.yaml"],

@@ -116,6 +116,14 @@ def test_with_one_framework_there_is_nothing_to_win(found: Found) -> None:
     assert same(alone).text == "No two frameworks were compared."
 
 
+def test_one_that_others_reach_in_a_column_is_not_the_fastest_everywhere(found: Found) -> None:
+    own = times(jax=300.0, tensorflow=100.0, pytorch=100.1)
+    own |= {("mlp", name, "default"): ms for name, ms in
+            (("jax", 300.0), ("tensorflow", 200.0), ("pytorch", 100.0))}  # fmt: skip
+    findings = found(Recipe(threads=(1,), rounds=4, variants=("default",), ms=own))
+    assert winner(findings) == "No framework is significantly faster than PyTorch anywhere."
+
+
 def test_a_refused_rival_is_not_counted_as_beaten(found: Found) -> None:
     two = replace(BASIC, threads=(1, 2))
     assert winner(found(two)).endswith("is fastest everywhere.")

@@ -15,6 +15,7 @@ NAMES = {
     "mhz": "frequency",
 }
 DECIDED = ("faster", "slower", "equivalent")
+NAMED = 3
 STILL = 0.005  # a smaller move of a ratio is not worth a number
 Pair = tuple[Comparison, Comparison]
 
@@ -103,9 +104,10 @@ def reversed_by(pair: Pair) -> bool:
 
 
 def describe(left: list[Pair]) -> str:
-    """`the ratio of MLP, TensorFlow, tuned, 1 thread becomes 2.0 and leaves its interval`"""
+    """`the ratio of MLP, TensorFlow, tuned, 1 thread becomes 2.0 and leaves its interval`. Of many
+    the first few are named, those whose verdict changes before others."""
     texts = []
-    for main, calm in left:
+    for main, calm in sorted(left, key=lambda pair: not reversed_by(pair))[:NAMED]:
         where = places([main.id]) + f" {DECLARED}" * declared(main)
         if calm.estimate.ratio is None:
             texts.append(f"nothing is left to compare in {where}")
@@ -114,6 +116,8 @@ def describe(left: list[Pair]) -> str:
         if calm.estimate.verdict != main.estimate.verdict:
             text += f" ({main.estimate.verdict} becomes {calm.estimate.verdict})"
         texts.append(text)
+    if len(left) > NAMED:
+        texts.append(f"the same goes for {len(left) - NAMED} more")
     return "; ".join(texts)
 
 

@@ -272,9 +272,9 @@ def test_the_page_has_what_right_contenders_of_committed_studies_have_reached() 
                     weights.append(row.timed_typical or 0.0)
     page = (ROOT / "docs" / "method.md").read_text().splitlines()
     for begins, reached in (
-        ("the losses of every timed turn", scientific(max(losses))),
+        ("the losses of every timed turn", f"in later ones {scientific(max(losses))}"),
         ("the median of the losses", f"{percent(max(share))} of that"),
-        ("typical error of weights after one timed turn", scientific(max(weights))),
+        ("typical error of weights after one timed turn", f"in any {scientific(max(weights))}"),
     ):
         (line,) = (line for line in page if line.startswith(f"| {begins}"))
         assert line.endswith(f"| {reached} |")
