@@ -326,7 +326,10 @@ def test_numbers_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     ("spent", "count"),
     [({"a": 40, "b": 5}, 1), ({"a": 40, "b": 39, "c": 9}, 2), ({"a": 0}, None), ({}, None)],
 )
-def test_threads_that_worked(spent: dict[str, int], count: int | None) -> None:
+def test_threads_that_worked(
+    monkeypatch: pytest.MonkeyPatch, spent: dict[str, int], count: int | None
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     before = dict.fromkeys(spent, 1000)
     after = {name: 1000 + time for name, time in spent.items()}
     assert threads.working(before, after) == count

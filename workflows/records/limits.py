@@ -203,4 +203,4 @@ Anything = Annotated[dict[str, Any], AfterValidator(bounded)]
 def allowed_again(float32: Sequence[float], step: int) -> float:
     """How far the loss of a step after a restart may be from before, relative, with what the
     losses of all steps in float32 are off from float64's."""
-    return max(AGAIN, MAGNIFIED * max(float32[:step], default=0.0))
+    return max(AGAIN, min(MAGNIFIED * max(float32[:step], default=0.0), FLOAT32_LOSS))

@@ -272,6 +272,16 @@ class Float64Turns(Record):
     start: dict[str, list[Number]]
     weights: dict[str, list[Number]]
 
+    @property
+    def round(self) -> int:
+        """The round after whose turn the weights are known."""
+        return len(self.losses) - 1 if self.read is None else self.read
+
+    @property
+    def steps(self) -> int:
+        """How many steps of that turn are here."""
+        return len(self.losses[self.round]) if self.losses else 0
+
 
 class OptimiserRow(Record):
     """The long run with another optimiser than the workload's."""

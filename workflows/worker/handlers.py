@@ -112,7 +112,7 @@ class Handlers:
         `delivered` is the digest of what a loader has prepared.
         """
         forget_peak()
-        self.first = first
+        self.last = first + count - 1
         outside_ns = self.asleep.taken_ns()
         if rebuild:
             del self.trainer  # first, so that the new one can have its memory
@@ -238,7 +238,7 @@ class Handlers:
                 batches = [self.mini_batch(first + step) for step in range(count)]
                 losses.append([training.one_step(trainer, batch) for batch in batches])
                 if place == read:
-                    inputs, _ = batches[0]
+                    inputs, _ = batches[-1]
                     weights = training.sample(as_weights(trainer.weights(), self.initial), inputs)
         self.require_original()
         return {
@@ -252,7 +252,7 @@ class Handlers:
     def weights(self) -> dict[str, Any]:
         """A sample of the weights after the latest turn; `late_s`: by how much reading them takes
         longer than reading them again."""
-        inputs, _ = self.mini_batch(self.first)
+        inputs, _ = self.mini_batch(self.last)
 
         def read() -> dict[str, list[float]]:
             return training.sample(as_weights(self.trainer.weights(), self.initial), inputs)

@@ -134,17 +134,18 @@ def compared_round(seed: int, workload: str, rounds: int) -> int:
 def sample(weights: Weights, inputs: np.ndarray | None = None) -> dict[str, list[float]]:
     """A few numbers of every tensor, the same ones of whatever holds it: fewer if there are many
     tensors, because a deep network's would be most of the study's records. Of an embedding's table,
-    only words in `inputs`, a mini-batch of the turn, because others stay as they are."""
+    only words in `inputs`, the last mini-batch of the turn, because others may stay as they are
+    from some step on."""
     found, most = {}, max(LEAST, min(SAMPLED, IN_ALL // max(len(weights), 1)))
     for name, array in weights.items():
         places = np.arange(array.size)
         if array.size > most:
-            random = np.random.default_rng(array.size)
+            drawn = np.random.default_rng(array.size)
             if inputs is not None and name.endswith(TABLE):
-                rows, columns = random.choice(np.unique(inputs), most), array.shape[1]
-                places = rows * columns + random.integers(0, columns, most)
+                rows, columns = drawn.choice(np.unique(inputs), most), array.shape[1]
+                places = rows * columns + drawn.integers(0, columns, most)
             else:
-                places = random.integers(0, array.size, most)
+                places = drawn.integers(0, array.size, most)
         found[name] = array.flat[places].astype(float).tolist()
     return found
 

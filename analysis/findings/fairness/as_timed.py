@@ -8,7 +8,14 @@ import pandas as pd
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificate_steps import certified
-from analysis.findings.fairness.timed_turns import float64_turns, losses, typical, weights_astray
+from analysis.findings.fairness.long_turns import Away
+from analysis.findings.fairness.timed_turns import (
+    float64_turns,
+    led_elsewhere,
+    losses,
+    typical,
+    weights_astray,
+)
 
 
 @dataclass(frozen=True)
@@ -17,9 +24,10 @@ class AsTimedLine:
     loss from float64 (`losses`), and from before a restart (`restarted`); after 2 and 10 steps, the
     typical error of weights over how far the tensor has moved (`typical_2`), and the share of
     numbers that are off by a tenth of that (`off_2`), of the tensor in which it is largest. Of the
-    timed turns, the same from the turns in float64, and how far the losses of steps 2 to 10 are
-    typically off (`timed_median`), of which `allowed` in full precision. What is not in the records
-    is None."""
+    timed turns, the same from the turns in float64, with the mean error (`timed_mean`), except for
+    turns in which float32 led elsewhere; and how far the losses of steps 2 to 4 or 2 to 10 are
+    typically off (`timed_median`), of which `allowed` in full precision: whichever is nearer to
+    that. What is not in the records is None."""
 
     id: BenchmarkId
     losses: float | None
@@ -33,6 +41,7 @@ class AsTimedLine:
     allowed: float | None
     timed_typical: float | None
     timed_off: float | None
+    timed_mean: float | None
 
 
 def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]:
@@ -44,9 +53,10 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
     table = losses(machine, batches, turns, 1.0)
     off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
     medians, tf32 = typical(table), machine.study.configuration.get("tf32") is True
-    last: dict[BenchmarkId, list[tuple[float, float]]] = {}
-    for one, _, own in weights_astray(machine, batches, turns):
-        last.setdefault(one, []).extend((error.typical, error.off) for error in own.values())
+    last: dict[BenchmarkId, list[Away]] = {}
+    elsewhere = led_elsewhere(machine, table, turns)
+    for one, _, own in weights_astray(machine, batches, turns, elsewhere):
+        last.setdefault(one, []).extend(own.values())
     return [
         AsTimedLine(
             one,
@@ -59,7 +69,8 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
             medians[one].allowed
             if one in medians and not tf32 and not machine.format(one)
             else None,
-            *worst(last.get(one, [])),
+            *worst((error.typical, error.off) for error in last.get(one, [])),
+            max((error.mean for error in last.get(one, [])), default=None),
         )
         for one, row in found
     ]

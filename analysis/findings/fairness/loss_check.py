@@ -66,6 +66,8 @@ class LossCheck:
                 elsewhere = f", if float32 did not lead elsewhere ({self.odd} did)"
                 also = f", and so did the weights after one turn{elsewhere * bool(self.odd)}"
                 refused = also + refused
+            elif self.odd:
+                refused += "; float32 led all weights elsewhere, so none were compared"
             return (
                 f"In the timed float32 turns the losses of {steps} agreed with float64's to "
                 f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."
@@ -91,7 +93,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         found.faults[one] = f"{one.contender}: a loss in {turn(row)} is not finite ({row.loss})"
     if turns and len(batches):
         table = losses(machine, batches[finite], turns, found.tolerance)
-        elsewhere = led_elsewhere(table)
+        elsewhere = led_elsewhere(machine, table, turns)
         last = [*weights_astray(machine, batches, turns, elsewhere)]
         limited = [*with_limits(last, REDUCED_ASTRAY if tf32 else ASTRAY)]
         wrong = [
@@ -107,7 +109,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         odd = {
             one
             for one, replicate, _ in weights_read(machine)
-            if one in turns and (*one, replicate, turns[one].round) in elsewhere
+            if one in turns and (*one, replicate, turns[one].turns.round) in elsewhere
         }
         found.odd = len(odd - {one for one, *_ in limited})
         steps = compared_steps(batches, table)
@@ -140,12 +142,12 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
 
 
 def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """By workload, how many steps a turn has (`all`), and the losses of how many of them were
-    compared (`known`)."""
+    """By workload with turns in float64, how many steps a turn has (`all`), and the losses of how
+    many of them were compared in every round (`known`)."""
     steps = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"])["step"]
     lengths = (steps.max() - steps.min() + 1).groupby("workload").max()
-    known = (table.groupby("workload")["place"].max() + 1).reindex(lengths.index, fill_value=0)
-    return pd.DataFrame({"all": lengths, "known": known})
+    rounds = table[table["round"] > 0].groupby(["workload", "round"])["place"].max() + 1
+    return pd.DataFrame({"all": lengths, "known": rounds.groupby("workload").min()}).dropna()
 
 
 def reference(names: Collection[str], benchmarks: Sequence[BenchmarkId]) -> BenchmarkId:

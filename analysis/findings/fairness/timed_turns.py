@@ -73,15 +73,9 @@ class Expected:
     room: tuple[float, float] | None = None
 
     @property
-    def round(self) -> int:
-        """The round after whose turn the weights are known."""
-        read = self.turns.read
-        return len(self.turns.losses) - 1 if read is None else read
-
-    @property
-    def steps(self) -> int:
-        """How many steps of that turn float64 has."""
-        return len(self.turns.losses[self.round]) if self.turns.losses else 0
+    def in_float32(self) -> bool:
+        """Whether weights after a turn can be compared, and are float32's."""
+        return not self.room and self.rounding <= UNDECIDED
 
 
 Turns = Mapping[BenchmarkId, Expected]
@@ -200,18 +194,17 @@ class Typical(NamedTuple):
 def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
     """Of each benchmark in a table of losses, except for parts of a step: under the limit that it
     comes closest to, or exceeds most."""
-    found: dict[BenchmarkId, Typical] = {}
+    found: dict[BenchmarkId, list[Typical]] = {}
     for limit in LIMITS:
         first = table[table["place"].between(1, limit.last - 1) & ~table["still"]]
         for _, rows in first.groupby("workload"):
             others = in_the_middle(rows)
             taken = rows.groupby(TURN)["off"].median().reset_index()
             for key, own in taken.groupby(COLUMNS):
-                new = Typical(own, others, limit)
-                old = found.setdefault(identity(key), new)
-                if new.reached / new.allowed > old.reached / old.allowed:
-                    found[identity(key)] = new
-    return found
+                found.setdefault(identity(key), []).append(Typical(own, others, limit))
+    return {
+        one: max(under, key=lambda own: own.reached / own.allowed) for one, under in found.items()
+    }
 
 
 def in_the_middle(rows: pd.DataFrame) -> float:
@@ -220,16 +213,21 @@ def in_the_middle(rows: pd.DataFrame) -> float:
     return float(with_one_vote_each(own.tolist() for _, own in medians.groupby("framework")))
 
 
-def led_elsewhere(table: pd.DataFrame) -> set[tuple[Any, ...]]:
+def led_elsewhere(machine: Machine, table: pd.DataFrame, expected: Turns) -> set[tuple[Any, ...]]:
     """The turns in whose losses it shows that float32 has decided something differently, so that
     the weights are others afterwards, too: benchmark, replicate and round of each. If it shows in
-    most turns, it is not float32 but the contender."""
+    most turns, it is not float32 but the contender. A reduced precision has limits of its own, and
+    in some networks no weights are compared."""
     found: set[tuple[Any, ...]] = set()
     first = table[table["place"].between(1, LONG - 1) & (table["round"] > 0) & ~table["still"]]
     for _, rows in first.groupby("workload"):
         far = rows["off"] > max(LIMITS[-1].least, TIMES * in_the_middle(rows))
         turns = far.groupby([rows[name] for name in TURN]).any()
-        found |= {*turns.index[turns & (turns.groupby(COLUMNS).transform("mean") <= MOST)]}
+        some = turns & (turns.groupby(COLUMNS).transform("mean") <= MOST)
+        found |= {
+            turn for turn in turns.index[some]
+            if expected[original(machine, identity(turn[: len(COLUMNS)]))].in_float32
+        }  # fmt: skip
     return found
 
 
@@ -255,7 +253,7 @@ def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iter
     allowed of each tensor that can be compared."""
     long: dict[str, dict[BenchmarkId, dict[str, Away]]] = {}
     for one, expected, tensors in found:
-        if expected.steps > LONG:  # of several replicates, the worst counts
+        if expected.turns.steps > LONG:  # of several replicates, the worst counts
             worst = long.setdefault(one.workload, {}).setdefault(one, {})
             for name, error in tensors.items():
                 worst[name] = Away(*np.maximum(error, worst.get(name, error)).tolist())
@@ -265,7 +263,7 @@ def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iter
         if own is not REDUCED_ASTRAY:
             own = roomier(own[0], (error.typical for error in tensors.values()), ANY), own[1]
         allowed = dict.fromkeys(tensors, own)
-        if expected.steps > LONG:
+        if expected.turns.steps > LONG:
             for name, error in tensors.items():
                 if room := grown[one.workload].get(name):
                     allowed[name] = max(own[0], room[0]), max(own[1], room[1])
@@ -284,7 +282,7 @@ def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]
             if not (typical <= typical_within and off <= off_within and mean <= mean_within):
                 yield (
                     one,
-                    f"after the timed turn of round {expected.round}, {name} is typically "
+                    f"after the timed turn of round {expected.turns.round}, {name} is typically "
                     f"{percent(typical)} of its move away from {expected.whose} "
                     f"(tolerance {percent(typical_within)}), on average {percent(mean)} (tolerance "
                     f"{percent(mean_within)}), and {percent(off)} of its numbers are far away "
@@ -300,7 +298,7 @@ def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]
             start = expected.turns.start
             moved = [name for name in start if weights.get(name) != start[name]]
             if moved:
-                after = f"after the timed turn of round {expected.round}"
+                after = f"after the timed turn of round {expected.turns.round}"
                 yield one, f"{after}, {moved[0]} is not as it was given"
 
 
@@ -328,9 +326,9 @@ def weights_astray(
         expected = turns[one]
         if expected.rounding > UNDECIDED:
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
-        turn = (*one, replicate, expected.round)
+        turn = (*one, replicate, expected.turns.round)
         steps = 0 if turn in without else counts.get(turn, 0)
-        if 0 < steps == expected.steps:  # or float64 has only a part of the turn
+        if 0 < steps == expected.turns.steps:  # or float64 has only a part of the turn
             yield one, expected, tensors_astray(weights, expected.turns, steps)
 
 
@@ -340,13 +338,13 @@ def hidden_updates(machine: Machine) -> dict[str, tuple[list[str], int]]:
     any."""
     found = {}
     for record in machine.records.certificates:
-        if record.turns and record.turns.weights and record.workload not in found:
-            one = Expected(record.turns, "", record.rounding)
+        compared = record.rounding <= UNDECIDED and record.workload not in found
+        if record.turns and record.turns.weights and compared:
             right, start = (
                 {name: np.array(values) for name, values in own.items()}
                 for own in (record.turns.weights, record.turns.start)
             )
-            if names := hidden(right, start, one.steps):
+            if names := hidden(right, start, record.turns.steps):
                 found[record.workload] = names, len(right)
     return found
 

@@ -84,7 +84,7 @@ def compared_in_part(findings: Findings) -> Iterator[Caveat]:
 
 
 def hidden(findings: Findings) -> Iterator[Caveat]:
-    """Updates that storing in float32 loses."""
+    """Updates that storing in float32 hides."""
     found = hidden_updates(findings.machine)
     if found:
         parts = [
@@ -92,8 +92,8 @@ def hidden(findings: Findings) -> Iterator[Caveat]:
             for workload, (names, every) in found.items()
         ]
         yield note(
-            "Timed turns do not show whether these weights are trained, because float32 loses most "
-            f"of their updates: {listing(parts)}.",
+            "Timed turns do not show whether these weights are trained, because they do not move "
+            f"or float32 loses most of their updates: {listing(parts)}.",
             "Believe the certificate in float64, which shows it, or raise the learning rate.",
         )
 

@@ -42,7 +42,7 @@ def test_of_an_embedding_only_words_are_sampled_that_the_turn_has(worker, monkey
     worker.train_turns("default", [[0, 1], [3, 2]], read=1)
     assert len(given) == 4  # read twice after the turn; before and after the other
     for inputs in given:
-        assert np.array_equal(inputs, worker.turns.inputs[3])
+        assert np.array_equal(inputs, worker.turns.inputs[4])  # of the last step
 
 
 def test_weights_that_are_computed_when_they_are_read_take_longer(worker, monkeypatch):

@@ -11,7 +11,7 @@ from analysis.data.loading import read
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG, Away
-from analysis.findings.fairness.loss_check import LossCheck, check_losses
+from analysis.findings.fairness.loss_check import TOLERANCE, LossCheck, check_losses
 from analysis.findings.fairness.timed_turns import (
     ASTRAY,
     TURN,
@@ -323,7 +323,7 @@ def test_weights_are_compared_unless_float32_led_elsewhere_in_that_turn(
     findings = copied(found(replace(RECIPE, float64_turns=True)))
     machine, one = findings.machine, BenchmarkId("mnist-cnn", "tensorflow", "tuned", "cpu", 1)
     expected, batches = float64_turns(machine)[one], machine.batches.copy()
-    turn = (batches["contender"] == TUNED) & (batches["round"] == expected.round)
+    turn = (batches["contender"] == TUNED) & (batches["round"] == expected.turns.round)
     batches.loc[turn, "loss"] *= 1 + off
     start, right = expected.turns.start, expected.turns.weights
     for contest in machine.records.contests:
@@ -421,8 +421,8 @@ def test_in_long_turns_ten_times_as_much_is_allowed_as_most_are_off(found: Make)
     assert check(0.02, 0.1).faults == {} and check(0.02, 0.1).late == pytest.approx(0.2, rel=1e-3)
     assert [one.contender for one in check(0.005, 0.1).faults] == [TUNED]
     assert [one.contender for one in check(0.2, 0.0, [BASE]).faults] == [BASE]
-    assert check(0.1, 0.9).faults == {}  # but in other rounds, all steps were compared
-    assert "all steps" in str(check(0.1, 0.9))
+    one_round = check(0.1, 0.9)  # in the others, all steps were compared
+    assert one_round.faults == {} and "the first 15 steps of each turn" in str(one_round)
 
 
 @pytest.mark.parametrize(
@@ -445,3 +445,9 @@ def test_so_it_is_with_the_weights_after_a_long_turn(
     check = findings.loss_check
     assert [one.contender for one in check.faults] == [TUNED] * refused
     assert check.weights is (most < 1.05)
+
+
+def test_if_no_weights_were_compared_the_sentence_says_why() -> None:
+    check = LossCheck(TOLERANCE, in_float64=True, compared=9, odd=2)
+    assert str(check).endswith("; float32 led all weights elsewhere, so none were compared.")
+    assert "elsewhere" not in str(replace(check, odd=0))
