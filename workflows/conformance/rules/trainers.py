@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import prod
+from statistics import median
 
 import psutil  # type: ignore[import-untyped]
 
@@ -100,10 +101,10 @@ def memory(subject: Subject) -> Finding:
     size = 4 * sum(map(prod, wide.parameter_shapes.values()))
     for _ in range(EARLY):
         subject.ask("drop", wide)
-    # Allocators grow in lumps. What grows on again is no lump.
+    # Allocators grow in lumps, and give back in lumps what others have lost.
     lost = kept_by(subject, wide)
     if lost > LOST * size:
-        lost = min(lost, kept_by(subject, wide))
+        lost = median([lost, kept_by(subject, wide), kept_by(subject, wide)])
     seen = f"{lost / 1e6:.1f} MB more for each trainer that is gone, of {size / 1e6:.0f} MB"
     if lost > LOST * size:
         return broken(
