@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass, fields
 from statistics import median
 from typing import Any
 
-from analysis.data.results import grouped
+from analysis.data.results import DEFAULT, TUNED, grouped
 from analysis.format import count, listing
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
@@ -17,9 +17,8 @@ from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
-TUTORIALS, TUNED = "default", "tuned"  # variants
 TODAY = {  # of each variant: what the legend says, its colour, and how far above 2016 it stands
-    TUTORIALS: ("today", NOW, 0.12),
+    DEFAULT: ("today", NOW, 0.12),
     TUNED: ("today, tuned", "#b8578a", 0.3),
 }
 TOOLS = Pair("framework", "tensorflow", "pytorch")
@@ -106,7 +105,7 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
 
 
 def certified(
-    studies: Iterable[StudyTables], pair: Pair, variants: Collection[str] = (TUTORIALS,)
+    studies: Iterable[StudyTables], pair: Pair, variants: Collection[str] = (DEFAULT,)
 ) -> list[MeasuredRatio]:
     """Rows of these variants that may decide something."""
     rows = [row for study in studies for row in study.of(pair)]
