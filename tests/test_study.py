@@ -154,6 +154,18 @@ def test_only_new_replicates_are_measured(done):
     assert len({contest["configuration"] for contest in done.contests()}) == 1
 
 
+@pytest.mark.all
+def test_a_clock_that_was_set_back_costs_nothing(done):
+    for path in [*done.results.rglob("*"), *done.report.rglob("*")]:
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 3600 * 10**9))
+    before = (done.results / "contests/mlp/1.parquet").read_bytes()
+    done.change(replicates=3)
+    done.snakemake()
+    assert done.would_run() == set()
+    assert len(done.contests()) == 3
+    assert (done.results / "contests/mlp/1.parquet").read_bytes() == before
+
+
 def test_editing_an_adapter_measures_and_certifies_again(done, tmp_path):
     """A framework in a folder beside the others, so that the edit touches no shared file."""
     beside = tmp_path / "beside"

@@ -135,7 +135,7 @@ class Findings:
         if calm is self.machine:
             return side_by_side(self.comparisons, self.comparisons)
         again = Findings(calm)
-        rows = comparisons(again.measurements, again.loss_check, self.bases)
+        rows = comparisons(again.measurements, self.loss_check, self.bases)
         return side_by_side(self.comparisons, rows)
 
     @property
