@@ -4,14 +4,21 @@ import os
 
 import pytest
 
+from frameworks.oracle import OracleTrainer
+from frameworks.workloads import initial_weights
 from frameworks.workloads.datasets.mnist import MnistSettings
-from workflows.certify.as_timed import FLOAT32_LOSS
+from workflows.certify.as_timed import FLOAT32_LOSS, wrong_again
 from workflows.certify.divergence import AGREES
+from workflows.conformance.networks import SQUARE, Basis
 from workflows.conformance.rules import RULES, certificates, truths
-from workflows.conformance.rules.trainers import unlike
+from workflows.conformance.rules.trainers import allowed_in_a_study, unlike
+from workflows.conformance.worker import drawn, losses
 from workflows.planning.entries import CertificateEntry
 from workflows.records.folders import Folders
+from workflows.records.limits import AGAIN
+from workflows.records.schema import CertificateRow
 from workflows.stages.prepare import prepare
+from workflows.worker.recorded_run import SEED
 
 SMALL = {"mlp": {"features": 20, "hidden": [8], "batch": 4}}
 NEEDS_REFERENCE = {"certificate": SMALL}
@@ -186,8 +193,15 @@ def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
 
 def test_the_study_and_the_check_allow_as_much():
     """A kernel that adds in another order changes last bits, which is no flaw."""
-    assert unlike([0.5, float("nan")], [0.5 + 4e-5, float("nan")]) == ""
-    assert "loss of step 1 is 0.5001, was 0.5 (allowed 1e-04" in unlike([0.5], [0.5001])
+    assert unlike([0.5, float("nan")], [0.5 + 4e-5, float("nan")], [AGAIN] * 2) == ""
+    assert "loss of step 1 is 0.5001, was 0.5 (allowed 1e-04" in unlike([0.5], [0.5001], [AGAIN])
+    network = Basis("mean_squared_error", "sgd").network((6,), SQUARE)
+    true = losses(OracleTrainer(network, initial_weights(network, SEED)), drawn(network, 3))
+    off = [loss * (1 + error) for loss, error in zip(true, (0, 2e-4, 0.1), strict=True)]
+    assert allowed_in_a_study(network, off) == pytest.approx([AGAIN, 6e-4, FLOAT32_LOSS])
+    who = {"framework": "f", "variant": "v", "device": "cpu", "threads": 1}
+    row = CertificateRow(**who, status="agrees", float32=[0, 2e-4, 0.1], again=[0, 5e-4, 9e-4])
+    assert wrong_again(row) == "" != wrong_again(row.model_copy(update={"again": [0, 7e-4]}))
     assert {"float64": CertificateEntry().tolerance, "float32": FLOAT32_LOSS} == truths.EXACT
     assert {"float64": AGREES, "float32": FLOAT32_LOSS} == truths.TRAINED
 

@@ -7,11 +7,14 @@ from statistics import median
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.contract import Unavailable
-from frameworks.workloads import Workload
+from frameworks.oracle import OracleTrainer
+from frameworks.workloads import Workload, initial_weights
 from frameworks.workloads.distance import relative
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
-from workflows.records.limits import AGAIN
+from workflows.conformance.worker import drawn, losses
+from workflows.records.limits import AGAIN, allowed_again
+from workflows.worker.recorded_run import SEED
 
 ANOTHER = 1e-3  # relative, of a loss: another mini-batch, no rounding
 SIZE = 1536  # of the network whose memory is watched: two matrices of 9 MB in float32
@@ -59,10 +62,11 @@ def repeats(subject: Subject) -> Finding:
             seen = subject.ask("repeat", network)
         except Unavailable:  # refused by a step only: the rule of the vocabulary says so
             continue
+        allowed = allowed_in_a_study(network, seen["first"])
         for name, again in (("second", "another trainer"), ("restarted", "a restart")):
-            text = unlike(seen["first"], seen[name])
+            text = unlike(seen["first"], seen[name], allowed)
             tensor, error = seen["odd"][name]
-            if not error <= AGAIN:
+            if not error <= allowed[-1]:
                 text = text or f"{tensor} differs by {error:.1e} after training"
             if text:
                 return broken(
@@ -78,7 +82,7 @@ def interleaving(subject: Subject) -> Finding:
     for network in subject.trained:
         seen = subject.ask("interleave", network)
         for alone, together in zip(seen["alone"], seen["together"], strict=True):
-            if text := unlike(alone, together):
+            if text := unlike(alone, together, [AGAIN] * len(alone)):
                 return broken(
                     f"in turns with another trainer: {text}",
                     "keep the network, the optimiser's state and the loss in the trainer, not in "
@@ -87,12 +91,20 @@ def interleaving(subject: Subject) -> Finding:
     return holds("two trainers in turns have the losses that each has alone")
 
 
-def unlike(losses: list[float], others: list[float]) -> str:
-    """A description of the first loss that differs, "" if none does; NaN equals NaN. A study allows
-    as much: kernels may add in another order."""
-    for step, (loss, other) in enumerate(zip(losses, others, strict=True), 1):
-        if repr(loss) != repr(other) and not relative(other, loss) <= AGAIN:
-            return f"loss of step {step} is {other!r}, was {loss!r} (allowed {AGAIN:.0e}, relative)"
+def allowed_in_a_study(network: Workload, float32: list[float]) -> list[float]:
+    """How far off the loss of each step may be after a restart, in a study's certificate."""
+    oracle = OracleTrainer(network, initial_weights(network, SEED))
+    true = losses(oracle, drawn(network, len(float32)))
+    away = [relative(one, other) for one, other in zip(float32, true, strict=True)]
+    return [allowed_again(away, step) for step in range(1, len(float32) + 1)]
+
+
+def unlike(first: list[float], others: list[float], allowed: list[float]) -> str:
+    """A description of the first loss that differs, "" if none does; NaN equals NaN. Kernels may
+    add in another order."""
+    for step, (loss, other, most) in enumerate(zip(first, others, allowed, strict=True), 1):
+        if repr(loss) != repr(other) and not relative(other, loss) <= most:
+            return f"loss of step {step} is {other!r}, was {loss!r} (allowed {most:.0e}, relative)"
     return ""
 
 
