@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 from urllib.parse import quote
 
-from analysis.format import count, listing, markdown_table, title, with_ends
+from analysis.format import count, device, listing, markdown_table, title, with_ends
 from analysis.literature.judging.claims import Judgement, Verdict
+from analysis.literature.judging.devices import DEVICES, EPOCH
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
 from analysis.literature.table7 import rows
@@ -33,10 +34,9 @@ GRADES = (
     "Grade A: the files say so, and the published numbers show it. B: the files say so. C: the "
     "numbers alone show it; the files leave open what was timed."
 )
-DECIDES = {
-    "needs a study that has not been run": "study",
-    "needs hardware that is not here": "hardware",
-}
+NO_STUDY: Verdict = "needs a study that has not been run"
+NO_HARDWARE: Verdict = "needs hardware that is not here"
+DECIDES = {NO_STUDY: "study", NO_HARDWARE: "needs"}
 
 
 def page(
@@ -48,11 +48,13 @@ def page(
     verdicts: tuple[Verdict, ...] = get_args(Verdict)
     own = {name: [one for one in judgements if one.verdict == name] for name in verdicts}
     parts = ["# Claims of the literature, judged", f"**{headline(judgements)}**"]
-    parts += [markdown_table(["verdict", "claims"], [[n, str(len(own[n]))] for n in verdicts])]
+    numbers = [[name, str(len(own[name]))] for name in verdicts if own[name] or name != NO_STUDY]
+    parts += [markdown_table(["verdict", "claims"], numbers)]
     parts += [
         f"{measured(studies)} A rule judges each claim; no verdict is written by hand. A ratio "
         "counts only if both sides have a certificate. Its interval is at 95 %, and its test is "
-        "corrected for all tests of the study (Holm). "
+        "corrected for all tests of the study (Holm). A ratio of ratios takes their errors as "
+        "independent. "
         "[What was claimed and what was measured](../../docs/literature.md) is a page of its own."
     ]
     if any(row.pair.axis == "variant" for one in judgements for row in one.deciding):
@@ -113,7 +115,7 @@ def headline(judgements: Sequence[Judgement]) -> str:
 def measured(studies: Sequence[StudyTables]) -> str:
     if not studies:
         return "No study was given, so calculations alone decide."
-    named = listing(f"[{one.name}](../{quote(one.name)}/report.md)" for one in studies)
+    named = listing(map(linked, studies))
     machines = dict.fromkeys(row.machine for one in studies for row in one.ratios)
     which = "studies" if len(studies) > 1 else "study"
     on = for_markdown(listing(machines))
@@ -121,20 +123,29 @@ def measured(studies: Sequence[StudyTables]) -> str:
 
 
 def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTables]) -> list[str]:
-    """What the studies ask that are needed; why hardware is missing, in the frameworks' words."""
-    if name == "needs a study that has not been run":
-        asked = {word for one in own for word in one.claim.study.split(", ")}
-        return [
-            "\n".join(
-                f"- `{row['study']}`: {row['question']}"
-                for row in rows("studies.csv")
-                if row["study"] in asked
-            )
-        ]
-    if name == "needs hardware that is not here":
-        found = dict.fromkeys(one.missing.get(GPU.name, "") for one in studies)
-        return [for_markdown(f"{reason}.") for reason in found if reason]
-    return []
+    """What the studies ask that are needed; which of them had a GPU, and in a framework's words
+    why the others had none."""
+    if name not in DECIDES:
+        return []
+    asked = {word for one in own for word in one.claim.studies}
+    questions = [
+        f"- `{row['study']}`: {row['question']}"
+        for row in rows("studies.csv")
+        if row["study"] in asked
+    ]
+    return ["\n".join(questions), *([of_gpus(studies)] if name == NO_HARDWARE and studies else [])]
+
+
+def of_gpus(studies: Sequence[StudyTables]) -> str:
+    those = listing(linked(one) for one in studies if GPU.name in one.hardware)
+    said = f"Only {those} had a GPU. Elsewhere " if those else "No study had a GPU: "
+    reasons = dict.fromkeys(filter(None, (one.missing.get(GPU.name) for one in studies)))
+    why = for_markdown("; ".join(reasons) or "none was looked for")
+    return f"{said}{why}. No machine here has the other hardware that rows name."
+
+
+def linked(study: StudyTables) -> str:
+    return f"[{study.name}](../{quote(study.name)}/report.md)"
 
 
 def cells(one: Judgement) -> list[str]:
@@ -159,12 +170,15 @@ def said(row: MeasuredRatio) -> str:
     if row.pair.over == ELSEWHERE:
         pair = " over ".join(map(title, row.pair.axis.split(" over ")))
         where = f"{row.variant}, {count(row.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
-        return f"{where} over that on {about} {ratio}{mark}"
+        return f"{where} over {row.workload} {ratio}{mark}"
     own = row.variant
     if row.pair.axis == "variant":
         one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
     if row.pair.axis in (PART, POSITION):
         one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
+    if row.pair.axis in (DEVICES.axis, EPOCH.axis):
+        one, over = (f"{'an epoch on ' * (row.pair == EPOCH)}{device(own)}" for own in row.pair[1:])
+        about = f"{about}, {title(row.framework)}"
     where = f"{about}, {own}, {count(row.threads, 'thread')}"
     return f"{where}: {one} over {over} {ratio}{mark}"
 

@@ -1,18 +1,21 @@
 """What judging reads of a study: the pairs in its tables, and what its machines lack."""
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis.data.loading import read as read_records
 from analysis.data.results import grouped
+from analysis.findings.findings import TABLES, Findings, comma_separated
 from analysis.findings.variants.pitfalls import SAME
 from analysis.literature.table7 import rows
 from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
 from analysis.stats.tails import t_above, t_exceeded
-from frameworks.device import HOST
+from frameworks.device import GPU, HOST
 from workflows.records.limits import FILE
 from workflows.records.storage import RecordError, require_size, shown
 
@@ -20,8 +23,9 @@ VERDICTS: dict[str, Verdict] = {
     name: name for name in ("faster", "slower", "equivalent", "cannot tell")
 }
 NEEDED = ("pairs", "contenders", "missing")  # tables
-OPTIONAL = ("traps", "parts", "elementwise", "settings", "use")
+OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients")
 CONFIDENCE = 0.95  # of the intervals in a study's tables
+RECORDED = ("start", "gradients")  # of these, a brief report has none
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 UNLIKE = "was not shown to have the losses of"
@@ -31,6 +35,18 @@ FIRST, OTHERS = "the first", "the next four"
 
 # Settings, and what writing does to the original by the claim.
 ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
+
+
+Key = tuple[str, str, str, str, int]  # workload, framework, variant, device, threads
+
+
+class Start(NamedTuple):
+    """Seconds that a process takes beside its steps, with the ends of the interval."""
+
+    seconds: float
+    low: float
+    high: float
+    replicates: int
 
 
 class Time(NamedTuple):
@@ -120,7 +136,8 @@ class StudyTables:
     original, by framework and setting. `compilation`: what was read back of each framework's
     tutorial variant. `unread`: what losses and weights end with if nobody waits, by framework.
     `memory`: MiB of a process at its most, less what it had before its network, by the same five
-    columns as a time."""
+    columns as a time. `starts` and `gradients` are by these columns, too: what a process takes
+    before its steps, and the tensor whose float32 gradient is farthest from the reference's."""
 
     name: str
     ratios: tuple[MeasuredRatio, ...]
@@ -130,7 +147,9 @@ class StudyTables:
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
     compilation: dict[str, frozenset[str]] = field(default_factory=dict)
     unread: dict[str, frozenset[str]] = field(default_factory=dict)
-    memory: dict[tuple[str, str, str, str, int], float] = field(default_factory=dict)
+    memory: dict[Key, float] = field(default_factory=dict)
+    starts: dict[Key, Start] = field(default_factory=dict)
+    gradients: dict[Key, float] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[MeasuredRatio]:
         """The rows of a pair, in its direction."""
@@ -150,6 +169,11 @@ def read(folder: Path) -> StudyTables:
     """
     tables = {name: table(folder / "tables" / f"{name}.csv") for name in NEEDED}
     tables |= {name: optional(folder, name) for name in OPTIONAL}
+    if any(
+        row.get("device") == GPU.name and row.get("batches") not in ("", "0", None)
+        for row in tables["contenders"]
+    ):
+        tables |= recorded(folder, [name for name in RECORDED if not tables[name]])
     try:
         return study(folder.name, tables)
     except RecordError as error:
@@ -183,6 +207,14 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
             if row["peak_mib"] and row["idle_mib"] and not axis
         }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
+        starts = {
+            contender(row): start(row) for row in tables.get("start", ()) if row["total_high_s"]
+        }
+        gradients: dict[Key, float] = {}
+        for row in tables.get("gradients", ()):
+            if row["float32"]:
+                own = contender(row)
+                gradients[own] = max(gradients.get(own, 0.0), float(row["float32"]))
     except KeyError as error:
         raise RecordError(f"tables without {shown(error)}; write the report again") from None
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -197,6 +229,8 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         modes,
         ends,
         memory,
+        starts,
+        gradients,
     )
 
 
@@ -256,13 +290,32 @@ def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
     )
 
 
-def contender(row: dict[str, str]) -> tuple[str, str, str, str, int]:
+def recorded(folder: Path, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
+    """Tables that a brief report does not have, from the records of its machine."""
+    machines = sorted(folder.glob("machines/*"))
+    if not names or not machines:
+        return {}
+    findings = Findings(read_records(machines[0]))
+    found: dict[str, list[dict[str, str]]] = {}
+    for name in names:
+        rows = [(row, findings.machine) for row in TABLES[name].of(findings)]
+        text = comma_separated(TABLES[name].columns, rows)
+        found[name] = list(csv.DictReader(io.StringIO(text)))
+    return found
+
+
+def contender(row: dict[str, str]) -> Key:
     return row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"])
 
 
 def time(row: dict[str, str]) -> Time:
     ends = float(row["low_ms"]), float(row["high_ms"])
     return Time(*contender(row), float(row["median_ms"]), *ends)
+
+
+def start(row: dict[str, str]) -> Start:
+    ends = float(row["total_low_s"]), float(row["total_high_s"])
+    return Start(float(row["total_s"]), *ends, int(row["replicates"]))
 
 
 def pitfall(study: str, row: dict[str, str]) -> MeasuredRatio:

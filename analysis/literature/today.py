@@ -126,12 +126,15 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
     names = list(dict.fromkeys(map(place_of, rows)))
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
-        for row in rows:
+        # 2016 has two processors for one ratio of today.
+        for row in {(place_of(row), row.variant): row for row in rows}.values():
             place = names.index(place_of(row))
             _, colour, above = TODAY[row.variant]
             axes.plot([row.low, row.high], [place - above] * 2, color=colour, linewidth=1.6)
             axes.plot([row.ratio], [place - above], "o", color=colour, markersize=5,
                       markerfacecolor=PAPER if row.declared else colour)  # fmt: skip
+        for row in rows:
+            place = names.index(place_of(row))
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)

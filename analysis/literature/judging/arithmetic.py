@@ -272,7 +272,8 @@ def memory(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     return Calculation(
         hold if hold or fall else None,
         f"PyTorch over TensorFlow: {two(found[less])} on {workload(less)} to {two(found[most])} on "
-        f"{workload(most)}; each process also held the other networks of its contest",
+        f"{workload(most)}; medians without intervals; each process also held the other networks "
+        "of its contest",
     )
 
 

@@ -12,8 +12,9 @@ from functools import cache
 from typing import Literal
 
 from analysis.data.results import grouped
-from analysis.format import device, listing
+from analysis.format import listing
 from analysis.literature.judging.arithmetic import CALCULATIONS, MEASURED
+from analysis.literature.judging.devices import both_devices, epochs
 from analysis.literature.judging.double_ratios import double_ratios
 from analysis.literature.judging.rules import NEGATED, Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import (
@@ -28,7 +29,7 @@ from analysis.literature.studies import (
 )
 from analysis.literature.table7 import rows
 from analysis.report.prose import workload
-from frameworks.device import HOST
+from frameworks.device import GPU, HOST
 
 Verdict = Literal[
     "holds here",
@@ -50,6 +51,8 @@ ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
     "C55": ((BACKWARD, Rule("all rows", 5.0)),),
     "C59": ((WORKERS, Rule("all rows", 1.03)),),
 }
+FROM_STUDIES = {**MEASURED, "both devices": both_devices}
+UNPLANNED = "none planned"  # instead of a study
 # What no table decides of them.
 OPEN = {"C55": "(a) and (c) were not measured", "C59": "two GPUs were not measured"}
 
@@ -79,6 +82,14 @@ class Claim:
     devices: tuple[str, ...]
     threads: tuple[str, ...]
     frameworks: tuple[str, ...]
+
+    @property
+    def studies(self) -> list[str]:
+        return self.study.split(", ")
+
+    @property
+    def planned(self) -> bool:
+        return self.study != UNPLANNED
 
     def about(self, row: MeasuredRatio) -> bool:
         named = (
@@ -145,7 +156,8 @@ def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
     """Every claim, from these studies."""
     found: dict[str, list[Answer]] = {one.id: [] for one in claims()}
     for study in studies:
-        study = replace(study, ratios=(*study.ratios, *double_ratios(study.ratios)))
+        further = (*double_ratios(study.ratios), *epochs(study))
+        study = replace(study, ratios=(*study.ratios, *further))
         asked = [
             (one.id, own, row)
             for one in claims()
@@ -156,8 +168,7 @@ def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
         said = answers([(own, row) for _, own, row in asked])
         for (name, _, _), answer in zip(asked, said, strict=True):
             found[name].append(answer)
-    here = frozenset({HOST.name}).union(*(study.hardware for study in studies))
-    return [judgement(one, found[one.id], here, studies) for one in claims()]
+    return [judgement(one, found[one.id], studies) for one in claims()]
 
 
 def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
@@ -166,13 +177,11 @@ def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
     return ASKED.get(one.id) or ([(one.pair, own)] if one.pair and own else [])
 
 
-def judgement(
-    one: Claim, found: Sequence[Answer], here: Collection[str], studies: Sequence[StudyTables]
-) -> Judgement:
+def judgement(one: Claim, found: Sequence[Answer], studies: Sequence[StudyTables]) -> Judgement:
     if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
         return Judgement(one, DECIDED[holds], says)
-    if one.calculation and (decided := MEASURED[one.calculation](studies, one.study)):
+    if one.calculation and (decided := FROM_STUDIES[one.calculation](studies, one.study)):
         return Judgement(one, DECIDED[decided.holds], decided.says)
     if found:
         complete = one.complete([answer.row for answer in found])
@@ -189,9 +198,16 @@ def judgement(
             why = "; ".join([*reasons, *open_])
             nearest = deciding(found, answer) or deciding(found, True if open_ else None)
             return Judgement(one, "cannot tell", why, nearest)
+    here = {HOST.name}.union(*(study.hardware for study in studies if study.name in one.studies))
     if one.hardware not in here:
-        return Judgement(one, "needs hardware that is not here", device(one.hardware))
+        return Judgement(one, "needs hardware that is not here", lacks(one))
     return Judgement(one, "needs a study that has not been run", one.study)
+
+
+def lacks(one: Claim) -> str:
+    """`networks on a GPU`: which study on which hardware."""
+    on = f"a {GPU.title}" if one.hardware == GPU.name else one.hardware
+    return f"{listing(one.studies)} on {on}" if one.planned else f"{on}; no study is planned"
 
 
 def by_variant(found: Sequence[Answer]) -> str:
@@ -228,7 +244,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     own = found[0].rule
     if own.median:
         measured = [
-            sorted((row.row for row in rows if row.row.value), key=lambda row: row.value or 0.0)
+            sorted((row.row for row in rows if row.row.usable), key=lambda row: row.value or 0.0)
             for rows in frameworks(found).values()
         ]
         return tuple(rows[len(rows) // 2] for rows in measured if rows)
@@ -239,7 +255,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     groups = grouped(
         (answer.row.framework if of_variants(answer) else answer.row.variant, answer)
         for answer in found
-        if answer.row.value
+        if answer.row.usable
     )
 
     def distance(one: Answer) -> float:

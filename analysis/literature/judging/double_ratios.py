@@ -1,4 +1,5 @@
-"""Ratios of ratios: who gains more from a second thread, and whose ratio is smaller on one network.
+"""Ratios of ratios: who gains more from a second thread, and whose ratio is smaller on one network
+than in the median of the others.
 
 Both ratios are of one study. Their errors are taken as independent, which makes intervals too wide
 if both have the same noise. Student's test has the degrees of freedom of one of the two.
@@ -7,15 +8,17 @@ if both have the same noise. Student's test has the degrees of freedom of one of
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import product
 
+from analysis.data.results import grouped
 from analysis.literature.studies import CONFIDENCE, MeasuredRatio, Pair
+from analysis.literature.table7 import networks
 from analysis.stats.inference import Verdict
 from analysis.stats.tails import t_exceeded
 
 SECOND = Pair("threads", "2", "1")
 GAIN = "gain"  # the axis of one framework's gain from threads over another's
-# A framework's ratio to another on one network, over that on each other network.
+# A framework's ratio to another on one network, over the median of those on the other networks.
 ELSEWHERE = "elsewhere"
 
 
@@ -34,12 +37,38 @@ def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
 
 
 def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
-    """Of two frameworks, the ratio on one network over that on another, which is the row's
-    workload. The axis names the two frameworks."""
-    for row, other in permutations(oriented(ratios, "framework"), 2):
-        if row.workload != other.workload and same(row, other, "variant", "pair", "threads"):
+    """Of two frameworks, the ratio on a network of Table 7 over the median of those on the others.
+    None if the study lacks a network. The axis names the two frameworks."""
+    every = {name.lower() for name in networks()}
+    alike = grouped(
+        ((row.machine, row.device, row.variant, row.pair, row.threads), row)
+        for row in oriented(ratios, "framework")
+    )
+    for rows in alike.values():
+        own = {row.workload: row for row in rows if row.workload in every}
+        for row in own.values() if own.keys() == every else ():
+            others = [other for other in own.values() if other is not row]
             axis = f"{row.pair.one} over {row.pair.over}"
-            yield over(row, other, Pair(axis, row.workload, ELSEWHERE), other.workload)
+            about = f"the median of {len(others)} other networks"
+            yield over(row, middle(others), Pair(axis, row.workload, ELSEWHERE), about)
+
+
+def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
+    """The median ratio, which is unusable if one of them is. Its error is that of the one or two in
+    the middle."""
+    reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
+    if not all(row.usable for row in rows):
+        return replace(rows[0], certificate="", reason="; ".join(reasons))
+    ranked = sorted(rows, key=lambda row: row.value or 0.0)
+    inner = ranked[(len(rows) - 1) // 2 : len(rows) // 2 + 1]
+    log = sum(math.log(row.value or 1.0) for row in inner) / len(inner)
+    error = math.hypot(*(row.error for row in inner)) / len(inner)
+    replicates = min(row.replicates for row in rows)
+    reach = t_exceeded((1 - CONFIDENCE) / 2, replicates - 1) * error
+    return replace(
+        rows[0], replicates=replicates, value=math.exp(log), low=math.exp(log - reach),
+        high=math.exp(log + reach), certificate="; ".join(sorted({r.certificate for r in rows})),
+    )  # fmt: skip
 
 
 def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:

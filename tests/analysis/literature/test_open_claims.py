@@ -144,7 +144,7 @@ def test_memory_is_compared_on_every_network() -> None:
 
     falls = found(0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.3)
     assert falls.verdict == "does not hold here"
-    assert "0.5 on FCN-S to 1.3 on LSTM; each process" in falls.why
+    assert "0.5 on FCN-S to 1.3 on LSTM; medians without intervals; each" in falls.why
     assert found(*[0.9] * 7).verdict == "holds here"
     assert found(*[0.9] * 6, 1.0).verdict == "cannot tell"
     assert found(0.9).verdict == "needs a study that has not been run"

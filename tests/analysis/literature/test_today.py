@@ -3,6 +3,7 @@
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,8 @@ from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
+    NOW,
+    THEN,
     beside,
     certified,
     defined,
@@ -98,6 +101,21 @@ def test_tuned_frameworks_stand_beside_2016_in_rows_of_their_own() -> None:
     )
     assert "today, tuned" in then_and_now(rows).svg
     assert "today, tuned" not in then_and_now(rows[:2]).svg
+
+
+def test_todays_ratio_is_drawn_once_beside_two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.axes import Axes
+
+    drawn: list[str] = []
+    plot = Axes.plot
+
+    def watched(self: Axes, *values: Any, **style: Any) -> Any:
+        drawn.append(style["color"])
+        return plot(self, *values, **style)
+
+    monkeypatch.setattr(Axes, "plot", watched)
+    then_and_now(beside(planted(row(2.0, workload="fcn-s", threads=2))))
+    assert (drawn.count(NOW), drawn.count(THEN)) == (2, 4)  # a line and a mark each
 
 
 def test_the_pages_table_has_the_committed_numbers() -> None:

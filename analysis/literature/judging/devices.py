@@ -1,0 +1,93 @@
+"""Claims about a processor and a GPU beside each other: an epoch from the start of a process, and
+whether both compute the same."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from analysis.format import listing, scientific, title
+from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
+from analysis.literature.studies import CONFIDENCE, Key, MeasuredRatio, Pair, StudyTables
+from analysis.report.prose import workload
+from analysis.stats.tails import t_exceeded
+from frameworks.device import GPU, HOST
+
+DEVICES = Pair("device", GPU.name, HOST.name)
+EPOCH = Pair("epoch", HOST.name, GPU.name)
+STEPS = {"mnist-cnn": 937}  # full mini-batches of an epoch of MNIST
+
+
+def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:
+    """The processor's time to the end of an epoch over the GPU's: a start and the steps. The errors
+    of these four times are taken as independent."""
+    for row in study.of(DEVICES):
+        sides = [(row.workload, row.framework, row.variant, *own) for own in ends(row)]
+        if row.usable and row.workload in STEPS and all(side in study.starts for side in sides):
+            (one, error), (over, other) = (epoch(study, side, row.replicates) for side in sides)
+            replicates = min(study.starts[side].replicates for side in sides)
+            log = math.log(one / over)
+            reach = quantile(replicates) * math.hypot(error / one, other / over)
+            low, high = math.exp(log - reach), math.exp(log + reach)
+            yield MeasuredRatio(
+                row.study, row.machine, EPOCH, row.workload, row.device, row.threads, row.variant,
+                row.framework, replicates, one / over, low, high,
+                "faster" if high < 1 else "slower" if low > 1 else "cannot tell",
+                row.certificate, "",
+            )  # fmt: skip
+
+
+def ends(row: MeasuredRatio) -> list[tuple[str, int]]:
+    return [(device, row.threads) for device in (HOST.name, GPU.name)]
+
+
+def epoch(study: StudyTables, side: Key, replicates: int) -> tuple[float, float]:
+    """Seconds, with their standard error. `replicates`: of the steps."""
+    start = study.starts[side]
+    (step,) = (own for own in study.times if own[:5] == side)
+    steps = STEPS[step.workload] / 1000
+    seconds = start.seconds + steps * step.median
+    of_start = (start.high - start.low) / 2 / quantile(start.replicates)
+    of_steps = steps * (step.high - step.low) / 2 / quantile(replicates)
+    return seconds, math.hypot(of_start, of_steps)
+
+
+def quantile(replicates: int) -> float:
+    return t_exceeded((1 - CONFIDENCE) / 2, replicates - 1)
+
+
+ROUNDING = 1e-5  # of float32 gradients
+REFUSED = "refused: "
+
+
+def both_devices(studies: Sequence[StudyTables], _: str) -> Calculation | None:
+    """Whether a processor and a GPU agree in float64, and gradients in float32 with those. Both are
+    compared with the same reference. None if no certificate is about both. A declared deviation
+    says nothing, because it is one from the reference."""
+    rows = [
+        (study, row)
+        for study in studies
+        for row in study.of(DEVICES)
+        if row.certificate.startswith(AGREES) or REFUSED in row.reason
+    ]
+    if not rows:
+        return None
+    if refused := [row.reason for _, row in rows if not row.certificate]:
+        return Calculation(False, "; ".join(refused))
+    exact = max(distance(row.certificate) for _, row in rows)
+    rounded = max(
+        study.gradients.get((row.workload, row.framework, row.variant, *own), math.inf)
+        for study, row in rows
+        for own in ends(row)
+    )
+    who, where = (
+        listing(dict.fromkeys(names))
+        for names in (
+            (title(row.framework) for _, row in rows),
+            (workload(row.workload) for _, row in rows),
+        )
+    )
+    return Calculation(
+        exact <= ALIKE and rounded <= ROUNDING,
+        f"only {who} on {where}: losses and weights on both devices are within "
+        f"{scientific(exact)} of the reference's in float64, and gradients in float32 within "
+        f"{scientific(rounded)}",
+    )
