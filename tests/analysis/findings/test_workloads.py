@@ -1,8 +1,10 @@
-"""Workloads beside each other, in a study that has one contender."""
+"""Workloads beside each other: those of one contender, and those that are named after others."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,3 +47,12 @@ def test_a_workload_beside_its_like_is_equivalent(found: Make, seed: int) -> Non
 def test_contenders_are_compared_rather_than_workloads(found: Make) -> None:
     two = replace(ALONE, frameworks=("pytorch", "jax"), ms={})
     assert between(found(two)) == []
+
+
+def test_what_is_named_after_another_is_compared_with_that_alone(found: Make) -> None:
+    """Also beside comparisons of contenders."""
+    findings = found(replace(ALONE, frameworks=("pytorch", "jax"), ms={}))
+    own = [row for row in findings.pairs if row.axis == "workload" and row.estimate.ratio]
+    named = [replace(row, id=row.id._replace(workload="mlp-narrow")) for row in own]
+    with_them: Any = SimpleNamespace(pairs=[*findings.pairs, *named])
+    assert between(with_them) == named and len(named) == 2

@@ -1,4 +1,4 @@
-"""The workloads of a study of one contender, compared with each other."""
+"""Workloads compared with each other: of one contender, or those that are named after others."""
 
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
@@ -10,13 +10,14 @@ from analysis.report.tables import Table, intervals
 
 
 def between(findings: Findings) -> list[PairLine]:
-    """Pairs of workloads with a ratio; none if contenders are compared with each other."""
-    if alike(findings):
-        return []
-    return [
+    """Pairs of workloads with a ratio: of each that is named after another (`lstm-cntk`) and that
+    one, if there are any. Otherwise all, unless contenders are compared with each other."""
+    rows = [
         row for row in findings.pairs
         if row.axis == "workload" and row.estimate.ratio is not None
     ]  # fmt: skip
+    named = [row for row in rows if row.id.workload.startswith(f"{row.base.workload}-")]
+    return named or ([] if alike(findings) else rows)
 
 
 def workload_table(findings: Findings) -> Table:
