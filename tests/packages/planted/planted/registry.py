@@ -36,6 +36,11 @@ class Defect:
 
 
 DEFECTS: dict[tuple[str, str], Defect] = {}  # by framework and variant
+REASONS = {  # of what is declared, by component
+    "optimiser.adam": "another epsilon",
+    "optimiser.momentum": "another velocity",
+    "state.batch_norm.variance": "another average",
+}
 
 
 def defect(
@@ -60,8 +65,7 @@ def defect(
         summary = " ".join((plant.__doc__ or "").split())
         deviations = ()
         if declared is not None:
-            reason = "another epsilon" if component == "optimiser.adam" else "another average"
-            deviations = (Deviation(component, reason, declared, mistake, declared),)
+            deviations = (Deviation(component, REASONS[component], declared, mistake, declared),)
         DEFECTS[framework, name] = Defect(
             name,
             summary,

@@ -1,10 +1,12 @@
 """State that is not reset or not separate, and declarations that do not hold."""
 
+from planted.forward.loss import losing
 from planted.registry import defect, shows
-from planted.updating.optimiser import epsilon_before_correction
+from planted.updating.optimiser import epsilon_before_correction, group, nesterov
 from planted.updating.updates import every
 
 SHARED = {}  # lists of weights, by their shapes and types
+LATER = "beside the declared mistake, loss differs .* step {} .* fault comes later"
 
 
 @defect("images", "restart", r"until restart\(\), and departs at step 1")
@@ -49,16 +51,85 @@ def hidden_behind_declaration(trainer):
     every(trainer, 20, times=0)
 
 
-@defect(
-    "perceptron", "declaration",
-    "beside the declared mistake, loss differs .* step 51 .* fault comes later",
-    declared=1e-2, mistake="adam-of-keras",
-)  # fmt: skip
+@defect("perceptron", "declaration", LATER.format(51), declared=1e-2, mistake="adam-of-keras")
 def beside_declaration(trainer):
     """Declares Keras' Adam, which it has, and skips every fiftieth update of Adam alone"""
     if "betas" in trainer._optimiser.param_groups[0]:
         epsilon_before_correction(trainer)
         every(trainer, 50, times=0)
+
+
+@defect("perceptron", "declaration", LATER.format(42), declared=1e-2, mistake="adam-of-keras")
+def schedule_beside_declaration(trainer):
+    """Declares Keras' Adam, which it has, and shrinks Adam's learning rate alone, by 1 % a step
+    from step 41 on"""
+    if "betas" in group(trainer):
+        epsilon_before_correction(trainer)
+        update, done = trainer._optimiser.step, [0]
+
+        def step():
+            done[0] += 1
+            group(trainer)["lr"] *= 0.99 if done[0] > 40 else 1
+            update()
+
+        trainer._optimiser.step = step
+
+
+def losing_later(trainer, change):
+    """From step 41 on, the loss is `change(right loss, outputs, targets)`."""
+    done = [0]
+
+    def changed(right, outputs, targets):
+        done[0] += 1
+        loss = right(outputs, targets)
+        return change(loss, outputs, targets) if done[0] > 40 else loss
+
+    losing(trainer, changed)
+
+
+@defect(
+    "images", "declaration", LATER.format(41),
+    declared=1.0, mistake="nesterov", component="optimiser.momentum",
+)  # fmt: skip
+def smoothing_beside_declaration(trainer):
+    """Declares Nesterov's momentum, which it has, and smooths labels by 10 % from step 41 on, with
+    this optimiser alone"""
+    from torch.nn.functional import cross_entropy
+
+    def smoothed(loss, outputs, targets):
+        return cross_entropy(outputs, targets, label_smoothing=0.1)
+
+    if group(trainer).get("momentum"):
+        nesterov(trainer)
+        losing_later(trainer, smoothed)
+
+
+@defect("perceptron", "declaration", LATER.format(42), declared=1e-2, mistake="adam-of-keras")
+def sum_beside_declaration(trainer):
+    """Declares Keras' Adam, which it has, and from step 41 on Adam alone trains on the loss's sum
+    and reports its mean"""
+
+    def summed(loss, outputs, targets):
+        total = loss * targets.numel()
+        return total + (loss - total).detach()
+
+    if "betas" in group(trainer):
+        epsilon_before_correction(trainer)
+        losing_later(trainer, summed)
+
+
+@defect("perceptron", "declaration", LATER.format(42), declared=1e-2, mistake="adam-of-keras")
+def penalty_beside_declaration(trainer):
+    """Declares Keras' Adam, which it has, and from step 41 on Adam's loss alone has a penalty of
+    large weights, which loss() does not show"""
+
+    def penalised(loss, outputs, targets):
+        penalty = sum((weight**2).sum() for weight in trainer._network.parameters())
+        return loss + 1e-2 * (penalty - penalty.detach())
+
+    if "betas" in group(trainer):
+        epsilon_before_correction(trainer)
+        losing_later(trainer, penalised)
 
 
 @defect(
