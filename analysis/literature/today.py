@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from analysis.data.results import DEFAULT, TUNED, grouped
-from analysis.format import count, listing
+from analysis.format import count, listing, title
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
@@ -16,10 +16,10 @@ from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
-NOW, THEN, WORK = "#0072b2", "#d55e00", "#009e73"
+NOW, THEN, WORK, ANOTHER = "#0072b2", "#d55e00", "#009e73", "#b8578a"
 TODAY = {  # of each variant: what the legend says, its colour, and how far above 2016 it stands
     DEFAULT: ("today", NOW, 0.12),
-    TUNED: ("today, tuned", "#b8578a", 0.3),
+    TUNED: ("today, tuned", ANOTHER, 0.3),
 }
 TOOLS = Pair("framework", "tensorflow", "pytorch")
 
@@ -50,13 +50,14 @@ class Defined:
     """A row of definitions.csv: what a tool trained under a network's name, over that network.
 
     `grade`: how well it is known (data/definitions.csv). `operations` of the definition, `ratio` of
-    its time today with its 95 % interval, and the `published` time of the tool over Torch's, with
-    the least and the most of its cells.
+    its time today in this framework with its 95 % interval, and the `published` time of the tool
+    over Torch's, with the least and the most of its cells.
     """
 
     network: str
     tool: str
     grade: str
+    framework: str
     operations: float
     ratio: float
     low: float
@@ -98,8 +99,9 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         operations = work[own["layers"]].flops(int(own["samples"])) / work[network].flops(batch)
         for row in certified(studies, pair):
             found.append(
-                Defined(network, tool, own["grade"], operations, row.value or 0.0, row.low or 0.0,
-                        row.high or 0.0, median(published), min(published), max(published))
+                Defined(network, tool, own["grade"], row.framework, operations, row.value or 0.0,
+                        row.low or 0.0, row.high or 0.0, median(published), min(published),
+                        max(published))
             )  # fmt: skip
     return found
 
@@ -191,26 +193,31 @@ def turned_round(rows: Sequence[Beside]) -> str:
 
 
 def definitions(rows: Sequence[Defined]) -> Figure:
-    names = [f"{row.network} of {row.tool}" for row in rows]
+    names = list(dict.fromkeys(f"{row.network} of {row.tool}" for row in rows))
+    frameworks = list(dict.fromkeys(row.framework for row in rows))
+    colours = dict(zip(frameworks, (NOW, ANOTHER), strict=False))
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
-        for place, row in enumerate(rows):
-            axes.plot([row.operations], [place - 0.22], "D", color=WORK, markersize=4.5)
-            axes.plot([row.low, row.high], [place] * 2, color=NOW, linewidth=1.6)
-            axes.plot([row.ratio], [place], "o", color=NOW, markersize=5)
-            axes.plot([row.least, row.most], [place + 0.22] * 2, color=THEN, linewidth=0.9)
-            axes.plot([row.published], [place + 0.22], "o", color=THEN, markerfacecolor=PAPER,
+        for row in rows:
+            place, colour = names.index(f"{row.network} of {row.tool}"), colours[row.framework]
+            here = place + 0.14 * frameworks.index(row.framework) - 0.1
+            axes.plot([row.operations], [place - 0.28], "D", color=WORK, markersize=4.5)
+            axes.plot([row.low, row.high], [here] * 2, color=colour, linewidth=1.6)
+            axes.plot([row.ratio], [here], "o", color=colour, markersize=5)
+            axes.plot([row.least, row.most], [place + 0.28] * 2, color=THEN, linewidth=0.9)
+            axes.plot([row.published], [place + 0.28], "o", color=THEN, markerfacecolor=PAPER,
                       markersize=4.5)  # fmt: skip
         ratios_on(axes, names, "over the network that it is named after")
-        legend(drawn, [("operations", WORK, WORK), ("time today", NOW, NOW),
-                       ("time in 2016, over Torch's", THEN, PAPER)])  # fmt: skip
+        today = [(f"time today, {title(name)}", own, own) for name, own in colours.items()]
+        legend(drawn, [("operations", WORK, WORK), *today,
+                       ("time in 2016, over Torch's", THEN, PAPER)], columns=2)  # fmt: skip
         return Figure(
             drawn,
             "definitions",
             "What was trained under a network's name",
             "Each row is a definition in the authors' repository, over the network that it is "
-            "named after: its operations, its time today in PyTorch with its 95 % interval, and "
-            "the published times of that tool over Torch's, the median and all cells. The tool "
+            "named after: its operations, its time today with its 95 % interval, and the "
+            "published times of that tool over Torch's, the median and all cells. The tool "
             "explains no more than what is between the last two. Logarithmic axis.",
             "Dot plot of operations, time today and published time of definitions.",
             finding_defined(rows),
@@ -220,6 +227,8 @@ def definitions(rows: Sequence[Defined]) -> Figure:
 
 def finding_defined(rows: Sequence[Defined]) -> str:
     parts = [
-        f"{two(row.ratio)} times as long as {row.network} itself for {row.tool}'s" for row in rows
+        f"{listing(two(row.ratio) for row in own)} times as long as {network} itself for {tool}'s"
+        for (network, tool), own in grouped(((row.network, row.tool), row) for row in rows).items()
     ]
-    return f"In one framework of today the definitions take {listing(parts)}."
+    frameworks = listing(dict.fromkeys(title(row.framework) for row in rows))
+    return f"Today in {frameworks} the definitions take {listing(parts)}."

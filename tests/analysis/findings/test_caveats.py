@@ -329,6 +329,20 @@ def test_weights_that_are_computed_when_they_are_read(
     assert len(found) == warned and all("by up to 110 % of a step" in text for text in found)
 
 
+@pytest.mark.parametrize(("others", "warned"), [(0.0, 1), (5.0, 0), (18.0, 0)])
+def test_weights_that_take_every_framework_long_are_the_machines_affair(
+    sound: Findings, monkeypatch: pytest.MonkeyPatch, others: float, warned: int
+) -> None:
+    one = next(iter(sound.measured))
+    rows = [
+        OffClockLine(one._replace(framework=name), None, None, 0.1, 0.0, late, 10.0)
+        for name, late in (("pytorch", 14.0), ("tensorflow", others), ("jax", 9.0))
+    ]
+    monkeypatch.setattr(OFF_CLOCK, "of", lambda findings: rows)
+    found = [text for text in said(sound) if "contender took longer to give" in text]
+    assert len(found) == warned
+
+
 def test_how_late_weights_are_is_the_median_of_the_replicates(sound: Findings) -> None:
     findings = copied(sound)
     for contest, late_s in zip(findings.machine.records.contests, (0.1, 0.5), strict=False):

@@ -2,11 +2,13 @@
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
@@ -77,7 +79,15 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     assert own.operations == pytest.approx(0.49, abs=0.01)
     assert own.ratio == pytest.approx(0.5, rel=0.02)
     assert own.least <= own.published <= own.most
-    assert "0.5 times as long as AlexNet-S itself for MXNet's" in definitions([own]).finding
+    assert definitions([own]).finding == (
+        "Today in PyTorch the definitions take 0.5 times as long as AlexNet-S itself for MXNet's."
+    )
+    both = [own, replace(own, framework="tensorflow", ratio=0.6)]
+    drawn = definitions(both)
+    assert "in PyTorch and TensorFlow the definitions take 0.5 and 0.6 times" in drawn.finding
+    assert drawn.svg.count("AlexNet-S of MXNet") == definitions([own]).svg.count(
+        "AlexNet-S of MXNet"
+    )
 
 
 def test_what_is_not_certified_stands_nowhere() -> None:
@@ -120,22 +130,25 @@ def test_todays_ratio_is_drawn_once_beside_two_processors(monkeypatch: pytest.Mo
 
 def test_the_pages_table_has_the_committed_numbers() -> None:
     with (ROOT / "reports/literature/definitions.csv").open() as file:
-        rows = [
-            [
-                f"{row['tool']}'s {row['network']}",
-                two(float(row["operations"])),
-                f"{middle} ({low} to {high})",
-                f"{two(float(row['least']))} to {two(float(row['most']))}",
-            ]
-            for row in csv.DictReader(file)
-            for digits in [2 if float(row["ratio"]) > 0.1 else 3]
-            for middle, low, high in [
-                [f"{float(row[key]):.{digits}f}" for key in ("ratio", "low", "high")]
-            ]
+        found = grouped(((row["tool"], row["network"]), row) for row in csv.DictReader(file))
+    rows = [
+        [
+            f"{tool}'s {network}",
+            two(float(own[0]["operations"])),
+            *map(with_interval, own),
+            f"{two(float(own[0]['least']))} to {two(float(own[0]['most']))}",
         ]
+        for (tool, network), own in found.items()
+    ]
     page = (ROOT / "docs/literature.md").read_text()
     (table,) = re.findall(r"^\| definition \| operations .*?\n.*?\n(.*?)\n\n", page, re.S | re.M)
     assert [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()] == rows
+
+
+def with_interval(row: dict[str, str]) -> str:
+    digits = 2 if float(row["ratio"]) > 0.1 else 3
+    middle, low, high = (f"{float(row[key]):.{digits}f}" for key in ("ratio", "low", "high"))
+    return f"{middle} ({low} to {high})"
 
 
 @pytest.mark.parametrize("name", ["then-and-now", "definitions"])

@@ -368,17 +368,24 @@ def test_a_tensor_has_more_room_after_a_turn_if_the_middle_is_right(
     assert len([*wrong_weights(found)]) == faults
 
 
-@pytest.mark.parametrize(("mean", "faults"), [(0.14, 0), (0.16, 1)])
-def test_units_of_a_layer_that_are_frozen_show_in_the_mean(mean: float, faults: int) -> None:
+@pytest.mark.parametrize(
+    ("rounding", "mean", "faults"),
+    [(1e-5, 0.14, 0), (1e-5, 0.16, 1), (1e-4, 0.16, 1), (3e-4, 0.23, 0), (3e-4, 0.25, 1)],
+)
+def test_units_of_a_layer_that_are_frozen_show_in_the_mean(
+    rounding: float, mean: float, faults: int
+) -> None:
     """Fewer than a quarter, and all others are right."""
     turns = Float64Turns(losses=[[1.0]], start={}, weights={})
     one = BenchmarkId("mlp", "jax", "default", "cpu", 1)
     tensors = {"kernel": Away(1e-3, 0.2, mean), "other": Away(1e-3, 0.0, 1e-3)}
     found = [
-        *wrong_weights(with_limits([(one, Expected(turns, "its own", 1e-5), tensors)], ASTRAY))
+        *wrong_weights(with_limits([(one, Expected(turns, "its own", rounding), tensors)], ASTRAY))
     ]
     assert len(found) == faults
-    assert all("on average 16 % (tolerance 15 %)" in text for _, text in found)
+    tolerance = 24 if rounding > 1e-4 else 15
+    said = f"on average {100 * mean:.0f} % (tolerance {tolerance} %)"
+    assert all(said in text for _, text in found)
 
 
 def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
