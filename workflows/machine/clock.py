@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 APART_NS = 10_000  # more than the floating-point numbers that Snakemake compares round off
+COARSE_NS = 100_000_000  # the kernel's clock for files is some milliseconds behind
 
 
 def set_right(folders: Iterable[Path]) -> None:
@@ -23,6 +24,7 @@ def set_right(folders: Iterable[Path]) -> None:
             if (when := path.lstat().st_mtime_ns) > now:
                 ahead.setdefault(when, []).append(path)
     for back, when in enumerate(sorted(ahead, reverse=True)):
+        then = now - COARSE_NS - back * APART_NS
         for path in ahead[when]:
             with suppress(OSError):
-                os.utime(path, ns=(now, now - back * APART_NS), follow_symlinks=False)
+                os.utime(path, ns=(then, then), follow_symlinks=False)
