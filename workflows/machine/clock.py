@@ -12,7 +12,7 @@ COARSE_NS = 100_000_000  # the kernel's clock for files is some milliseconds beh
 
 
 def set_right(folders: Iterable[Path]) -> None:
-    """Give files and folders that are newer than now the time now, in the order that they had.
+    """Give files and folders that are newer than now a time just before, in the order they had.
 
     Snakemake compares the times of files. It deletes what a job has made if it is older than what
     it was made from, which may be a contest of minutes.
