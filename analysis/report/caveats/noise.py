@@ -146,7 +146,8 @@ def beyond_others(row: OffClockLine, rows: Sequence[OffClockLine]) -> float:
     others = [
         other.late_ms or 0.0
         for other in rows
-        if other.id.workload == row.id.workload and other.id.framework != row.id.framework
+        if other.id.framework != row.id.framework
+        and (other.id.workload, other.id.device) == (row.id.workload, row.id.device)
     ]
     return (row.late_ms or 0.0) - min(others, default=0.0)
 
