@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
+from itertools import cycle
 from statistics import median
 from typing import Any
 
@@ -193,22 +194,24 @@ def turned_round(rows: Sequence[Beside]) -> str:
 
 
 def definitions(rows: Sequence[Defined]) -> Figure:
-    names = list(dict.fromkeys(f"{row.network} of {row.tool}" for row in rows))
+    groups = grouped((f"{row.network} of {row.tool}", row) for row in rows)
     frameworks = list(dict.fromkeys(row.framework for row in rows))
-    colours = dict(zip(frameworks, (NOW, ANOTHER), strict=False))
-    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+    colours = dict(zip(frameworks, cycle((NOW, ANOTHER)), strict=False))
+    with canvas(1.2 + HEIGHT * len(groups)) as drawn:
         axes = drawn.add_subplot()
-        for row in rows:
-            place, colour = names.index(f"{row.network} of {row.tool}"), colours[row.framework]
-            here = place + 0.14 * frameworks.index(row.framework) - 0.1
-            axes.plot([row.operations], [place - 0.28], "D", color=WORK, markersize=4.5)
-            axes.plot([row.low, row.high], [here] * 2, color=colour, linewidth=1.6)
-            axes.plot([row.ratio], [here], "o", color=colour, markersize=5)
-            axes.plot([row.least, row.most], [place + 0.28] * 2, color=THEN, linewidth=0.9)
-            axes.plot([row.published], [place + 0.28], "o", color=THEN, markerfacecolor=PAPER,
+        for place, own in enumerate(groups.values()):
+            one = own[0]  # its operations and cells are the same in every framework
+            axes.plot([one.operations], [place - 0.28], "D", color=WORK, markersize=4.5)
+            for row in own:
+                colour = colours[row.framework]
+                here = place + 0.14 * frameworks.index(row.framework) - 0.1
+                axes.plot([row.low, row.high], [here] * 2, color=colour, linewidth=1.6)
+                axes.plot([row.ratio], [here], "o", color=colour, markersize=5)
+            axes.plot([one.least, one.most], [place + 0.28] * 2, color=THEN, linewidth=0.9)
+            axes.plot([one.published], [place + 0.28], "o", color=THEN, markerfacecolor=PAPER,
                       markersize=4.5)  # fmt: skip
-        ratios_on(axes, names, "over the network that it is named after")
-        today = [(f"time today, {title(name)}", own, own) for name, own in colours.items()]
+        ratios_on(axes, list(groups), "over the network that it is named after")
+        today = [(f"time today, {title(name)}", hue, hue) for name, hue in colours.items()]
         legend(drawn, [("operations", WORK, WORK), *today,
                        ("time in 2016, over Torch's", THEN, PAPER)], columns=2)  # fmt: skip
         return Figure(

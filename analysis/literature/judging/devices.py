@@ -3,12 +3,13 @@ whether both compute the same."""
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from analysis.format import listing, scientific, title
 from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
-from analysis.literature.studies import CONFIDENCE, Key, MeasuredRatio, Pair, StudyTables
+from analysis.literature.judging.double_ratios import around, quantile
+from analysis.literature.studies import Key, MeasuredRatio, Pair, StudyTables
 from analysis.report.prose import workload
-from analysis.stats.tails import t_exceeded
 from frameworks.device import GPU, HOST
 
 DEVICES = Pair("device", GPU.name, HOST.name)
@@ -24,15 +25,8 @@ def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:
         if row.usable and row.workload in STEPS and all(side in study.starts for side in sides):
             (one, error), (over, other) = (epoch(study, side, row.replicates) for side in sides)
             replicates = min(study.starts[side].replicates for side in sides)
-            log = math.log(one / over)
-            reach = quantile(replicates) * math.hypot(error / one, other / over)
-            low, high = math.exp(log - reach), math.exp(log + reach)
-            yield MeasuredRatio(
-                row.study, row.machine, EPOCH, row.workload, row.device, row.threads, row.variant,
-                row.framework, replicates, one / over, low, high,
-                "faster" if high < 1 else "slower" if low > 1 else "cannot tell",
-                row.certificate, "",
-            )  # fmt: skip
+            own = replace(row, pair=EPOCH, replicates=replicates, reason="")
+            yield around(own, math.log(one / over), math.hypot(error / one, other / over))
 
 
 def ends(row: MeasuredRatio) -> list[tuple[str, int]]:
@@ -48,10 +42,6 @@ def epoch(study: StudyTables, side: Key, replicates: int) -> tuple[float, float]
     of_start = (start.high - start.low) / 2 / quantile(start.replicates)
     of_steps = steps * (step.high - step.low) / 2 / quantile(replicates)
     return seconds, math.hypot(of_start, of_steps)
-
-
-def quantile(replicates: int) -> float:
-    return t_exceeded((1 - CONFIDENCE) / 2, replicates - 1)
 
 
 ROUNDING = 1e-5  # of float32 gradients

@@ -64,11 +64,8 @@ def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
     log = sum(math.log(row.value or 1.0) for row in inner) / len(inner)
     error = math.hypot(*(row.error for row in inner)) / len(inner)
     replicates = min(row.replicates for row in rows)
-    reach = t_exceeded((1 - CONFIDENCE) / 2, replicates - 1) * error
-    return replace(
-        rows[0], replicates=replicates, value=math.exp(log), low=math.exp(log - reach),
-        high=math.exp(log + reach), certificate="; ".join(sorted({r.certificate for r in rows})),
-    )  # fmt: skip
+    certificate = "; ".join(sorted({row.certificate for row in rows}))
+    return around(replace(rows[0], replicates=replicates, certificate=certificate), log, error)
 
 
 def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:
@@ -93,12 +90,19 @@ def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) ->
     if reasons:
         return own
     assert one.value and other.value
-    middle = math.log(one.value / other.value)
-    freedom = own.replicates - 1
-    reach = t_exceeded((1 - CONFIDENCE) / 2, freedom) * math.hypot(one.error, other.error)
-    low, high = math.exp(middle - reach), math.exp(middle + reach)
+    log, error = math.log(one.value / other.value), math.hypot(one.error, other.error)
+    return around(replace(own, certificate="; ".join(proven)), log, error)
+
+
+def around(row: MeasuredRatio, log: float, error: float) -> MeasuredRatio:
+    """The row with this ratio's logarithm, of this standard error, and the verdict of its
+    interval."""
+    reach = quantile(row.replicates) * error
+    low, high = math.exp(log - reach), math.exp(log + reach)
     verdict: Verdict = "faster" if high < 1 else "slower" if low > 1 else "cannot tell"
-    return replace(
-        own, value=math.exp(middle), low=low, high=high, verdict=verdict,
-        certificate="; ".join(proven),
-    )  # fmt: skip
+    return replace(row, value=math.exp(log), low=low, high=high, verdict=verdict)
+
+
+def quantile(replicates: int) -> float:
+    """Student's, of an interval's half in standard errors."""
+    return t_exceeded((1 - CONFIDENCE) / 2, replicates - 1)
