@@ -222,13 +222,15 @@ def test_cores_change_nothing_that_is_measured(clone, finished, tmp_path, small)
 
 
 def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
-    """Both measure their third and fourth replicate at the same time."""
+    """Both certify, and measure their third and fourth replicate, at the same time."""
     clones = [Clone(tmp_path / name, FINISHED, of=finished) for name in ("one", "two")]
     for clone in clones:
+        shutil.rmtree(clone.results / "certificates")
+        (clone.report / "report.html").unlink()
         clone.change(replicates=4)
     running = [
         subprocess.Popen(
-            clone.command(*MEASURE), cwd=clone.folder, env=clone.environment,
+            clone.command(), cwd=clone.folder, env=clone.environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         for clone in clones
@@ -239,6 +241,8 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
         rows = clone.rows()
         new = rows[rows.replicate > 2].groupby("replicate").start_ns.agg(["min", "max"])
         spans += [(row["min"], row["max"]) for _, row in new.iterrows()]
+        assert (clone.report / "report.html").exists()
+        assert (clone.results / "certificates" / "mlp" / "abacus.json").exists()
     spans.sort()
     assert len(spans) == 4
     assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))

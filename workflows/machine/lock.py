@@ -32,11 +32,17 @@ def machine_lock(on_wait: Callable[[str], None], every_s: float = 30.0) -> Itera
         lock = attempt(path)
     except OSError as error:
         on_wait(
-            f"cannot open {path} ({error.strerror or error}); locking {personal()} instead, "
-            "which does not keep out other users' measurements"
+            "other users' measurements are not kept out: cannot open "
+            f"{path} ({error.strerror or error}); locking {personal()} instead"
         )
         path = personal()
-        lock = attempt(path)
+        try:
+            lock = attempt(path)
+        except OSError as second:
+            raise OSError(
+                f"{path}: {second.strerror or second}: set SAMESTEP_LOCK to a file that you can "
+                "write, the same for all who measure on this machine"
+            ) from None
     while not lock.is_locked:
         on_wait(f"waiting for the machine: {holder(path)}")
         # Seldom, because a waiting process shares the cores with a measurement.

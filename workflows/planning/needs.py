@@ -4,6 +4,7 @@ The estimates are for people. A study is refused only if not even the least that
 the numbers that its processes hold at the same time, and the files that it writes.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ ROW_BYTES = 100  # of a mini-batch, in both of its tables
 # its turns; of a turn in the contest's own file, and in an order; of a number in a certificate.
 CONTENDER_BYTES, TURN_BYTES, NAME_BYTES, NUMBER_BYTES = 900, 500, 30, 17
 OF_TENSOR, OF_STEP = 20, 2  # numbers in a certificate
-TEMPORARY_BYTES, SNAKEMAKE_BYTES = 10e6, 5e6  # at the least
+TEMPORARY_BYTES, SNAKEMAKE_BYTES, REPORT_BYTES = 10e6, 5e6, 2e6  # at the least
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -189,17 +190,20 @@ def disk_here(folder: Path) -> float:
 def places(
     asked: Needs, folders: Folders, snakemake: bool = True
 ) -> Iterator[tuple[Path, float, str]]:
-    """Places on different file systems, the results last; the bytes that a study writes there, and
-    what to do if there is no room. Without `snakemake`, the study runs without it."""
+    """Places that a study writes to, the results last; the bytes that it writes there, and what to
+    do if there is no room. The results' count for all places on their file system. Without
+    `snakemake`, the study runs without it."""
     disk, own = asked.disk, there(folders.root).stat().st_dev
-    beside = [(Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk")]
+    beside = [
+        (Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk"),
+        (Path("reports", folders.root.name), REPORT_BYTES, "work on another disk"),
+    ]
     if snakemake:
         beside.append((Path(".snakemake"), SNAKEMAKE_BYTES, "work on another disk"))
     for place, size, remedy in beside:
-        if there(place).stat().st_dev == own:
-            disk += size
-        else:
-            yield place, size, remedy
+        elsewhere = there(place).stat().st_dev != own
+        disk += 0 if elsewhere else size
+        yield place, size if elsewhere else 0, remedy
     yield folders.root, disk, "ask for fewer samples"
 
 
@@ -227,6 +231,8 @@ def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterat
             "smaller contests, or leave contenders or workloads out."
         )
     for place, size, remedy in places(asked, folders, snakemake):
+        if not os.access(there(place), os.W_OK):
+            yield f"{place}: nothing can be written there. Make it writable, or work elsewhere."
         if size > (free := disk_here(place)):
             yield (
                 f"{place}: the study writes {large(size)}, and {large(free)} are free there. Make "

@@ -122,7 +122,11 @@ def test_a_file_that_cannot_be_opened_gives_way_to_one_of_this_user(path, tmp_pa
     with machine_lock(told.append):
         assert (tmp_path / f"samestep-{os.getuid()}.lock").exists()
     assert len(told) == 1
-    assert f"cannot open {path}" in told[0] and "other users" in told[0]
+    assert f"cannot open {path}" in told[0] and told[0].startswith("other users")
+    (tmp_path / f"samestep-{os.getuid()}.lock").unlink()
+    (tmp_path / f"samestep-{os.getuid()}.lock").mkdir()
+    with pytest.raises(OSError, match="set SAMESTEP_LOCK to a file"), machine_lock(told.append):
+        pass
 
 
 def test_a_note_that_cannot_be_written_does_no_harm(path):

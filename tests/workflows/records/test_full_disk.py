@@ -206,6 +206,29 @@ def test_temporary_files_elsewhere(disk: Path, tmp_path: Path, study, monkeypatc
 
 
 @pytest.mark.all
+def test_a_whole_study_that_may_not_write_or_lock(disk: Path, tmp_path: Path, small) -> None:
+    """It says so before it measures, and goes on when that is mended."""
+    clone = Clone(tmp_path / "a clone", small)
+    (disk / "reports").mkdir()
+    (clone.folder / "reports").symlink_to(disk / "reports")
+    read_only(disk)
+    said = clone.snakemake(fails=True)
+    assert "reports/small: nothing can be written there. Make it writable" in said
+    assert not clone.results.exists() and "Traceback" not in said
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    own = tmp_path / "temporary" / f"samestep-{os.getuid()}.lock"
+    own.mkdir(parents=True)
+    before = clone.environment
+    clone.environment = {**before, "TMPDIR": str(own.parent), "SAMESTEP_LOCK": str(tmp_path)}
+    said = clone.snakemake("--until", "prepare", fails=True)
+    assert f"{own}: Is a directory: set SAMESTEP_LOCK to a file" in said
+    assert "Traceback" not in said
+    clone.environment = before
+    clone.snakemake()
+    assert (clone.report / "report.html").exists()
+
+
+@pytest.mark.all
 def test_a_whole_study_whichever_write_is_full(disk: Path, tmp_path: Path, small) -> None:
     """Each run has a little more room than the one before. It says in a line what was full, leaves
     nothing half-written, and goes on from what was made before."""
