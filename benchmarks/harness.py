@@ -1,10 +1,10 @@
-"""What the harness costs: its own time of a mini-batch over that of the same calls bare.
+"""What the harness costs: its time of a mini-batch over the time of the same calls in a bare loop.
 
-`python -m benchmarks.harness` takes about twenty minutes. In each process, one at a time, the
-harness and a bare loop take turns, mini-batch by mini-batch, on the same trainer, in an order drawn
-anew. The harness's time is what it records: data, transfer and step. The bare loop copies, puts,
-steps and synchronises as often, and reads the clock twice. The interval (95 %) is one over
-processes. It ends with 1 if an interval lies above 1.01.
+`python -m benchmarks.harness` takes about twenty minutes. Processes run one at a time. In each, the
+harness and a bare loop take turns, mini-batch by mini-batch, on the same trainer, in random order.
+The harness's time is what it records: data, transfer and step. The bare loop copies, puts, steps
+and synchronises as often, and reads the clock twice. The 95 % interval is over processes. The
+command ends with 1 if an interval lies above 1.01.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def of_variant(contender: Contender) -> dict[str, str]:
 
 
 def shown(contender: Contender, logs: Sequence[float]) -> tuple[list[str], bool]:
-    """The row of a contender, and whether its interval leaves out all that is allowed."""
+    """The row of a contender, and whether its interval lies above what is allowed."""
     ratio, low, high = estimate(logs, 0.0, 0.95).ends
     assert ratio and low and high, "an interval needs two processes"
     names = [contender.workload, framework(contender.framework).title, contender.variant]

@@ -1,11 +1,10 @@
 """Keep a default study among those of docs/repeatability.md, in few bytes, for example:
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
-The sum that comparisons rest on, transfer and step of a mini-batch, is kept to one in 16,000, its
-processor time to one in 64, memory and page faults to one in 256, and other times to a few
-microseconds, or a few tens where they are in no comparison.
-Distances of certificates are kept to two digits, and sampled weights to seven. A folder that has
-been kept can be kept again and stays what it is.
+Comparisons rest on the sum of transfer and step, which is kept to one part in 16,000. Processor
+times of mini-batches are kept to one part in 64, memory and page faults to one in 256, and other
+times to 4 to 64 microseconds. Distances of certificates are kept to two digits, float32 losses to
+six, and sampled weights to seven. Keeping a kept folder again changes nothing.
 """
 
 import argparse
@@ -37,7 +36,7 @@ LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 
 def thinned(batches: pa.Table) -> pa.Table:
-    """Times in whole grains, and with so many bits."""
+    """The mini-batches with times in whole grains, or of few bits."""
     transfer, step = (batches[name].to_numpy() for name in ("transfer_ns", "step_ns"))
     data, cpu = (batches[name].to_numpy() for name in ("data_ns", "cpu_ns"))
     total = leading(transfer + step, SUM_BITS)
@@ -72,7 +71,7 @@ def short(value: float) -> float:
 
 def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
     """The starts, moved so that the time since the mini-batch before is in whole grains. The rest
-    goes on to the next start, so that none is moved by more than half a grain."""
+    goes on to the next start, so that no start moves by more than half a grain."""
     found, end = np.empty_like(given), 0
     for place, (start, lasts) in enumerate(zip(given.tolist(), took.tolist(), strict=True)):
         begins = end + (start - end + IDLE_NS // 2) // IDLE_NS * IDLE_NS
@@ -81,8 +80,8 @@ def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
 
 
 def rounded(value: Any, digits: int = DISTANCE) -> Any:
-    """What a certificate has measured, but for the losses of turns, with which contests are
-    compared."""
+    """What a certificate has measured, with few digits. The losses of turns stay as they are,
+    because contests are compared with them."""
     if isinstance(value, dict):
         return {
             key: with_short_weights(own)

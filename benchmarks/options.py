@@ -1,4 +1,4 @@
-"""What options of benchmarks can be."""
+"""Types of the benchmarks' options."""
 
 import argparse
 import math
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """The type of an option: a whole number, and no smaller one."""
+    """The type of an option: a whole number from `least`."""
 
     def number(text: str) -> int:
         if int(text) < least:
@@ -17,7 +17,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def positive(text: str) -> float:
-    """The type of an option: a number above 0, and an end to it."""
+    """The type of an option: a finite number above 0."""
     if not 0 < float(text) < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
     return float(text)

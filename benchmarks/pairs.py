@@ -34,9 +34,11 @@ def contender(text: str) -> PlannedContender:
 
 
 def run(pair: Sequence[PlannedContender], way: Way, data: Path, seed: int) -> pd.DataFrame:
-    """Start both, in this order, warm both up, and deal the turns, who goes first drawn anew
-    in each round: a row per mini-batch, `side` 0 or 1, `round` 0 for the warm-up; times in
-    milliseconds, and the page faults of the whole turn, if the system reports them."""
+    """Start both in this order, warm both up, and deal the turns, in a random order in each round.
+
+    Returns a row per mini-batch: `side` 0 or 1, `round` (0 is the warm-up), `place` in the turn,
+    `ms`, and the `faults` of the whole turn, NaN if the system does not report page faults.
+    """
     chance = random.Random(seed)
     if way.variant:
         pair = [one.model_copy(update={"variant": way.variant}) for one in pair]
@@ -99,7 +101,7 @@ def cores_of(one: PlannedContender, side: int, way: Way) -> list[int]:
 
 @contextmanager
 def kernel(settings: Mapping[str, str], folder: Path = Path("/proc/sys")) -> Iterator[None]:
-    """The kernel's settings, by their files under `folder`, for a while."""
+    """Change the kernel's settings, named by their files under `folder`, and restore them."""
     before = {name: (folder / name).read_text() for name in settings}
     try:
         for name, value in settings.items():

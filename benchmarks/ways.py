@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 class Way:
     """How a pair is run, and in what it differs from `turns`, the way of contests.
 
-    `prefix` stands before the interpreter, `variables` in its environment. `rebuild` as the
-    worker's `turn` takes it; None leaves it to the variant, which is the contender's own unless
-    `variant` names another. Counts are in mini-batches.
+    `prefix` stands before the interpreter, `variables` in its environment. `rebuild` is what the
+    worker's `turn` takes; None leaves it to the variant, which is the contender's own unless
+    `variant` names another. `warmup` and `turn` are in mini-batches.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Whether the certificate ever refuses what is right: random networks, in every framework.
+"""Does the certificate ever refuse a correct network? Random networks, in every framework.
 
 `python -m benchmarks.alarms --networks 1000` draws networks from the vocabulary and certifies them.
 """

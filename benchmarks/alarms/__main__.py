@@ -1,9 +1,8 @@
-"""Certify random right networks, and print how many were tried and what was refused.
+"""Certify random networks, and print how many were tried and which were refused.
 
-`python -m benchmarks.alarms --networks 250` takes about 20 minutes, and ends with 1 if a
-certificate refused anything: an alarm, because all of samestep's own adapters are right. Each
-network goes to one of the frameworks, in turn, beside the reference. A network is repeated by
-`--seed`, `--networks` and `--only NUMBER`.
+`python -m benchmarks.alarms --networks 250` takes about 20 minutes. It ends with 1 if a certificate
+refuses a network: an alarm, because samestep's own adapters are correct. Frameworks take networks
+in turn, beside the reference. `--seed`, `--networks` and `--only NUMBER` repeat a network.
 """
 
 import argparse
@@ -27,7 +26,7 @@ from frameworks.workloads import Workload, to_dict
 from workflows.output import printing
 
 NAMES = list(TRIED)
-SOMETIMES = 50  # networks, after which it says how far it is
+SOMETIMES = 50  # networks between two lines of progress
 
 
 class Alarms:
@@ -65,7 +64,7 @@ class Alarms:
 
 
 def drawn(count: int, seed: int) -> list[Workload]:
-    """So many networks, all different."""
+    """`count` different networks."""
     found: dict[Workload, None] = {}
 
     @seeded(seed)
@@ -85,14 +84,14 @@ def drawn(count: int, seed: int) -> list[Workload]:
 
 
 def entry(workload: Workload) -> str:
-    """As it can be pasted into a configuration."""
+    """The workload as YAML, to be pasted into a configuration."""
     description = to_dict(workload)
     named = {"workloads": {description.pop("name"): description}}
     return yaml.safe_dump(named, sort_keys=False, default_flow_style=None)
 
 
 def certify_all(alarms: Alarms, numbered: list[tuple[int, Workload]], jobs: int) -> None:
-    """Side by side, as nothing is timed."""
+    """Certify in `jobs` threads, because nothing is timed."""
 
     def share(place: int) -> None:
         with tempfile.TemporaryDirectory(prefix="alarms-") as folder:

@@ -1,7 +1,7 @@
 """Random small networks from the vocabulary, for Hypothesis.
 
-Layers are drawn one by one for the shape that the last one leaves, so that no draw has to be
-thrown away and shrinking ends at few layers, few pixels and small numbers.
+Each layer is drawn for the output shape of the layer before. So hardly any draw is thrown away, and
+shrinking ends at few layers, few pixels and small numbers.
 """
 
 from hypothesis import assume
@@ -56,7 +56,7 @@ def subsamples(channels: int) -> st.SearchStrategy[Subsample]:
 
 @st.composite
 def residuals(draw: st.DrawFn, channels: int) -> Residual:
-    """Two paths of one shape, for images with so many channels."""
+    """A residual block for images with this number of channels."""
     beside = draw(st.none() | subsamples(channels))
     filters, stride = (beside.channels, beside.stride) if beside else (channels, 1)
     body: list[Layer] = [Conv2D(filters, 3, stride, 1, draw(st.booleans()))]
@@ -68,7 +68,7 @@ def residuals(draw: st.DrawFn, channels: int) -> Residual:
 
 
 def layers(shape: Shape, words: bool) -> st.SearchStrategy[Layer]:
-    """Any layer that takes this shape. Of words, each has its label, so no layer flattens them."""
+    """Any layer that takes this shape. Each word has its own label, so no layer flattens words."""
     if len(shape) == 1:
         return DENSE | ACTIVATIONS | st.just(Flatten()) | BATCH_NORM
     if len(shape) == 2:
@@ -87,7 +87,6 @@ def layers(shape: Shape, words: bool) -> st.SearchStrategy[Layer]:
         for kind in (MaxPool, AveragePool)
         for size in range(1, min(*shape[:2], WINDOW) + 1)
     )
-    # Convolutions as often as all else that an image can go through.
     others = (BATCH_NORM, residuals(shape[2]), subsamples(shape[2]))
     return st.one_of(*convolutions, *convolutions, ACTIVATIONS, pooling, FLAT, *others)
 
@@ -99,12 +98,12 @@ def decimals(*exponents: int) -> st.SearchStrategy[float]:
 
 
 RATES = decimals(-2, -3, -1)
-# An adaptive step moves every weight by the rate, RMSprop's first by up to ten times that. A
-# larger one saturates sigmoids, and of 1 - sigmoid(x) no digit is left to agree on.
+# An adaptive step moves every weight by the rate, RMSprop's first step by up to ten times the rate.
+# A larger step saturates sigmoids, and no digit of 1 - sigmoid(x) is left to compare.
 SLOW = decimals(-3, -4)
 MOMENTA = st.integers(0, 99).map(lambda n: n / 100)
-# An average v of squares is in some kernels v + (1 - decay) * (g^2 - v), rounded to the size of
-# the old v: 1 / decay times worse than decay * v + (1 - decay) * g^2.
+# Some kernels compute an average v of squares as v + (1 - decay) * (g^2 - v), rounded to the size
+# of the old v: 1 / decay times worse than decay * v + (1 - decay) * g^2.
 DECAYS = st.integers(50, 99).map(lambda n: n / 100)
 EPSILONS = decimals(-8, -7, -4)
 
@@ -146,7 +145,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     # One bias added to all logits changes no cross-entropy: its gradient is nothing but rounding,
     # and an adaptive optimiser magnifies that to the size of a step.
     last = trained[-1]
-    # So does a batch normalisation of one channel, and in a residual block it is hard to see.
+    # Nor does a batch normalisation of one channel, which is hard to see in a residual block.
     shifting = isinstance(last, Conv2D) and last.filters == 1
     only_rounding = classes and (shifting or any(isinstance(one, SHIFTING) for one in network))
     return Workload(

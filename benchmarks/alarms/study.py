@@ -1,4 +1,4 @@
-"""Certifies one random network as a study does, with processes that stay for the next one."""
+"""Certifies one random network as a study does. Its processes stay for the next network."""
 
 import shutil
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 class KeptRunner(Runner):
-    """Leaves its processes to the next network's."""
+    """Leaves its processes to the runner of the next network."""
 
     def __init__(
         self, plan: Plan, workload: str, folders: Folders, workers: dict[Key, WorkerProcess]
@@ -58,8 +58,8 @@ class Certifier:
             worker.close()
 
     def certify(self, workload: Workload, name: str) -> Iterator[Outcome]:
-        """The certificate of each variant of this framework, and the reference's own miniature. If
-        the training diverges until numbers overflow, there is nothing to compare."""
+        """Check the reference's own miniature, then certify each variant of the framework `name`.
+        If the reference's losses overflow, there is nothing to compare."""
         folders = Folders(self.folder / "here" / "alarms")
         shutil.rmtree(folders.root, ignore_errors=True)
         plan = planned(workload, name, folders)
@@ -83,8 +83,8 @@ class Certifier:
 
 
 def otherwise_computed(workload: Workload, contender: Contender) -> bool:
-    """Keras squares the gradients of a word that occurs twice one by one and not their sum, so that
-    its RMSprop and Adam are rightly refused on an embedding."""
+    """Whether Keras is rightly refused: on an embedding, its RMSprop and Adam square the gradients
+    of a word that occurs twice one by one, and not their sum."""
     keras = (contender.framework, contender.variant) == ("tensorflow", "default")
     return keras and workload.dataset.words and workload.optimiser.kind in ("rmsprop", "adam")
 

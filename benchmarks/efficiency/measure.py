@@ -26,18 +26,18 @@ from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
 from workflows.worker.process import WorkerProcess
 
-COUNTS = ContestEntry(rounds=12, turn=6, discard=2)  # those of the reference study
+COUNTS = ContestEntry(rounds=12, turn=6, discard=2)  # the former default study's
 CONTEST = replace(WAYS[BASE], warmup=COUNTS.warmup, rounds=COUNTS.rounds, turn=COUNTS.turn)
 SMALL = ("cycle", "side", "round", "place")
 WARMUP = 5
 LONG = 150  # mini-batches of a process that runs alone
-VALUES, VALUE_MS = 3, 100.0  # pyperf's: so many values a process, each of about 100 ms, and one
-# more before them, as warm-up (pyperf 2.6, `--values` and `--min-time`)
+# pyperf's: values of a process, after one of warm-up, and the least milliseconds of each
+VALUES, VALUE_MS = 3, 100.0  # (pyperf 2.6, `--values` and `--min-time`)
 
 
 def alone(one: PlannedContender, data: Path, values: bool) -> dict[str, float]:
-    """One process from its start to its end: seconds of it all, and milliseconds of a
-    mini-batch; as `values`, few and their mean, else many and their median."""
+    """Run one process: the `seconds` from its start to its end, and the `ms` of a mini-batch: if
+    `values`, the mean of few values as pyperf takes them, else the median of many mini-batches."""
     begin = time.monotonic()
     with WorkerProcess(one.interpreter, one) as worker:
         worker.send_open(precision="float32", tf32=False)
@@ -62,8 +62,8 @@ def times(answer: dict[str, list[int]]) -> "pd.Series[float]":
 def cycle(
     pair: tuple[PlannedContender, PlannedContender], data: Path, number: int
 ) -> tuple[list[dict[str, object]], pd.DataFrame]:
-    """One estimate by each method, the methods in random order and so are the sides, which
-    gives the others the benefit of alternating processes; and the contest's mini-batches."""
+    """One estimate by each method, and the contest's mini-batches. Methods and sides are in random
+    order, which gives the other methods the benefit of alternating processes."""
     chance, found, batches = random.Random(number), [], pd.DataFrame()
     for method in chance.sample(("turns", "long", "values"), 3):
         if method == "turns":

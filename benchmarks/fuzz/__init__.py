@@ -1,4 +1,4 @@
-"""Whether a changed configuration or record ever gets past the checks, or brings a traceback.
+"""Does a changed configuration or record ever pass the checks, or cause a traceback?
 
 `python -m benchmarks.fuzz --cases 100000` changes configurations and a study's records at random.
 """

@@ -1,8 +1,8 @@
 """Change configurations and records at random, and print what was tried and what escaped.
 
 `python -m benchmarks.fuzz --cases 100000 --jobs 2` ends with 1 if a traceback escaped, if a refusal
-is not one line that names its file, or if rows that cannot be were accepted. A case is repeated by
-`--seed` and `--only NUMBER`.
+is not one line that names its file, or if impossible rows were accepted. `--seed` and
+`--only NUMBER` repeat a case.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from workflows.output import printing
 
 COMMITTED = Path(__file__).parents[2] / "reports" / "fence" / "machines"
 SLOW_S = 20.0
-SHOWN = 20  # of what escaped
+SHOWN = 20  # escaped cases
 PART = 100  # cases that a process is given at a time
 EVERY = 5_000  # cases between two lines of progress
 
 
 class Outcome(NamedTuple):
-    """What was changed in a case, "refused", "accepted" or "escaped", and the text of the last."""
+    """What a case changed, "refused", "accepted" or "escaped", and how it escaped."""
 
     group: str
     outcome: str
@@ -78,7 +78,7 @@ class Fuzz:
 
 @cache
 def own(folder: str, seed: int, reported: float) -> Fuzz:
-    """This process's, in a folder of its own."""
+    """The cases of this process, in a folder of its own."""
     return Fuzz(Path(tempfile.mkdtemp(dir=folder)).resolve(), seed, reported)
 
 
@@ -87,7 +87,7 @@ def part(numbers: Sequence[int], folder: str, seed: int, reported: float) -> lis
 
 
 def outcomes(numbers: Sequence[int], jobs: int, seed: int, reported: float) -> Iterator[Outcome]:
-    """Of each case, in the order of their numbers, from so many processes side by side."""
+    """The outcome of each case, in the order of `numbers`, from `jobs` processes."""
     parts = [numbers[first : first + PART] for first in range(0, len(numbers), PART)]
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, ProcessPoolExecutor(jobs) as pool:
         for found in pool.map(partial(part, folder=folder, seed=seed, reported=reported), parts):

@@ -16,7 +16,7 @@ Path = tuple[Any, ...]  # of keys and indices
 
 
 def paths(value: Any, above: Path = ()) -> Iterator[Path]:
-    """The way to every place of a value in which another one could stand."""
+    """The path to every key and index of a nested value."""
     for key in value if isinstance(value, dict) else range(len(value)):
         yield (*above, key)
         if isinstance(value[key], dict | list):
@@ -24,8 +24,8 @@ def paths(value: Any, above: Path = ()) -> Iterator[Path]:
 
 
 def changed(value: Any, path: Path, draw: random.Random) -> tuple[Any, str]:
-    """A value with one change at a place, and what the change is. What the change does not touch
-    is the same object as before."""
+    """The value with one change at `path`, and the kind of change. Parts that the change does not
+    touch are the same objects as before."""
     value = own = copy.copy(value)
     for key in path[:-1]:
         own[key] = own = copy.copy(own[key])
@@ -46,7 +46,7 @@ def changed(value: Any, path: Path, draw: random.Random) -> tuple[Any, str]:
 
 
 def another(value: Any, draw: random.Random) -> Any:
-    """A number near the present one, or anything."""
+    """A number near the present value, or any odd value."""
     if isinstance(value, int | float) and not isinstance(value, bool) and draw.random() < 0.3:
         return draw.choice((-value, value + 1, value - 1, value * 1e6, int(value) * 10**9))
     deep: Any = []
@@ -58,7 +58,7 @@ def another(value: Any, draw: random.Random) -> Any:
 
 
 def changed_bytes(content: bytes, draw: random.Random) -> tuple[bytes, str]:
-    """Bytes flipped, cut, repeated, or put in."""
+    """The content with some bytes changed, and the kind of change."""
     kind = draw.choice(("flipped", "flipped", "cut", "repeated", "put in", "emptied", "encoded"))
     at = draw.randrange(max(len(content), 1))
     end = min(at + draw.choice((1, 2, 8, 500)), len(content))

@@ -1,4 +1,4 @@
-"""Changed configurations: refused by key, or of use to the planning."""
+"""Changed configurations, which must be refused by key or can be planned."""
 
 import copy
 import random
@@ -25,7 +25,7 @@ class Configurations:
         self.paths = list(changes.paths(self.whole))
 
     def once(self, draw: random.Random) -> tuple[str, str]:
-        """What was changed, and how that ended."""
+        """What was changed, and the outcome."""
         if draw.random() < 0.7:
             values, what = changes.changed(self.whole, draw.choice(self.paths), draw)
             return f"configuration: {what}", self.outcome(lambda: parse(self.laid_over(values)))
@@ -35,7 +35,7 @@ class Configurations:
         return f"configuration: bytes {what}", self.outcome(lambda: read(files))
 
     def laid_over(self, values: dict[str, Any]) -> dict[str, Any]:
-        """What Snakemake hands over: the default study, and over it what was changed."""
+        """The default study with the changed values over it, as Snakemake hands it over."""
         whole = copy.deepcopy(self.whole)
         merge(whole, values)
         return whole

@@ -1,4 +1,4 @@
-"""A small study's records, taken from a committed one, and what is done with changed ones."""
+"""A small study's records, taken from a committed study, changed and read again."""
 
 import json
 import random
@@ -92,7 +92,7 @@ class SmallStudy:
         (self.folder / name).write_bytes(content)
 
     def read(self, case: Case, report: Path | None) -> str:
-        """ "refused" or "accepted", and what is wrong with the refusal or the acceptance."""
+        """Return "refused" or "accepted", or else what is wrong with either."""
         try:
             with self.remembering():
                 machines = load([self.folder])

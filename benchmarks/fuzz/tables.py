@@ -1,4 +1,4 @@
-"""Random changes of a study's tables. Most make rows that cannot be, which must be refused."""
+"""Random changes of a study's tables. Most make impossible rows, which must be refused."""
 
 import random
 from typing import NamedTuple
@@ -42,7 +42,7 @@ def negative(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
 
 
 def absurd(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    """Longer than a day; a processor may have been as busy as that in all its threads."""
+    """A time longer than a day. The processor time of all threads may be as long."""
     column = draw.choice(TIMES[:3])
     return cell(rows, column, draw.choice((10**14, 10**17, 2**62)), draw), True
 
@@ -53,7 +53,7 @@ def repeated(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
 
 
 def missing(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    """Without a row that is not the last of its process."""
+    """Drop a row that is not the last of its process."""
     later = rows.groupby(["workload", "replicate", "contender"])["step"].transform("max")
     inside = np.flatnonzero(rows["step"] < later)
     return rows.drop(index=inside[draw.randrange(len(inside))]), True
@@ -77,7 +77,7 @@ def stranger(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
 
 
 def shuffled(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    """A column in another order. Parts of the time are in no order that could be known."""
+    """A column in another order. Times and losses may be in any order, so they stay."""
     column = draw.choice(("step", "round", "position", "batch", "contender", "replicate"))
     if rows[column].nunique() < 2:
         return rows, False
@@ -99,7 +99,7 @@ def cast(rows: pd.DataFrame, draw: random.Random) -> tuple[pa.Table, bool]:
 
 
 def empty(rows: pd.DataFrame, draw: random.Random) -> tuple[pa.Table, bool]:
-    """A value that is not there; a loss need not be."""
+    """A missing value. Only a loss may be missing."""
     at = draw.randrange(len(STORED) - 1)
     table = pa.Table.from_pandas(rows, STORED, preserve_index=False)
     values = table.column(at).to_pylist()

@@ -1,5 +1,5 @@
-"""Whether a study that is killed loses anything, or leaves anything behind.
+"""Does a study that is killed lose anything, or leave anything behind?
 
-`python -m benchmarks.kills --times 40` runs small studies and kills, at random moments, one of
-their processes, all of them, or presses Ctrl-C.
+`python -m benchmarks.kills --times 40` runs small studies. At random moments it kills one of their
+processes or all of them, or presses Ctrl-C.
 """

@@ -1,6 +1,7 @@
 """Kill small studies at random moments, and print what was lost and what was left.
 
-`python -m benchmarks.kills --times 40` takes about 10 s a kill, and ends with 1 if anything was.
+`python -m benchmarks.kills --times 40` takes about 10 s a kill. It ends with 1 if anything was
+lost, left or otherwise wrong.
 """
 
 import argparse
@@ -97,7 +98,7 @@ class Kills:
     def kill(
         self, who: psutil.Process | str, group: int, found: list[psutil.Process]
     ) -> list[psutil.Process]:
-        """Kill, and return what has to end by that."""
+        """Kill, and return the processes that have to end as a result."""
         if isinstance(who, str):
             with suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGINT if who == CTRL_C else signal.SIGKILL)
@@ -142,7 +143,7 @@ class Kills:
         self.lost.append(f"the study never became complete:\n{output[-SHOWN:]}")
 
     def same(self) -> None:
-        """What was finished before is still what it was."""
+        """Note as lost each finished result that is gone or was made again."""
         for path, when in list(self.kept.items()):
             if not path.exists() or path.stat().st_mtime_ns != when:
                 done = "is gone" if not path.exists() else "was made again"

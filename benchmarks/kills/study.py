@@ -103,11 +103,11 @@ class KilledStudy:
         )  # fmt: skip
 
     def processes(self) -> list[psutil.Process]:
-        """All processes of it that have not ended, wherever they hang in the tree."""
+        """All processes of the study that have not ended, whatever their parents."""
         return marked(MARK, str(self.folder))
 
     def finished(self) -> dict[Path, int]:
-        """Results that Snakemake has noted as complete, by when they were written."""
+        """Results that Snakemake takes for complete and that have not failed, with their times."""
         noted = self.clone / ".snakemake" / "incomplete"
         begun = {decoded(path.relative_to(noted)) for path in noted.rglob("*") if path.is_file()}
         every = [path for pattern in RESULTS for path in self.results.glob(pattern)]
@@ -136,7 +136,7 @@ class KilledStudy:
         return found
 
     def left(self) -> Iterator[str]:
-        """Files that nobody will look at, and a lock that nobody holds."""
+        """Temporary files that nobody will read, and the machine's lock if it is still held."""
         yield from (path.name for path in self.temporary.glob("samestep-*"))
         for folder in (self.clone / "results", self.clone / "reports"):
             yield from (path.name for path in folder.rglob(".*.partial"))
@@ -147,7 +147,7 @@ class KilledStudy:
             yield "the machine's lock"
 
     def repeat(self) -> None:
-        """Have failures repeated that were the same as before."""
+        """Have the next run repeat failures that were the same as before."""
         for path in self.results.rglob("*.failed"):
             path.unlink()
 
@@ -222,7 +222,7 @@ ROLES = {"snakemake": "snakemake", "stage": "workflows.machine.guardian",
 def gone_within(
     processes: list[psutil.Process], seconds: float
 ) -> tuple[float, list[psutil.Process]]:
-    """How long it took until they had ended, and those that have not."""
+    """How many seconds it took until all had ended, and the processes that have not."""
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:
         if not (processes := [p for p in processes if alive(p)]):

@@ -1,4 +1,4 @@
-"""Descriptions of the loops. Their variant is named after the one that they are compared with."""
+"""Descriptions of the loops. Their variant is named `tuned`, as the variant that they challenge."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def loop(itself: Framework) -> Framework:
 
 
 def is_perceptron(workload: Workload) -> bool:
-    """Whether it is dense layers with a ReLU between each two, and a mean squared error."""
+    """Whether it is dense layers with ReLUs between, a mean squared error, and SGD or Adam."""
     kinds = [type(layer) for layer in workload.layers]
     between = [layers.ReLU] * (len(kinds) // 2)
     return (
@@ -38,7 +38,7 @@ def is_perceptron(workload: Workload) -> bool:
 
 
 def pooled(workload: Workload, index: int) -> layers.MaxPool | None:
-    """The pooling after a ReLU, if `index` is one's and the windows do not overlap."""
+    """The unpadded max-pooling after a ReLU at `index`; None if windows overlap or it is absent."""
     here, after = (*workload.layers, None, None)[index : index + 2]
     if not (isinstance(here, layers.ReLU) and isinstance(after, layers.MaxPool)):
         return None
@@ -46,7 +46,7 @@ def pooled(workload: Workload, index: int) -> layers.MaxPool | None:
 
 
 def block_starts(rows: int, row_bytes: int, size: int) -> list[tuple[int, int]]:
-    """From which row to which each block goes, of at most `size` bytes."""
+    """The first row of each block, of at most `size` bytes, and the row after its last."""
     most = max(1, size // row_bytes)
     return [(start, min(start + most, rows)) for start in range(0, rows, most)]
 

@@ -1,5 +1,5 @@
-"""The loop in JAX. On convolutions we know none that is faster than `tuned`: a ReLU and its pooling
-in one function, with the backward pass of the ReLU on what was pooled, took longer."""
+"""The loop in JAX. For convolutions we know no loop that is faster than `tuned`. A ReLU and its
+pooling in one function, with the ReLU's backward pass on pooled values, took longer."""
 
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ class LoopAdapter(JaxAdapter):
 
 
 class Blocks(JaxTrainer):
-    """Kernels are kept in blocks of rows. A block's gradient is computed after the last block was
+    """Kernels are kept in blocks of rows. A block's gradient is computed after the block before was
     updated, so that it is applied while it is in the cache."""
 
     def __init__(self, workload: Workload, *arguments: Any) -> None:

@@ -1,5 +1,5 @@
-"""The loops in PyTorch. oneDNN's convolution with a ReLU in it would be faster, and has no float64,
-so that no certificate could cover it."""
+"""The loops in PyTorch. oneDNN's convolution with a ReLU in it would be faster, but does not
+support float64, so no certificate could cover it."""
 
 from typing import Any
 

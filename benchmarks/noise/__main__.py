@@ -26,7 +26,7 @@ from workflows.records.storage import unforeseen
 
 
 def ways_table(rows: pd.DataFrame) -> Iterator[str]:
-    """A row for each way; p is Brown and Forsythe's (1974), that it scatters as `turns` does."""
+    """A row for each way. p is Brown and Forsythe's (1974), for the same scatter as `turns`."""
     base = log_ratios(rows[rows["way"] == BASE], STATISTICS["median"])
     usual = steady(rows[rows["way"] == BASE]).groupby("replicate")["ms"].median()
     yield "| way | sd of the log-ratio | p | second over first | between, within | time |"

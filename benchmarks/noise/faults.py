@@ -1,4 +1,4 @@
-r"""Whether processes that have more page faults take longer, from pairs of a contender with itself.
+r"""Do processes with more page faults take longer? From pairs of a contender with itself.
 
 `python -m benchmarks.noise.faults \
     benchmarks/noise/records/page-faults/pytorch-default-1-thread.parquet`

@@ -1,6 +1,6 @@
-"""Whether comparing within rounds scatters less: the log-ratio of a replicate as the median over
-rounds of what the medians of a round's turns say, or as Hodges and Lehmann's estimate, as reports
-have it, against the ratio of the processes' medians.
+"""Do replicates scatter less if contenders are compared within rounds? A log-ratio within rounds is
+the median over rounds of the ratio of a round's two medians, or the Hodges-Lehmann estimate of
+reports. Both are compared with the ratio of the processes' medians.
 
 `python -m benchmarks.noise.pairing FOLDER...`, each one machine's records.
 """
@@ -42,7 +42,8 @@ def standard_deviations(rows: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def table(folders: Sequence[Path]) -> Iterator[str]:
-    """Of each study the geometric mean over comparisons, on one thread and on several."""
+    """For each study, the standard deviation within rounds over that from processes' medians:
+    geometric means over comparisons, on one thread and on several."""
     yield f"| records | threads | comparisons | {' | '.join(WAYS.values())} |"
     yield "|---" * (3 + len(WAYS)) + "|"
     everything = []

@@ -1,5 +1,5 @@
-"""What more rounds are worth: how far the log-ratios of whole studies scatter if only some of the
-rounds that were held count, and what a round costs.
+"""What more rounds are worth: how far the log-ratios of whole studies scatter if only some of their
+rounds count, and what a round costs.
 
 `python -m benchmarks.noise.rounds FOLDER...`, each one machine's records; studies of one schedule.
 """
@@ -21,8 +21,8 @@ REPLICATE = ["study", "workload", "replicate"]
 
 
 def by_block(rows: pd.DataFrame, reference: str, rounds: int) -> pd.DataFrame:
-    """Of each contender with the reference of the same variant, device and threads, from the
-    medians of steady mini-batches in each block of `rounds` rounds that follow each other."""
+    """The log-ratio (`log`) of each contender to the reference of the same variant, device and
+    threads, from medians of steady mini-batches in each block of `rounds` consecutive rounds."""
     steady = rows[~rows["warmup"]]
     steady = steady.assign(block=(steady["round"] - 1) // rounds)
     medians = np.log(steady.groupby([*REPLICATE, "contender", "block"])["ms"].median())
@@ -44,7 +44,7 @@ def standard_deviation(rows: pd.DataFrame, reference: str, rounds: int) -> "pd.S
 
 
 def costs(machines: Sequence[Machine]) -> Iterator[tuple[str, float, float]]:
-    """Of each workload, medians over contests in seconds: of all but the rounds, and of a round."""
+    """For each workload, medians over contests in seconds: all but the rounds, and one round."""
     for workload in machines[0].workloads:
         begun, each = [], []
         for contest in (c for m in machines for c in m.contests(workload).values()):

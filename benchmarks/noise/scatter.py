@@ -16,12 +16,12 @@ CONFIDENCE = 0.95
 
 
 class Scatter(NamedTuple):
-    """Of the log-ratios of `pairs`, who started second over who started first.
+    """How the log-ratios of `pairs` pairs scatter, each of the process started second to the first.
 
     `sd` with its interval by chi-square; `mean` with Student's. `between` and `within` are
     standard deviations too: of what stays the same through a pair's life, and of one turn's
     paired log-ratio (one-way analysis of variance over pairs; 0 if turns explain it all).
-    `time` is the median mini-batch over that of the way compared with.
+    `time` is the median mini-batch over the median in the way compared with.
     """
 
     pairs: int
@@ -53,7 +53,7 @@ def steady(rows: pd.DataFrame, settle: int = SETTLE) -> pd.DataFrame:
 def log_ratios(
     rows: pd.DataFrame, statistic: Statistic, settle: int = SETTLE
 ) -> "pd.Series[float]":
-    """One for each replicate, from all its steady mini-batches together."""
+    """The log-ratio of each replicate, from all its steady mini-batches together."""
     found = steady(rows, settle).groupby(["replicate", "side"])["ms"].agg(statistic)
     sides = np.log(found).unstack("side")
     return sides[1] - sides[0]

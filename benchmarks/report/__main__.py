@@ -2,7 +2,7 @@
 
 `python -m benchmarks.report reports/reference/machines/* --rows 1e5 1e6 1e7 1e8`
 
-The first row of the table is the study in the folder. The others are made of it (longer.py).
+The first row of the table is the study in the folder. longer.py makes the other studies from it.
 """
 
 import argparse

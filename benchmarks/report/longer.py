@@ -22,8 +22,8 @@ PAUSE_NS = 20_000  # between mini-batches, at most
 
 
 def lengthened(source: Path, size: int, out: Path) -> int:
-    """Write a folder with about so many mini-batches, and say how many there are: at least those of
-    the source."""
+    """Write a folder with about `size` mini-batches, but at least those of the source, and return
+    their number."""
     storage.LEVEL = 1  # the usual one takes minutes for a large file
     records, table = read_machine(source)
     steady = table.num_rows - pc.sum(table["warmup"]).as_py()
@@ -47,8 +47,8 @@ def contests(records: MachineRecords, table: pa.Table, times: int) -> Iterator[p
 def longer(
     contest: ContestRecord, own: pa.Table, times: int, start_ns: int, random: np.random.Generator
 ) -> pa.Table:
-    """A contest's mini-batches, each steady one so many times. The records of its turns become as
-    long."""
+    """A contest's mini-batches, each steady one `times` times. The records of its turns are
+    lengthened in place."""
     rows = own.select(["contender", "round", "warmup"]).to_pandas()
     each = np.where(rows["warmup"], 1, times)
     ends = np.cumsum(each)

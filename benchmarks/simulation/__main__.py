@@ -14,7 +14,7 @@ PAGE = Path("docs/simulation.md")
 RESULTS = Path(__file__).with_name("results.json")
 DEFAULT_STUDIES = ("reports/repeats/*/*/machines/*",)
 FEWEST = 100  # simulated studies, so that a share has an interval
-MOST = 1_000_000  # as their log-ratios are held in memory
+MOST = 1_000_000  # because their log-ratios are held in memory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

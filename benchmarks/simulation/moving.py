@@ -52,7 +52,7 @@ def occasions(studies: Sequence[RecordedStudy]) -> Floats:
 
 
 def between(studies: Sequence[RecordedStudy]) -> float:
-    """Standard deviation between occasions. The variance has that of the means' own errors in it,
+    """Standard deviation between occasions. The variance includes that of the means' own errors,
     which is less than a tenth of it."""
     return float(occasions(studies).var(axis=0, ddof=1).mean() ** 0.5)
 
@@ -80,8 +80,9 @@ def moved(studies: Sequence[RecordedStudy], count: int) -> list[Moved]:
 
 
 def captured(studies: Sequence[RecordedStudy], where: str) -> tuple[int, int]:
-    """How many recorded intervals contain the estimate of another recorded study, of how many.
-    Both are of the former design, but for those of another start, which had fewer rounds."""
+    """How many recorded intervals contain the estimate of another recorded study, of how many. The
+    interval is of a full study of the former design. So is the estimate if only the hour differs.
+    """
     design, (replicates,) = DESIGNS["former"]
     seen = pairs = 0
     for one, other in permutations(studies, 2):

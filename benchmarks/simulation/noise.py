@@ -82,8 +82,8 @@ def windows(study: RecordedStudy, design: Design) -> Floats:
 
 
 def residuals(ratios: Floats) -> Floats:
-    """Log-ratios of one study, (contests, ..., comparisons), without the study's means, which
-    take a part of the variance with them: what is left is widened by it."""
+    """Log-ratios of one study, (contests, ..., comparisons), less the study's means. Subtracting
+    them takes part of the variance away, so the rest is widened."""
     contests = len(ratios)
     others = tuple(range(ratios.ndim - 1))
     found: Floats = (ratios - ratios.mean(axis=others)) * np.sqrt(contests / (contests - 1))
@@ -91,8 +91,8 @@ def residuals(ratios: Floats) -> Floats:
 
 
 def scatter(of: str, ratios: Sequence[Floats]) -> Scatter:
-    """Of studies (contests, comparisons). A robust standard deviation is 1.4826 times the median
-    absolute residual of the comparison over all studies given."""
+    """The scatter of studies, each (contests, comparisons). A robust standard deviation is 1.4826
+    times the median absolute residual of the comparison over all studies given."""
     left = np.concatenate([residuals(study) for study in ratios])
     units = np.abs(left) / (1.4826 * np.median(np.abs(left), axis=0))
     return Scatter(

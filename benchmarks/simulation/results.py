@@ -62,9 +62,9 @@ class Cell(Record):
 
 
 class Moved(Record):
-    """How often an interval of the default design contains the truth of another hour or host, of
-    which ratios differ by the standard deviation `sd`. `seen` of `pairs` recorded intervals contain
-    the estimate of another recorded study, where simulation says `expected`."""
+    """How often an interval of the default design contains the truth of another hour or host, whose
+    ratios differ by the standard deviation `sd`. `seen` of `pairs` recorded intervals contain the
+    estimate of another recorded study. The simulation expects the share `expected`."""
 
     where: str
     sd: float
