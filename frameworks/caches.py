@@ -1,4 +1,4 @@
-"""Whether the caches of compilers hold anything, seen before a framework is imported."""
+"""The state of compilers' caches, read before a framework is imported."""
 
 import getpass
 import os

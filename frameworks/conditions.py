@@ -66,9 +66,10 @@ class Conditions:
             raise Unavailable(f"two workers need a thread of the processor each, not {asked}")
 
     def in_format(self, name: str) -> "Conditions":
-        """These conditions for the variant of this name, which computes in the reduced format that
-        it is named after, if it is. Float64 stays as it is. Raises Unavailable if nothing here
-        computes in the format."""
+        """The conditions of the variant `name`: `tf32` computes float32 products in TF32.
+
+        Raises Unavailable if the device does not support the format that a variant is named after.
+        """
         if name == TF32.name:
             self.require_gpu(TF32.title)
             return replace(self, tf32=self.precision == "float32")

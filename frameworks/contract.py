@@ -95,7 +95,7 @@ What goes wrong most often:
   `(in, out)` and convolution kernels `(height, width, in, out)`. If the network is channels
   first, permute also the kernel of the dense layer after `flatten`.
 - **State.** `weights` and `restart` include the running mean and variance of batch normalisation,
-  which no optimiser may have among its parameters. Training normalises by the mini-batch's own.
+  which no optimiser may have among its parameters. Training uses the mini-batch's own values.
 - **Sequences.** Arrays are exchanged as `(batch, time, features)`; PyTorch's LSTM has the time
   first unless it is told otherwise. Only one bias of an LSTM is trained: two of them move twice
   as fast.
@@ -177,7 +177,7 @@ class Trainer(ABC):
     @abstractmethod
     def settings(self) -> dict[str, Setting]:
         """The values of `SETTINGS` in effect, read back from the framework, and any others.
-        `stated` names those that are only written down."""
+        `stated` names settings that are only written down."""
 
     def profile(self, run: Callable[[], None]) -> dict[str, float]:
         """Optional: call `run`, which trains, under the framework's own profiler, and return the

@@ -10,7 +10,7 @@ from frameworks.device import DEVICES
 from frameworks.formats import FORMATS
 from frameworks.operations import Table
 
-# Of frameworks and variants: they become files, and words of a command.
+# Names of frameworks and variants become names of files and words of a command.
 NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 VERSION = r"\d[0-9a-z.]*"
 VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
@@ -45,9 +45,9 @@ class Deviation:
 class Cache:
     """Where a compiler keeps what it has compiled for later processes, which then start faster.
 
-    `variable` is the environment variable that names the folder; with `option`, it holds options,
-    of which this one does. Without it the folder is `otherwise`, below the temporary folder, where
-    `{user}` stands for the user's name; "" if nothing is kept then.
+    The environment variable `variable` names the folder, or holds options of which `option` does.
+    Without the variable, the folder is `otherwise`, below the temporary folder, with the user's
+    name for `{user}`; nothing is kept if that is "".
     """
 
     name: str
@@ -124,8 +124,8 @@ class Framework:
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions are recorded
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
-    # Modules that its import takes in if they are installed, and does not need. They are here for
-    # samestep or another framework, so that the import does not find them.
+    # Modules that its import takes in if they are installed, and does not need. samestep hides them
+    # from the import, because they are installed for samestep or another framework.
     optional_imports: tuple[str, ...] = ()
     # Without float64, `Adapter.__init__` raises Unavailable for it, and certificates hold in
     # float32 only and say so.

@@ -1,7 +1,7 @@
-"""By operation: what a step's time goes to, by the names that frameworks' own profilers give.
+"""What a step's time goes to, by the names that frameworks' own profilers give operations.
 
-Each adapter has a table: regular expressions of names, each with its category. The first one that
-is found in a name decides. A name in which none is found is `unaccounted`.
+Each adapter has a table of regular expressions, each with its category. The first expression that
+is found in a name decides. A name without any is `unaccounted`.
 """
 
 import re
@@ -18,8 +18,8 @@ FORWARD, DATA, WEIGHTS, BACKWARD = (
 )
 POOLING, ELEMENTWISE, OPTIMISER = "pooling", "element-wise", "optimiser"
 COPIES, DISPATCH, UNACCOUNTED = "copies", "dispatch", "unaccounted"
-# `data` and `weights` are the two gradients of a convolution, `backward` both where the profiler
-# does not tell which. Element-wise also has reductions, normalisation and the loss. Dispatch is
+# `data` and `weights` are the two gradients of a convolution, `backward` is both if the profiler
+# does not separate them. Element-wise also has reductions, normalisation and the loss. Dispatch is
 # the time in which no operation ran: Python, looking up, launching, waiting.
 CATEGORIES = (
     PRODUCT, FORWARD, DATA, WEIGHTS, BACKWARD, POOLING, ELEMENTWISE, OPTIMISER, COPIES, DISPATCH,
@@ -47,7 +47,7 @@ def matcher(pattern: str) -> re.Pattern[str]:
 
 
 def by_category(seconds: Mapping[str, float], table: Table, total_s: float) -> dict[str, float]:
-    """The seconds of each category, of operations that ran within `total_s`."""
+    """The seconds of each category. What is left of `total_s` is dispatch."""
     found: dict[str, float] = defaultdict(float)
     for name, spent in seconds.items():
         found[category(name, table)] += spent
@@ -56,10 +56,10 @@ def by_category(seconds: Mapping[str, float], table: Table, total_s: float) -> d
 
 
 def seconds(threads: Iterable[Iterable[Event]], unit: float) -> dict[str, float]:
-    """The seconds of each name, from times in units of so many seconds.
+    """The seconds of each name, from times in units of `unit` seconds.
 
-    On each thread the innermost operation counts, and threads that compute at the same time share
-    that time, so that all add up to what passed.
+    On each thread the innermost operation counts. Threads that compute at the same time share that
+    time, so that all add up to the time that passed.
     """
     changes: list[tuple[float, int, str]] = []
     for events in threads:
@@ -76,7 +76,7 @@ def seconds(threads: Iterable[Iterable[Event]], unit: float) -> dict[str, float]
 
 
 def innermost(events: Iterable[Event]) -> Iterator[Event]:
-    """The events of a thread, each without the time of those within it."""
+    """The events of a thread, each without the time of events within it."""
     around: list[Event] = []
     at = -inf
     last = Event("", inf, inf)

@@ -1,4 +1,4 @@
-"""Reads settings that no framework has a getter for, off what the framework does.
+"""Reads settings without a getter off what the framework does.
 
 Adapters call these functions with the framework's own operations, in this repository or in a
 package of their own. Nothing here imports a framework.

@@ -164,8 +164,8 @@ def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
 
 
 def open_adapter(description: Framework, conditions: Conditions) -> Adapter:
-    """Import a framework's adapter and apply the conditions. The import takes in nothing that is
-    only here because others need it. Only a worker process may call this.
+    """Import a framework's adapter and apply the conditions. The import does not find the
+    description's `optional_imports`. Only a worker process may call this.
 
     Raises:
         Unavailable: the conditions cannot be met here.

@@ -1,4 +1,4 @@
-"""The layer vocabulary as pure functions of parameters and images, in canonical layout."""
+"""The layer vocabulary as pure functions of parameters and inputs, in canonical layout."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -120,7 +120,7 @@ def windows(x: Any, pool: layers.Pool, combine: Function) -> Any:
 
 
 def stepwise_lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
-    """The output of every step of an LSTM, each of which multiplies its own input."""
+    """The outputs of all steps of an LSTM. Each step multiplies its own input."""
     return over_time(x, lambda step: step @ kernel + bias, recurrent)
 
 
@@ -130,8 +130,8 @@ def hoisted_lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
 
 
 def over_time(x: Any, gates: Function, recurrent: Any) -> Any:
-    """A `lax.scan`, by hand as in JAX's tutorials. `gates` makes of a step of `x` what its input
-    adds to the four gates."""
+    """An LSTM as a `lax.scan`, by hand as in JAX's tutorials. `gates` turns a step of `x` into what
+    it adds to the four gates."""
 
     def step(state: Any, x: Any) -> Any:
         h, c = state

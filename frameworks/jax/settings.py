@@ -20,8 +20,8 @@ MODES = (
     "jax_explain_cache_misses", "jax_log_compiles",
 )  # fmt: skip
 SLICES = "pool of slices"
-# The name of each thread of XLA's pool, whose size JAX does not tell. TensorFlow has such a pool,
-# too, once it uses XLA; a worker has one framework.
+# The name of each thread of XLA's pool, whose size JAX does not tell. TensorFlow has this pool,
+# too, once it uses XLA, but a worker has one framework.
 POOL = "tf_XLAEigen"
 LIBRARIES = {"__onednn": "oneDNN", "__ynn": "YNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
              "__triton": "Triton"}  # fmt: skip

@@ -1,4 +1,5 @@
-"""What is faster in JAX's `tuned`: max-pooling by strided slices and with a stored index.
+"""What is faster in JAX's `tuned`: max-pooling by strided slices, with a stored index, and an LSTM
+that multiplies all its inputs at once.
 
 XLA has no fast max-pooling for processors. There the backward pass of `reduce_window`,
 SelectAndScatter, becomes several index arrays as large as the images.
@@ -18,9 +19,8 @@ from frameworks.workloads import layers, sequences
 
 
 def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
-    """One layer, for inputs of the canonical shape given. Windows that overlap have the ordinary
-    max-pooling, because the backward pass by slices gives each pixel the gradient of one window.
-    So have padded images."""
+    """One layer, for inputs of the canonical shape given. Padded images and overlapping windows
+    have ordinary max-pooling: the backward pass by slices gives a pixel one window's gradient."""
     if isinstance(layer, layers.MaxPool):
         size, step = layer.size, layer.step
         if step >= size and not layer.padding:
@@ -49,7 +49,7 @@ def slices(size: int, step: int, images: Any) -> Sequence[Any]:
 
 
 def forward(size: int, step: int, area: layers.Shape, images: Any) -> tuple[Any, Any]:
-    """Also the place of each window's first maximum, which SelectAndScatter selects, too."""
+    """The pooled images, and each window's first maximum, which SelectAndScatter selects, too."""
     values = slices(size, step, images)
     pooled = reduce(jnp.maximum, values)
     kind = np.min_scalar_type(-len(values))

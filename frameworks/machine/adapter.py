@@ -88,7 +88,7 @@ class MachineAdapter(NoopAdapter):
 def pin(numbers: Iterator[int]) -> None:
     """Keep the calling thread on one of the process's cores, the next one for each thread.
 
-    Unpinned, two threads mostly shared one core of an otherwise idle machine, as a pass is too
+    Unpinned, two threads mostly shared one core of an otherwise idle machine, because a pass is too
     short for the kernel to move them apart. Does nothing if the system cannot pin.
     """
     if hasattr(os, "sched_setaffinity"):

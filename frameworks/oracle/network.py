@@ -22,7 +22,7 @@ Running = Callable[..., tuple[Array, ...]]
 
 
 def dense(layer: Dense, x: Array, kernel: Array, bias: Array) -> tuple[Array, Back]:
-    """Of vectors, or of every step."""
+    """A dense layer of vectors, or of every step of a sequence."""
 
     def back(s: Array) -> tuple[Array, ...]:
         rows, slopes = (one.reshape(-1, one.shape[-1]) for one in (x, s))
@@ -98,7 +98,7 @@ def sigmoid(layer: Layer, x: Array) -> tuple[Array, Back]:
 
 
 def axes(x: Array) -> tuple[int, ...]:
-    """All but the last."""
+    """All axes but the last."""
     return tuple(range(x.ndim - 1))
 
 

@@ -12,7 +12,7 @@ Back = Callable[[Array], tuple[Array, ...]]
 
 
 def embedding(layer: Embedding, words: Array, table: Array) -> tuple[Array, Back]:
-    """Rows add up their gradients. Words have none: zeros take its place."""
+    """Each row's gradients add up. Words have no gradient: zeros take its place."""
 
     def back(s: Array) -> tuple[Array, ...]:
         along_table = np.zeros_like(table)

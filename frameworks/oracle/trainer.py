@@ -172,7 +172,6 @@ class OracleTrainer(Trainer):
 
 
 class Float32OracleTrainer(OracleTrainer):
-    """The same in float32: how close float32 comes to the truth, if no framework has a hand in
-    it."""
+    """The oracle in float32: how close float32 comes to float64 without any framework."""
 
     precision = np.float32

@@ -22,9 +22,9 @@ DRAWN = (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.Embedding, nn.
 
 
 class OwnWeights(PyTorchTrainer):
-    """Weights from every layer's `reset_parameters`, after a fixed seed. Weights and biases are
-    from U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)), like the canonical ones, but other numbers. An
-    embedding's are standard normal."""
+    """Weights from every layer's `reset_parameters`, after a fixed seed: other numbers than the
+    canonical ones, but from the same U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)). An embedding is
+    standard normal, and batch normalisation begins with a scale of 1 and a shift of 0."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

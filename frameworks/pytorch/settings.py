@@ -76,9 +76,9 @@ def stance() -> str:
 
 
 def compile_options(step: Any) -> dict[str, Any]:
-    """Those of torch.compile and of the compiler that are not their defaults. A mode is made of the
-    compiler's."""
-    # PyTorch keeps what it was asked for where only a function of its own sees it.
+    """The options of torch.compile and of the compiler that are not their defaults. A mode is a set
+    of the compiler's options."""
+    # PyTorch keeps what it was asked for in a closure.
     context = inspect.getclosurevars(step.get_compiler_config).nonlocals.get("self")
     asked = {
         "dynamic": getattr(context, "_dynamic", None),

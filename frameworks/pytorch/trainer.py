@@ -15,8 +15,8 @@ from frameworks.workloads.layers import Conv2D
 
 Batch = tuple[Tensor, Tensor]
 TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
-# What each variant changes here; memory and pages only start in another environment. Those that are
-# not listed have a trainer of their own, which changes the default one.
+# What each variant changes here; memory and pages only start in another environment. Variants that
+# are not listed have a trainer of their own, which changes the default.
 CHANGES: dict[str, tuple[str, ...]] = {
     "default": (),
     "memory": (),
@@ -128,7 +128,7 @@ class PyTorchTrainer(Trainer):
 
 
 class OverTime(nn.CrossEntropyLoss):
-    """Of every step: PyTorch's own wants the classes before the time."""
+    """The cross-entropy of every step. PyTorch's own wants the classes before the time."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return super().forward(input.flatten(0, 1), target.flatten())

@@ -66,7 +66,7 @@ def compilation(step: Any) -> str:
         return "eager"
     compiled = getattr(step, "traced", step)._jit_compile
     name = "tf.function" + ", XLA" * bool(compiled) + ", XLA's clusters" * clusters()
-    # `disable_...` is off if nobody has asked, and all others are not there.
+    # Unless somebody has asked, only `disable_...` options are there, and they are off.
     options = tf.config.optimizer.get_experimental_options()
     asked = {key: on for key, on in options.items() if on or not key.startswith("disable_")}
     return reading.with_options(name, asked)

@@ -51,7 +51,7 @@ def parts(stage: Stage, name: str, dtype: str) -> list[Any]:
 
 
 def tensors(model: Any, workload: Workload) -> list[Any]:
-    """The variables of all parameters, then of all state, in the workload's order. That of Keras
+    """The variables of all parameters, then of all state, in the workload's order. Keras' own order
     depends on where layers stand in the network."""
     named = (stage.name for stage in leaves(workload.stages) if stage.parameter_shapes)
     own = [model.get_layer(keras_name(name)) for name in named]

@@ -1,6 +1,6 @@
 """Parts of TensorFlow's default step, without an update: each is a tf.function of its own.
 
-What a part is about it returns, because tf.function omits unused results. The graph of the forward
+A part returns what it computes, because tf.function omits unused results. The graph of the forward
 pass alone keeps nothing for a backward pass.
 """
 

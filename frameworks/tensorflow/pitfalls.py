@@ -20,7 +20,8 @@ SEED = 20161
 
 
 class OwnWeights(TensorFlowTrainer):
-    """Weights from Keras' initialisers, after a fixed seed: Glorot's uniform, and biases of 0."""
+    """Weights from Keras' initialisers, after a fixed seed. Dense and convolution kernels are
+    Glorot's uniform, and their biases are 0."""
 
     def __init__(self, workload: Workload, weights: Weights, *others: Any) -> None:
         super().__init__(workload, weights, *others)

@@ -16,9 +16,9 @@ Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
 
-# Where each variant has its network and loss from, and where its optimiser; memory and pages only
-# start in another environment. tf32 is a setting of the process, and bfloat16 a policy. Those that
-# are not listed have a trainer of their own, which changes the default one.
+# The modules of each variant's network and loss, and of its optimiser; memory and pages only start
+# in another environment. tf32 is a setting of the process, and bfloat16 a policy. Variants that are
+# not listed have a trainer of their own, which changes the default.
 MADE_OF: dict[str, tuple[Any, Any]] = {
     "default": (keras_model, keras_model),
     "memory": (keras_model, keras_model),

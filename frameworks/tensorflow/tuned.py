@@ -66,7 +66,7 @@ def added(body: list[Function], shortcut: list[Function]) -> Function:
 
 
 def batch_norm(layer: BatchNorm, gamma: Any, beta: Any, mean: Any, variance: Any, x: Any) -> Any:
-    """Not FusedBatchNormV3: it has no float64, so no certificate could prove it."""
+    """Not FusedBatchNormV3, which does not support float64: no certificate could prove it."""
     mu, biased = tf.nn.moments(x, tuple(range(len(x.shape) - 1)))
     count = x.shape.num_elements() // x.shape[-1]
     kept, new = 1 - layer.momentum, layer.momentum

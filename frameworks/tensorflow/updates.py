@@ -33,8 +33,8 @@ class Update:
 
 
 def dense(pairs: Pairs) -> Pairs:
-    """With the rows of an embedding that no word has looked up: their gradient is zero, but most
-    optimisers move them all the same."""
+    """The pairs with dense gradients. They include the rows of an embedding that no word has looked
+    up, whose gradient is zero, because most optimisers move these rows, too."""
     return ((tf.convert_to_tensor(gradient), variable) for gradient, variable in pairs)
 
 

@@ -97,7 +97,7 @@ def operation(
     )
 
 
-# Those of the default study. Others of the catalogue take minutes to certify.
+# The workloads of the default study. The others of the catalogue take minutes to certify.
 SMALL: dict[str, Callable[..., Workload]] = {"mlp": mlp, "mnist-cnn": mnist_cnn}
 CATALOGUE: dict[str, Callable[..., Workload]] = {
     **SMALL,
@@ -129,8 +129,8 @@ TITLES = {
 def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
     """A workload from its configuration entry.
 
-    The entry gives parameters of the catalogue's workload of that name (or of the one named
-    by `from`), or a whole description with `layers`.
+    The entry gives parameters of the catalogue's workload of that name, or of the name in `from`,
+    or a whole description with `layers`.
 
     Raises:
         WorkloadError: unknown name or parameter, or layers that do not fit.

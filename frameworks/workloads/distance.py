@@ -96,7 +96,7 @@ def lost(exact: np.ndarray, start: np.ndarray, steps: int) -> np.ndarray:
 
 def hidden(exact: Weights, start: Weights, steps: int) -> list[str]:
     """The tensors of which float32 does not show whether they are trained: storing may hide their
-    moves, or none of these numbers moves."""
+    moves, or none of their numbers moves."""
     found = []
     for name, weights in exact.items():
         move = np.abs(np.subtract(weights, start[name], dtype=float))

@@ -74,7 +74,7 @@ class Stage(NamedTuple):
 
     @property
     def parameter_shapes(self) -> dict[str, Shape]:
-        """Of its parameters, by name (`dense1.kernel`)."""
+        """The shapes of its parameters, by name (`dense1.kernel`)."""
         found = self.layer.parameter_shapes(self.input_shape)
         return {f"{self.name}.{short}": shape for short, shape in found.items()}
 
@@ -126,7 +126,7 @@ def first_trained(stages: Iterable[Stage]) -> list[Stage]:
 
 @dataclass(frozen=True)
 class Dense(Layer):
-    """Of a vector, or of every step of a sequence with the same kernel."""
+    """A dense layer of a vector, or of every step of a sequence with the same kernel."""
 
     units: int
     kind: ClassVar[str] = "dense"
@@ -201,7 +201,7 @@ class Conv2D(Layer):
 
 @dataclass(frozen=True)
 class Pool(Layer):
-    """`stride` is `size` unless given. `padding` pads all sides alike, `fill` with what."""
+    """`stride` is `size` unless given. `padding` pads all sides alike, with `fill`."""
 
     size: int = 2
     stride: int | None = None
@@ -214,7 +214,7 @@ class Pool(Layer):
 
     def output_shape(self, shape: Shape) -> Shape:
         require_image(shape)
-        # PyTorch refuses more. So no window has only padding in it, which has no maximum.
+        # PyTorch refuses more. So no window holds only padding, which has no maximum.
         require(
             is_count(self.padding) and 2 * self.padding <= self.size,
             f"padding {self.padding!r} is not a whole number from 0 to half the size {self.size}",

@@ -36,7 +36,7 @@ class BatchNorm(Layer):
 
 @dataclass(frozen=True)
 class Subsample(Layer):
-    """Every `stride`-th pixel from the first on, and channels of zeros behind those there are."""
+    """Every `stride`-th pixel from the first on, and channels of zeros after the input's."""
 
     stride: int
     channels: int

@@ -22,11 +22,11 @@ from frameworks.workloads.workload import Dataset, Limits, Workload
 
 MOMENTUM = {"momentum": {"learning_rate": 0.01, "momentum": 0.9}}
 # float32 decides hundreds of a hundred million ReLUs differently, which moves gradients by 2 %. At
-# the networks' own learning rate that and float64's rounding grow from step to step, tenfold in
-# each of ResNet-50: its first one changes the first kernel by three quarters. Hence lower rates.
+# the networks' own learning rate this error and float64's rounding grow from step to step, tenfold
+# in ResNet-50, whose first step changes the first kernel by three quarters. Hence lower rates.
 LIMITS = Limits(steps=20, rounding=0.05, learning_rate=2.0**-13)
-# Its last stage normalises few values at small batch sizes, which magnifies float64's rounding to
-# 1.1e-12.
+# ResNet-50's last stage normalises few values at small batch sizes, which magnifies float64's
+# rounding to 1.1e-12.
 DEEPER = Limits(steps=20, full_steps=1, tolerance=1e-11, rounding=0.05, learning_rate=2.0**-18)
 
 
@@ -40,8 +40,8 @@ def resnet_56(
     batch: int = 128,
     optimiser: Any = MOMENTUM,
 ) -> Workload:
-    """ResNet-56: shortcuts without parameters, random images in the shape of CIFAR-10. `blocks` are
-    those of each stage, and each stage is twice as wide as the one before."""
+    """ResNet-56: shortcuts without parameters, random images in the shape of CIFAR-10. `blocks` has
+    each stage's number of blocks, and each stage is twice as wide as the stage before."""
     layers: list[Layer] = [*normalised(width, 3, 1, 1), ReLU()]
     for first, stride, filters in places(blocks, width):
         body = (*normalised(filters, 3, stride, 1), ReLU(), *normalised(filters, 3, 1, 1))
@@ -61,8 +61,8 @@ def resnet_50(
     batch: int = 16,
     optimiser: Any = MOMENTUM,
 ) -> Workload:
-    """ResNet-50: bottlenecks, shortcuts that are convolutions where a stage begins, synthetic
-    images in ImageNet's size. `blocks` and `width` as in ResNet-56."""
+    """ResNet-50: bottlenecks, a convolution as the first shortcut of each stage, synthetic images
+    in ImageNet's size. `blocks` and `width` as in ResNet-56."""
     layers: list[Layer] = [*normalised(width, 7, 2, 3), ReLU(), MaxPool(3, 2, 1)]
     for first, stride, filters in places(blocks, width):
         wide = 4 * filters
@@ -82,7 +82,7 @@ def normalised(filters: int, kernel: int, stride: int, padding: int) -> Chain:
 
 
 def places(blocks: tuple[int, ...], width: int) -> list[tuple[bool, int, int]]:
-    """Of each block: whether a stage begins with it, its stride, and its filters."""
+    """For each block: whether a stage begins with it, its stride, and its filters."""
     return [
         (block == 0, 2 if stage and block == 0 else 1, width * 2**stage)
         for stage, count in enumerate(blocks)

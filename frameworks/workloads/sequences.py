@@ -1,4 +1,4 @@
-"""Layers of sequences. A sequence of words has the shape `(time,)`, one of vectors
+"""Layers of sequences. A sequence of words has the shape `(time,)`, a sequence of vectors
 `(time, features)`.
 
 A word is a whole number from 0. Only the data set `tokens` has words.
@@ -56,7 +56,7 @@ class LSTM(Layer):
 
     @property
     def bound(self) -> float:
-        """Of its initial weights, as PyTorch has it."""
+        """The bound of its initial weights, as in PyTorch."""
         return float(self.units**-0.5)
 
 

@@ -55,7 +55,7 @@ class Dataset:
 
     @property
     def input_type(self) -> type[np.int32] | type[np.float32]:
-        """Of inputs as they are stored and handed to `put`."""
+        """The type of inputs as they are stored and handed to `put`."""
         return np.int32 if self.words else np.float32
 
 
@@ -64,10 +64,9 @@ LOOSEST = 1e-6  # the largest error in float64 that a certificate may allow
 
 @dataclass(frozen=True)
 class Limits:
-    """What a certificate may ask of a network that magnifies rounding, in place of what a study
-    asks.
+    """What a certificate asks of a network that magnifies rounding, instead of what a study asks.
 
-    It takes at most so many `steps`, and `full_steps` at full size. In float64, relative errors may
+    It takes at most `steps` steps, and `full_steps` at full size. In float64, relative errors may
     reach the `tolerance`. float32 gradients need be no closer to float64's than `rounding`. Smaller
     copies train at this `learning_rate`.
     """
@@ -161,13 +160,13 @@ class Workload:
 
     @property
     def outputs(self) -> int:
-        """Of the network, or of each step."""
+        """The number of outputs, of the network or of each step of a sequence."""
         return self.output_shape[-1]
 
     @property
     def target_shape(self) -> Shape:
-        """Of one sample's targets. A cross-entropy has one label for each vector of outputs, which
-        is one for each step of a sequence; a squared error has a number for each output."""
+        """The shape of one sample's targets. A cross-entropy has one label, or one for each step
+        of a sequence. A squared error has a number for each output."""
         if self.loss == "sparse_cross_entropy":
             return self.output_shape[:-1]
         return self.output_shape
@@ -190,7 +189,7 @@ class Workload:
 
     @cached_property
     def tensor_shapes(self) -> dict[str, Shape]:
-        """Of all that a trainer is given and gives back: parameters, then state."""
+        """The shapes of all tensors that a trainer takes and gives back: parameters, then state."""
         return self.parameter_shapes | self.state_shapes
 
     @cached_property
@@ -217,7 +216,7 @@ class Workload:
 
     @property
     def multiply_adds(self) -> int:
-        """Of the matrix work in one sample's forward pass."""
+        """Multiply-adds of the matrix work in one sample's forward pass."""
         return sum(stage.multiply_adds for stage in self.stages)
 
     @property
@@ -275,8 +274,8 @@ def idle_biases(
 
 
 def constant(stage: Stage) -> bool:
-    """Whether a layer makes a constant in each channel of its input one of its output. Zeros beside
-    an image do not."""
+    """Whether a layer turns a constant in each channel of its input into such a constant in its
+    output. Padding with zeros does not."""
     layer = stage.layer
     if isinstance(layer, Conv2D):
         return not any(n for pair in layer.pads(stage.input_shape) for n in pair)

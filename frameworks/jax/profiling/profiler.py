@@ -30,7 +30,7 @@ RENAMES = ("bitcast", "get-tuple-element", "tuple")  # which only give another n
 
 
 def seconds(run: Callable[[], None], program: str) -> dict[str, float]:
-    """By what `Program.name` says, from the compiled program as text."""
+    """Seconds by the names of `Program.names`; `program` is the compiled program as text."""
     names = Program.read(program).names
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0

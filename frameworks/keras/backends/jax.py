@@ -49,6 +49,6 @@ class Backend:
 
 
 def compilation(model: Any) -> str:
-    """As Keras makes its train function, which keeps the jitted step to itself."""
+    """How Keras makes its train function, whose jitted step nobody else can reach."""
     jitted = model.jit_compile and not model.run_eagerly and not jax.config.jax_disable_jit
     return "jax.jit (XLA)" if jitted else "eager"

@@ -12,8 +12,7 @@ US = 1e-6
 
 
 def seconds(run: Callable[[], None]) -> dict[str, float]:
-    """By name; an operation of the optimiser has the name of the optimiser's method before its
-    own."""
+    """Seconds by name. An optimiser's operations have its method's name before their own."""
     threads: dict[int, list[Event]] = {}
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as found:
         run()

@@ -43,7 +43,7 @@ class Second:
         self._unanswered += 1
 
     def wait(self) -> None:
-        """Until everything that was sent is done."""
+        """Wait until everything that was sent is done."""
         while self._unanswered:
             try:
                 key, loss = self._pipe.recv()
@@ -64,7 +64,7 @@ present: list[Second] = []
 
 
 def second() -> Second:
-    """One for all trainers of this process, and another after a failure."""
+    """The second worker of all trainers of this process, and another one after a failure."""
     if present and present[0].failed:
         present.pop().end()
     if not present:

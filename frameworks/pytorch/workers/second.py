@@ -19,7 +19,7 @@ from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 HOST = "127.0.0.1"
-Share = tuple[Tensor, Tensor, float]  # the third: of the mini-batch, in units of one worker's
+Share = tuple[Tensor, Tensor, float]  # inputs, targets, and their number over a worker's mean
 
 
 class Half(PyTorchTrainer):
@@ -73,7 +73,7 @@ def serve(pipe: Connection) -> None:
 
 
 def meeting(port: int = 0) -> Any:
-    """Where the workers find each other. Without the number of its port, it is opened here."""
+    """Where the workers find each other. Opens it if no port is given."""
     store = distributed.TCPStore  # type: ignore[attr-defined]
     return store(HOST, port, WORKERS, is_master=not port, wait_for_workers=False)
 

@@ -16,7 +16,7 @@ KERNEL = re.compile(r"[^:]+:\w+|EagerLocalExecute: (?!__)\w+")
 
 
 def seconds(run: Callable[[], None]) -> dict[str, float]:
-    """By the name of the kernel."""
+    """Seconds by the name of the kernel."""
     with TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder):
             run()

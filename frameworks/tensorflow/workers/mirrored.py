@@ -20,7 +20,7 @@ from frameworks.workloads import Weights, Workload
 
 @cache
 def mirrored() -> Any:
-    """One for all trainers of this process, because two would count their sums alike."""
+    """The strategy of all trainers of this process. Two would number their sums alike."""
     processors = [device.name for device in tf.config.list_logical_devices("CPU")]
     if len(processors) != WORKERS:
         raise Unavailable(f"needs a process of its own, with {PROCESSORS}={WORKERS}")

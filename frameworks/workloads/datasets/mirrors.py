@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 
 
 def folder(named: str) -> Path:
-    """A folder as people name it. A user whom nobody knows is left as it is."""
+    """The folder with `~` expanded. A `~user` who does not exist stays as it is."""
     return Path(os.path.expanduser(named))  # noqa: PTH111, because Path's raises RuntimeError
 
 

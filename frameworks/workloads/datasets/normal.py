@@ -13,7 +13,7 @@ NUMBERS = "standard-normal numbers"
 
 def draw(workload: Workload, seed: int) -> Batches:
     """Inputs float32 N(0, 1); targets zeros float32 for a mean squared error, else labels int32,
-    uniform over the classes. Those of a single operation are N(0, 1), too, with 1 in place of 0.
+    uniform over the classes. An operation's targets are N(0, 1), too, with 1 in place of 0.
     Their shape is (batches, batch, *workload.target_shape).
 
     Drawn in training order: independent samples need no shuffling.

@@ -1,7 +1,7 @@
 """Words at random, in place of a text.
 
-They stand in for the Penn Treebank, which may not be passed around: as many words and steps, and
-words as rare as in a text. There is nothing to learn but how rare each is.
+They stand in for the Penn Treebank, which may not be redistributed: as many words and steps, and
+words as rare as in a text. There is nothing to learn but how rare each word is.
 """
 
 from collections.abc import Iterator
