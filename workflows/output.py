@@ -26,7 +26,7 @@ LONGEST = 300  # characters of an error that nobody has foreseen
 
 
 def explained(error: Exception) -> str:
-    """An error for people. One of the file system says what to do."""
+    """An error for people. An error of the file system says what to do."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     where = f"{visible(error.filename)}: " if error.filename else ""
@@ -49,9 +49,9 @@ def visible(text: object) -> str:
 
 
 def printing(name: str, main: Callable[[], int]) -> int:
-    """Run a command and return its exit status. What the file system refuses is one line, output
-    to a full disk too, and so is whatever nobody has foreseen. Whoever closes the pipe of our
-    output wants to read no more, and gets no message, and neither does Ctrl-C."""
+    """Run a command and return its exit status. An error of the file system, also of output to a
+    full disk, becomes one line, and so does an unforeseen error. A reader who closes the pipe of
+    our output gets no message, and neither does Ctrl-C."""
     try:
         try:
             return main()
@@ -71,8 +71,8 @@ def printing(name: str, main: Callable[[], int]) -> int:
 
 
 def unexpected(error: Exception) -> str:
-    """A line about an error: its own words if its kind is ours, for it is for people; else what it
-    is, and the last place of ours that it came from."""
+    """A line about an error: its message if its class is samestep's, else its class and message,
+    and the last line of samestep that it came from."""
     if type(error).__module__.partition(".")[0] in ROOMS:
         return str(error)
     said = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
@@ -87,16 +87,16 @@ def unexpected(error: Exception) -> str:
 
 
 def left() -> bool:
-    """Whether whoever read our output has closed it. Python may have given up by itself what it
-    could not write."""
+    """Whether the reader of our output has closed it. Python may have dropped what it could not
+    write."""
     reader = select.poll()
     reader.register(STANDARD_OUTPUT, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in reader.poll(0))
 
 
 def written() -> bool:
-    """Whether all output could be written. Otherwise the rest is given up, which Python would try
-    to write again when it ends."""
+    """Whether all output could be written. Otherwise the rest is dropped, because Python would try
+    to write it again when it ends."""
     try:
         print(end="", flush=True)
     except OSError:

@@ -21,7 +21,7 @@ from workflows.records.schema import CertificateRow
 
 
 def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
-    """Under the conditions of the timed runs only."""
+    """What is wrong under the conditions of the timed runs, "" if nothing is."""
     return (
         wrong_rounding(row, limits.rounding)
         or wrong_float32(row, limits.rounding)
@@ -32,7 +32,7 @@ def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
 
 
 def wrong_float32(row: CertificateRow, rounding: float) -> str:
-    """Losses are compared until ten times what plain NumPy is off by are too much to tell."""
+    """Losses are compared until ten times plain NumPy's own error is more than `HALF`."""
     first, later = row.room or (FLOAT32_LOSS, FLOAT32_LOSS)
     for step, error in enumerate(row.float32, 1):
         near = WORST * row.float32_attainable[step - 1] if row.float32_attainable else 0.0
@@ -62,7 +62,7 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
 def moves_as_in_the_middle(
     tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool
 ) -> tuple[float, float]:
-    """As `allowed_moves`. A tensor has more room if the one in the middle is within the limit."""
+    """As `allowed_moves`. A tensor has more room if the median tensor is within the limit."""
     typical, off = allowed_moves(step, rounding, reduced)
     return roomier(typical, (found[0] for found in tensors.values()), WORST), off
 
@@ -80,7 +80,7 @@ def wrong_again(row: CertificateRow) -> str:
 def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     """Float32 gradients further off than float32 or the settings that were read explain.
 
-    If the tensor in the middle is within its limit, others have more room.
+    If the median tensor is within its limit, others have more room.
     """
     typical = float(np.median([*row.rounding.values()])) if row.rounding else 0.0
     middle, worst = row.room or (0.0, 0.0)
@@ -103,7 +103,7 @@ def wrong_fence(row: CertificateRow, limit: float = UNFENCED) -> str:
 
 
 def likely_precision(error: float) -> str:
-    """What the error of a tensor in the middle suggests. Sums that cancel can be ten times worse.
+    """What the error of the median tensor suggests. Sums that cancel can be ten times worse.
 
     The unit roundoff of bfloat16 is 2^-8, that of TF32 and float16 2^-11.
     """
@@ -121,7 +121,7 @@ def likely_precision(error: float) -> str:
 def beyond(
     distances: dict[str, float], attainable: dict[str, float], times: float, most: float
 ) -> dict[str, float]:
-    """Those that are farther than so many times what plain NumPy attains, and `most`."""
+    """The distances that exceed `times` what plain NumPy attains, or exceed `most`."""
     return {
         name: distance
         for name, distance in distances.items()

@@ -85,8 +85,8 @@ class Examination:
         return self.result
 
     def attempt(self, name: str) -> None:
-        """One of `PASSES`, in their order. What goes wrong is tried again in a process of its own
-        if another contender has used the same one, and may have left something in it."""
+        """Make one of `PASSES`, in their order. After a failure or refusal, make the passes so far
+        again in an own process, if another contender may have left something in a shared one."""
         if self.over:
             return
         self.go(name)
@@ -117,7 +117,7 @@ class Examination:
         self.over = True
 
     def in_float32(self, scratch: Path) -> None:
-        """As it is timed. Without float64, this is all."""
+        """The pass as it is timed. Without float64, it is the only pass."""
         if self.pitfall:
             return
         file = scratch / "result.npz"
@@ -299,8 +299,8 @@ class Examination:
             self.result.attainable = attainable(self.runner)
 
     def find_format(self, worker: WorkerProcess, settings: dict[str, Setting]) -> None:
-        """Which reduced precision its products are in, and what it may cost. A variant that is in
-        one must be seen to use it."""
+        """Which reduced precision its products are in, and what it may cost. The probes must see
+        that a variant in a reduced precision uses it."""
         named = reduced(settings, self.contender.device)
         if found := self.format or (TF32 if named else None):
             self.result.reduced = named or found.title
@@ -365,7 +365,7 @@ class Examination:
         found = compare(own, self.reference.result(name))
         set_aside(found, self.runner.workload.idle)
         off = set_aside(found, self.state)
-        # Where the optimiser deviates, so does all state.
+        # If the optimiser deviates, so does all state.
         alike = {"substituted", "substituted_full", *(() if self.deviations else ("long", "full"))}
         if name in alike:
             self.result.state |= {n: max(v, self.result.state.get(n, 0.0)) for n, v in off.items()}

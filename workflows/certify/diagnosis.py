@@ -132,11 +132,11 @@ def explain(
 def only_rounding(
     script: Script, seen: list[Moment], right: list[Moment], made: list[Moment] | None = None
 ) -> bool:
-    """Whether all that differs is what NumPy's own rounding may become, until a number of NumPy's
-    overflows: `WORST` times its distance, up to this step, in float32, in the finer digits of
-    float64, or from runs with weights off by their last bit. What that makes `LOST` says
-    nothing; the first losses are to say something. `made` is NumPy's run with a mistake, if the run
-    is to differ from that."""
+    """Whether a run differs from NumPy's by rounding alone, until a number of NumPy's overflows.
+    Rounding may be `WORST` times NumPy's own up to this step: its error in float32, in the finer
+    digits of float64, or what a last bit of the weights changes. A number that this makes `LOST`
+    says nothing, but the first losses must say something. `made` is NumPy's run with a mistake, if
+    the run is compared with that."""
     single = perform(Float32OracleTrainer, script).moments
     others = [
         perform(OracleTrainer, replace(script, weights=weights)).moments
@@ -181,7 +181,7 @@ def wrong_state(script: Script, seen: RecordedRun, state: Mapping[str, Deviation
 
 
 def first_moment(trainer: OracleTrainer, script: Script) -> Moment:
-    """After one step."""
+    """The moment after one step."""
     return next(islice(moments(trainer, script), 1, None))
 
 
@@ -231,8 +231,8 @@ def reproduction(mistake: Mistake, script: Script, seen: list[Moment], limit: fl
 
 
 def undeclared(found: Diagnosis, deviations: Sequence[Deviation], workload: Workload) -> bool:
-    """Whether the declarations name mistakes and the miniature makes none of them. A right one may
-    make one that it cannot show."""
+    """Whether the declarations name mistakes and the miniature makes none of them. A miniature that
+    agrees with NumPy may make a mistake that it cannot show."""
     mistakes = {deviation.mistake for deviation in deviations} - {""}
     if not mistakes or not found.trained or mistakes & {*found.mistakes}:
         return False
@@ -240,7 +240,7 @@ def undeclared(found: Diagnosis, deviations: Sequence[Deviation], workload: Work
 
 
 def unseen(name: str, workload: Workload) -> bool:
-    """Whether nobody can see in a miniature that it makes this mistake."""
+    """Whether a miniature cannot show this mistake."""
     script = Script.draw(miniature(workload))
     with np.errstate(all="ignore"):
         right = perform(OracleTrainer, script)

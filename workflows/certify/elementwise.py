@@ -2,9 +2,9 @@
 
 NumPy divides as IEEE 754 has it, and a processor has to give the same bits. The distance is in
 units in the last place. No framework is the reference here: the turns of a contest, which a report
-compares with the timed ones, are NumPy's, too.
+compares with the timed turns, are NumPy's, too.
 
-Of a row, `long` has the distances of the first steps, and `ulp` the largest.
+In a row, `long` has the distances of the first steps, and `ulp` the largest.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from workflows.records.schema import Measured
 from workflows.worker.training import sample
 
 STEPS = 3
-CHECKSUM = 1e-12  # relative; the order of a sum is nobody's business
+CHECKSUM = 1e-12  # relative; a sum may be in any order
 
 OPERATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "divide": np.divide,
@@ -81,7 +81,7 @@ class ElementwiseExamination(Examination):
         return wrong
 
 
-@lru_cache(maxsize=2)  # of all steps and turns: they can be large
+@lru_cache(maxsize=2)  # no more, because results can be large
 def truth(workload: Workload, folder: Path, number: int) -> np.ndarray:
     """NumPy's result on a mini-batch."""
     operation = workload.elementwise

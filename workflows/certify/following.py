@@ -31,8 +31,8 @@ Found = TypeVar("Found")
 
 
 def once(compute: Callable[..., Found]) -> Callable[..., Found]:
-    """Remembers the last two results: contenders that differ in threads only are examined side by
-    side, and ask for the same."""
+    """Remember the last two results: contenders that differ in threads only are examined side by
+    side, and ask for the same result."""
     known = lru_cache(maxsize=2)(compute)
 
     @wraps(compute)
@@ -81,9 +81,9 @@ def turns_off(
     row: CertificateRow, deviations: Sequence[Deviation], reference: Reference, runner: Runner
 ) -> str:
     """What is wrong with the turns in float64 of a contender that declares a deviation, "" if
-    nothing is. Its timed turns are compared with them. So their losses are NumPy's with one of the
-    declared mistakes, or the reference's if the optimiser makes none: of the last turns, as many
-    steps as a certificate has. A deviation without a mistake cannot be followed."""
+    nothing is. Its timed turns are compared with them. So their losses must be NumPy's with one of
+    the declared mistakes, or the reference's if the optimiser makes none. Compared are as many of
+    the last steps as a certificate has. A deviation without a mistake cannot be followed."""
     mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
     if row.status != "declared" or not row.turns or (deviations and not mistakes):
         return ""
@@ -118,7 +118,7 @@ def turn_in_numpy(
 
 
 def closer(measured: Measured, another: Measured, tensors: Sequence[str]) -> None:
-    """Take over the distances of those tensors that begin closer in the other run."""
+    """Take over the distances of tensors that begin closer in the other run."""
     begin = min((step for step in measured.weights if step), default=0)
     for name in tensors:
         if another.weights[begin][name] < measured.weights[begin][name]:

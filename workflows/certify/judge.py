@@ -36,7 +36,7 @@ KEPT = "; arrays given to put are overwritten afterwards: does it keep a referen
 
 
 class Uncanonical(Exception):
-    """Weights whose names or shapes differ from the workload's."""
+    """A contender that cannot be compared, for example because its weights have other shapes."""
 
 
 def compare(result: Result, reference: Result) -> Measured:
@@ -54,8 +54,8 @@ def compare(result: Result, reference: Result) -> Measured:
 
 
 def distances(weights: Weights, reference: Weights) -> dict[str, float]:
-    """Relative L2 distance of every tensor. Running means count relative to the size of the values
-    that they are means of: these may cancel, and contain idle biases, which follow rounding."""
+    """Relative L2 distance of every tensor. A running mean's is relative to the size of the values
+    that it is the mean of, which may cancel, and contain idle biases, which follow rounding."""
     require_shapes(weights, reference)
     return {
         name: relative(*(with_spread(name, w, reference) for w in (weights[name], right)))
@@ -192,8 +192,8 @@ def unnamed(deviations: Iterable[Deviation]) -> str:
 
 @cache
 def names(component: str) -> list[str]:
-    """The mistakes that a deviation of this component may be: those that change a small network by
-    its optimiser, or nothing of it but the tensor of state."""
+    """The mistakes that a deviation of this component may be: they change a small network by its
+    optimiser, or nothing of it but the tensor of state."""
     part, _, rest = component.partition(".")
     optimiser = OPTIMISERS.get(rest, SGD) if part == "optimiser" else SGD
     network = Workload(
@@ -255,8 +255,7 @@ def declared_state(contender: Contender, workload: Workload) -> dict[str, Deviat
 
 
 def set_aside(measured: Measured, tensors: Iterable[str]) -> dict[str, float]:
-    """Take these tensors out of what was measured after the first step: how far each is off at
-    most."""
+    """Remove these tensors from what was measured after steps. Returns each one's largest error."""
     most = dict.fromkeys(tensors, 0.0)
     for step, own in measured.weights.items():
         for name in most if step else ():
@@ -339,7 +338,7 @@ def wrong_weights(measured: Measured, step: int, tolerance: float, where: str, w
 
 
 def wrong_gradients(row: CertificateRow, tolerance: float) -> str:
-    """A sum that cancels has more room, if the tensor in the middle is within the tolerance."""
+    """A sum that cancels has more room, if the median tensor is within the tolerance."""
     gradients = row.gradients
     typical = float(np.median([*gradients.values()])) if gradients else 0.0
     allowed = tolerance * (WORST if typical <= tolerance else 1)

@@ -3,10 +3,10 @@
 The reference is its whole step. With plain SGD, the gradients of a part and the initial weights
 give the reference's weights after the step; the reference's gradients are read off such a step.
 
-Of its row, `long` is the first step, after which the weights must be the initial ones, and state
+In its row, `long` is the first step, after which the weights must be the initial weights, and state
 must be the reference's. `full` has the distances of the losses of all mini-batches of the turns,
-and `turns` the reference's losses at the initial weights. `gradients` and `rounding` are those that
-the part gives.
+and `turns` the reference's losses at the initial weights. `gradients` and `rounding` are about the
+gradients that the part gives.
 """
 
 from itertools import chain
@@ -43,7 +43,7 @@ class PartExamination(Examination):
         self.parameters = [n for n in workload.tensor_shapes if n not in workload.state_shapes]
 
     def in_float32(self, scratch: Path) -> None:
-        """As it is timed: how exact its gradients are, and whether the fence waits."""
+        """The pass as it is timed: how exact gradients are, and whether the fence waits."""
         described = framework(self.contender.framework)
         if not described.has_float64(self.contender.device):
             raise Unavailable(f"parts are certified in float64, which {described.title} lacks here")

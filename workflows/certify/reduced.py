@@ -3,9 +3,9 @@
 The bound follows from the format. A product rounds its two factors and its result, each by at most
 u (2^-8 in bfloat16, 2^-11 in TF32), relative. What reaches a gradient has passed all d products of
 the network forwards and backwards, so it was rounded 6 d times. Roundings that all point the same
-way add up to 6 d u. They point anywhere, so the gradient in the middle and the first loss must be
+way add up to 6 d u. They point in any direction, so the median gradient and the first loss must be
 closer than this sum. As in float32, sums that cancel have about three times as much room, and so
-have losses after updates. No room reaches a half: a gradient that is missing, halved or doubled is
+do losses after updates. No room reaches a half: a gradient that is missing, halved or doubled is
 refused, however deep the network is.
 """
 
@@ -24,8 +24,8 @@ PROBES = {"dense": "dense_products", "conv2d": "convolution_products"}  # by kin
 
 
 def room(found: Format, workload: Workload) -> tuple[float, float]:
-    """How far a contender in this format may be from float64, relative: the gradient in the middle
-    and the first loss, then any gradient and any loss."""
+    """How far a contender in this format may be from float64, relative: the median gradient and the
+    first loss, then any gradient and any loss."""
     middle = min(ROUNDINGS * depth(workload.stages) * found.roundoff, REDUCED)
     return middle, min(WIDER * middle, REDUCED)
 

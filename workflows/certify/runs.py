@@ -1,6 +1,6 @@
 """The runs of a certificate: what is trained, for how long, and by which process.
 
-Nothing here is timed. Each contender runs in a process of its own, under its own conditions.
+Nothing here is timed. Variants that need the same environment may share a process.
 """
 
 import json
@@ -46,8 +46,6 @@ FAILED = "failed.txt"  # why there are no results of the reference, in their pla
 
 @dataclass(frozen=True)
 class Run:
-    """One run of training."""
-
     narrow: bool  # on the narrow copy of the workload
     steps: int
     weights_at: tuple[int, ...]
@@ -128,7 +126,7 @@ class Runner:
         self.logs = folders.logs / f"{workload}-certificate"
         self.workers: dict[tuple[object, ...], WorkerProcess] = {}
         self.started: list[WorkerProcess] = []
-        self.exact: set[WorkerProcess] = set()  # those that have computed in float64
+        self.exact: set[WorkerProcess] = set()  # processes that have computed in float64
         self.users: dict[WorkerProcess, set[str]] = {}
         self.parted: set[str] = set()  # contenders that share no process any more
 
@@ -166,8 +164,8 @@ class Runner:
     ) -> Iterator[WorkerProcess]:
         """A process under the contender's conditions.
 
-        Variants that need the same environment share one until it fails, or until one of them does.
-        One that has computed in float64 is not used for float32 any more.
+        Variants that need the same environment share a process until it fails, or until `part`
+        separates them. A process that has computed in float64 is not used for float32 any more.
         """
         own = [contender.variant] if contender.name in self.parted else []
         key = (contender.framework, contender.device, contender.threads,
@@ -221,7 +219,7 @@ class Runner:
 
     @property
     def turns(self) -> list[tuple[int, int]]:
-        """Of each round of a contest, the first mini-batch of a turn, and how many are trained."""
+        """For each round of a contest, a turn's first mini-batch, and how many are trained."""
         contest = self.study.contest
         dealt = (contest.dealt(number) for number in range(contest.rounds + 1))
         return [(first, min(count, MOST_STEPS)) for first, count in dealt]
@@ -287,7 +285,8 @@ class Runner:
         )
 
     def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
-        """The least of a few, if the first one is too much: other programs may disturb one."""
+        """The share of work left after a fence. If it is too much, the least of a few probes,
+        because other programs may disturb one of them."""
         self.load(worker, narrow=False)
         given = part_of(contender) == "gradient"
         least = math.inf

@@ -3,8 +3,8 @@
 In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole gradients in
 any precision that is not exact. What is wrong is wrong on each mini-batch. A gradient may also be a
 sum that nearly cancels, and training may magnify rounding. Plain NumPy in float32 shows how much;
-float64 is as much closer as its digits are finer. Where training magnifies rounding until no digit
-is certain, a run is compared until then.
+float64 is as much closer as its digits are finer. If training magnifies rounding until no digit is
+certain, a run is compared until then.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -102,8 +102,8 @@ def attainable(runner: Runner) -> dict[str, float]:
     """How far the gradients of plain NumPy in float32 are from its own in float64: the median over
     the mini-batches of `median_rounding`, at full size, by tensor.
 
-    What cancels may do so exactly, by chance. So the farthest counts of those from weights that are
-    off by their last bit.
+    What cancels may do so exactly, by chance. So the farthest of several runs counts, from weights
+    that are off by their last bit.
     """
     return dict(farthest(runner.workload, runner.place(narrow=False)))
 
@@ -274,7 +274,7 @@ def look_at_numpy_in_float32(examined: Examined) -> None:
 
 
 def each_of(moves: Sequence[Moves], most: Callable[..., Any]) -> Moves:
-    """The largest of each number, or the median; of tensors that all have."""
+    """The largest or median (`most`) of each number, of tensors that are in all `moves`."""
     first, *others = moves
     return {
         step: {

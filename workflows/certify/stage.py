@@ -187,7 +187,7 @@ def reference_turns(plan: Plan, workload: str, folders: Folders) -> dict[str, An
 def initial_losses(
     plan: Plan, workload: str, folders: Folders, progress: Progress
 ) -> list[list[float]]:
-    """The reference's losses of the turns' mini-batches at the initial weights, which those of
+    """The reference's losses of the turns' mini-batches at the initial weights, which the losses of
     parts of a step must equal; none if the reference fails."""
     contender = plan.reference
     try:

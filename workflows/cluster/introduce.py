@@ -1,7 +1,7 @@
 """Introduce: a node of a cluster says who it is, so that a study can be planned for it elsewhere.
 
-`python -m workflows.cluster.introduce --kind NAME` writes `results/nodes/<kind>.json`. It must have
-the whole node, because a machine's name depends on the cores that a process may use.
+`python -m workflows.cluster.introduce --kind NAME` writes `results/nodes/<kind>.json`. The command
+needs the whole node, because a machine's name depends on the cores that a process may use.
 """
 
 import argparse

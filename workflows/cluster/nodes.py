@@ -2,7 +2,7 @@
 
 Snakemake plans a study on a login node, which is another machine than the nodes that measure. Each
 kind of node in `machines` therefore has one node that introduced itself
-(`workflows.cluster.introduce.py`). That node measures all replicates of the study, because
+(`workflows.cluster.introduce`). That node measures all replicates of the study, because
 contests of different machines are never pooled.
 """
 

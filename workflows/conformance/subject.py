@@ -26,7 +26,7 @@ KEY = tuple[str, int]  # device and threads
 
 
 class Process(WorkerProcess):
-    """A process of the adapter's own; `precision` is the one that its adapter was opened for."""
+    """A process of the adapter's own; `precision` is what its adapter was opened for."""
 
     module = "workflows.conformance.worker"
     precision = ""

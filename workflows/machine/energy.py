@@ -1,4 +1,4 @@
-"""How much energy this machine has used, where it tells: processors by RAPL, GPUs by NVML.
+"""How much energy this machine has used, if it tells: processors by RAPL, GPUs by NVML.
 
 RAPL counts what a processor's package has used, whatever computed on it. Most virtual machines do
 not show it, and since Linux 5.10 only root may read it
@@ -76,7 +76,7 @@ def packages() -> dict[str, Meter]:
 
 
 def zones() -> list[str]:
-    """The folders of the packages, without those of their parts and of the whole platform."""
+    """The folders of the packages, and not of their parts or the whole platform."""
     found = sorted((machine.SYSTEM / POWERCAP).glob("intel-rapl:*"))
     return [
         zone.name

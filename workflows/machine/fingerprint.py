@@ -60,7 +60,7 @@ def available_cores() -> list[int]:
 
 
 def gpu_names() -> list[str]:
-    """Names of the GPUs, sorted; from the driver's files, since NVML has to start each GPU."""
+    """Names of the GPUs, sorted; from the driver's files, because NVML has to start each GPU."""
     listed = sorted((SYSTEM / "proc/driver/nvidia/gpus").glob("*/information"))
     names = [fields(path.read_text(errors="replace")).get("Model", "Unknown") for path in listed]
     # The driver writes "Unknown" until the GPU is started, which NVML does.

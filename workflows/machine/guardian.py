@@ -118,9 +118,8 @@ def below(known: Mapping[int, tuple[int, str]] | None = None) -> list[int]:
 
 
 def inherited(known: Mapping[int, tuple[int, str]], own: Container[int]) -> list[int]:
-    """The children of this process that others have started, which have ended: all in another
-    session, but `own`. So a process with workers must start nothing else in a session of its
-    own."""
+    """The children of this process that other processes started before they ended: all in another
+    session, except `own`. So a process with workers must start nothing else in a new session."""
     here = os.getsid(0)
     return [
         pid
@@ -131,8 +130,8 @@ def inherited(known: Mapping[int, tuple[int, str]], own: Container[int]) -> list
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """End whatever was started meanwhile and is left, also in a session or with an environment of
-    its own. For a process that nobody guards."""
+    """End whatever the block has started and left, also in another session or with another
+    environment. For a process without a guardian."""
     adopt()
     before = set(below())
     try:

@@ -57,13 +57,12 @@ FLAGS = [
     "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE",
 ]  # fmt: skip
 
-# Values of flags look like this. A password in one of them is possible, and an address with a
-# user's name is not recorded.
+# An address in a value may hold a password or a user's name, so it is not recorded.
 ADDRESS = re.compile(r"\w+://\S+")
 
 
 def variables() -> dict[str, str]:
-    """Those that are set here, with the last part of each path in their values."""
+    """The variables that are set here, with the last part of each path in their values."""
     return {name: shown(os.environ[name]) for name in FLAGS if name in os.environ}
 
 

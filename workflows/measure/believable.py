@@ -1,7 +1,7 @@
-"""Whether what a worker says of a turn can be: its clocks and counts beside the coordinator's.
+"""Whether what a worker says of a turn is possible, by the coordinator's clock and counts.
 
 An adapter shares its process with the clocks that time it, and may replace them, as libraries for
-tests do. Readers refuse records with such times whole, so they are only this contender's failure.
+tests do. Readers refuse a whole record with impossible times, so here only this contender fails.
 """
 
 import time
@@ -20,8 +20,8 @@ CLOCK = "; does its adapter replace a clock of Python?"
 
 
 class Asked(NamedTuple):
-    """What a turn was asked for: its mini-batches, and the number of its first step; and for how
-    long its contest has lasted."""
+    """What a turn was asked for: its mini-batches, the number of its first step, whether it is
+    slowed; and for how long its contest has lasted."""
 
     batches: list[int]
     first_step: int
@@ -30,10 +30,10 @@ class Asked(NamedTuple):
 
 
 def within(seconds: float, since: float) -> float:
-    """What a worker says that something took, which was asked for at this time (`time.monotonic`).
+    """The seconds that a worker says a request took, which was sent at `since` (`time.monotonic`).
 
     Raises:
-        WorkerDied: not so much time has passed.
+        WorkerDied: less time has passed.
     """
     if seconds > time.monotonic() - since + SLACK_NS / 1e9:
         raise WorkerDied(f"it says that it took {seconds:.3g} s, which have not passed{CLOCK}")
@@ -41,7 +41,7 @@ def within(seconds: float, since: float) -> float:
 
 
 def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) -> str:
-    """What cannot be, "" if all can. A slowed control's steps are lengthened after its turn."""
+    """What is impossible, "" if nothing is. A slowed control's steps are lengthened afterwards."""
     count = len(asked.batches)
     steps = [*range(asked.first_step, asked.first_step + count)]
     if rows["batch"] != asked.batches or rows["step"] != steps:

@@ -213,9 +213,9 @@ class Contest(WorkerPool):
         return self.digests[workload, first]
 
     def sample_weights(self, workload: str, index: int, number: int) -> None:
-        """Read where a turn has led, after each so that none is known to be compared; those of one
-        round are kept. Weights that cannot be read are none, unless the process has ended. Controls
-        are left out, because several share one trainer."""
+        """Read the weights after every turn, so that no adapter knows which are compared, and keep
+        those of one round. Weights that cannot be read are left out, unless the process has ended.
+        So are those of controls, because several share one trainer."""
         record = self.records[workload][index]
         if not record.runs and record.framework not in UNCOMPARED:
             try:
@@ -326,7 +326,7 @@ def hold(
     """Run one contest, alone on this machine, and write its two files.
 
     Raises:
-        PlanError: the study has no such group, or no study such a replicate.
+        PlanError: the study does not have the group, or no study can have the replicate.
     """
     require_known("group", group, plan.study.groups)
     if not 1 <= replicate <= REPLICATES:

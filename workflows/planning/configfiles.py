@@ -222,7 +222,7 @@ def expanded_size(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
 
 
 def require_different_keys(node: yaml.MappingNode) -> None:
-    """Because SafeLoader takes the last of two. A key may stand beside merges that have it."""
+    """Raise YAMLError for a second key, because SafeLoader takes the last. Merges may repeat it."""
     lines: dict[tuple[str, str], int] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:

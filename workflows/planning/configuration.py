@@ -46,7 +46,7 @@ class Configuration(Section):
     title: Annotated[str, AfterValidator(one_line), Scope.CONCLUSIONS] = ""
     smoke: Annotated[bool, Scope.CONCLUSIONS] = False
     seed: int = Field(default=1, ge=0, lt=2**32)
-    # As many replicates as fit in `minutes`, and `replicates` at most; at least one is given.
+    # As many replicates as fit in `minutes`, and `replicates` at most. One key may be missing.
     replicates: Annotated[int | None, Scope.CONCLUSIONS] = Field(default=None, ge=1, le=MOST)
     minutes: Annotated[float | None, Scope.CONCLUSIONS] = Field(default=None, gt=0, le=100_000)
     reference: Annotated[str, Scope.RESOLVED] = Field(
@@ -180,7 +180,7 @@ class Configuration(Section):
                 raise ValueError(f"contest.together: {name!r} is not among the workloads")
             if grouped.count(name) > 1:
                 raise ValueError(f"contest.together: {name!r} is listed twice")
-        # In reports, and by disks that do not tell cases apart.
+        # In reports, and on disks that ignore case.
         for name, other in confused({name: TITLES.get(name, name) for name in self.workloads}):
             raise ValueError(
                 f"workloads: {other} and {name} have the same name in a report: rename one"
@@ -213,7 +213,7 @@ class Configuration(Section):
                     f"contenders: {name}'s {variant} on {device} with threads {threads} is listed "
                     "twice: keep it in one entry only"
                 )
-        # A report tells frameworks apart by their titles alone.
+        # A report distinguishes frameworks by their titles alone.
         titles = {one.framework: framework(one.framework).title for one in self.contenders}
         for name, other in confused(titles):
             raise ValueError(

@@ -230,9 +230,9 @@ def all_distinct(shares: list[float]) -> list[float]:
 class ControlsEntry(Section):
     """A control runs a contender a second time, in another process: the study tests itself.
 
-    The `twin` is unchanged: its true ratio to the contender is 1. The harness slows each of
-    `handicaps` by that share of its time: for 0.10, the true ratio is 1.10. It waits as long after
-    each turn, and adds that time to the turn's steps.
+    The `twin` is unchanged: its true ratio to the contender is 1. For each of `handicaps`, the
+    harness slows a control by that share of its time: for 0.10, the true ratio is 1.10. It waits
+    that long after each turn, and adds the time to the turn's steps.
     `of` is the reference framework (its `variant`, or its first), or `all` contenders.
     `alone` makes an A/A study, in which no framework is compared with another.
     """

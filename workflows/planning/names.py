@@ -19,7 +19,7 @@ def contender(one: Contender) -> str:
 
 
 def place(one: Contender) -> str:
-    """Only the processor's contenders differ by their threads for a reader."""
+    """`, 2 threads` or ` on GPU`, because only the processor's contenders differ by threads."""
     if DEVICES[one.device].is_host:
         return f", {counted(one.threads, 'thread')}"
     return f" on {DEVICES[one.device].title}"

@@ -55,8 +55,8 @@ class Needs(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Something of which readers take `most` in all: `fixed`, and `each` for a replicate.
-    `key` is what there may be too much of."""
+    """Something of which readers accept `most`: `fixed`, and `each` for a replicate. `key` is the
+    key of the configuration that may ask for too much."""
 
     key: str
     what: str
@@ -175,7 +175,7 @@ def memory_here() -> float:
 
 
 def there(folder: Path) -> Path:
-    """The folder, or the one in which it will be."""
+    """The folder, or its closest parent that exists."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent
@@ -191,8 +191,8 @@ def places(
     asked: Needs, folders: Folders, snakemake: bool = True
 ) -> Iterator[tuple[Path, float, str]]:
     """Places that a study writes to, the results last; the bytes that it writes there, and what to
-    do if there is no room. The results' count for all places on their file system. Without
-    `snakemake`, the study runs without it."""
+    do if there is no room. The results' bytes include those of all places on their file system.
+    `snakemake`: whether Snakemake runs the study."""
     disk, own = asked.disk, there(folders.root).stat().st_dev
     beside = [
         (Path(tempfile.gettempdir()), asked.temporary, "set TMPDIR to another disk"),

@@ -83,8 +83,8 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
 def opening(
     study: Configuration, folders: Folders, report: str, again: str = "", snakemake: bool = True
 ) -> list[str]:
-    """What will be measured, for how long, on which data, and where the report will be. Without
-    `snakemake`, the study runs without it.
+    """What will be measured, for how long, on which data, and where the report will be.
+    `snakemake`: whether Snakemake runs the study.
 
     Raises:
         NotReady: the configured data are not there, or the study does not fit here.

@@ -48,8 +48,8 @@ class PlannedContender(Entrant):
 
     @property
     def process(self) -> tuple[object, ...]:
-        """Equal for those that share a process: controls of one contender, and others of it with a
-        loader, because starting each would take longer than all their mini-batches."""
+        """A key that is equal for contenders in one process: a contender's controls share one, and
+        so do its loaders, because starting each would take longer than all their mini-batches."""
         own = bool(self.runs), bool(self.loader)
         return self.framework, self.built, self.device, self.threads, *own
 
@@ -103,7 +103,7 @@ class Plan(Record):
 
     @property
     def entrants(self) -> list[PlannedContender]:
-        """All contenders of a contest, including the ones that cannot run."""
+        """All contenders of a contest, including contenders that cannot run."""
         return [*self.contenders, *self.controls, *self.uncompared]
 
     @property

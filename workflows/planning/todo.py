@@ -106,8 +106,8 @@ def work_s(plan: Plan, workload: str, name: str | None) -> float:
 
 @cache
 def usual_s(workload: str, name: str, variant: str) -> float:
-    """The mean over the rows that are about this framework, variant and workload, as far as there
-    are such rows."""
+    """The mean over the rows of this framework, variant and workload. A value without rows is
+    ignored."""
     with USUAL.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for column, value in (("framework", name), ("variant", variant), ("workload", workload)):

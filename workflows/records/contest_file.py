@@ -16,7 +16,7 @@ class ContestFile(Record):
     @model_validator(mode="before")
     @classmethod
     def of_one_workload(cls, values: Any) -> Any:
-        """Files of before hold the one record itself."""
+        """Earlier files hold a single record itself."""
         alone = isinstance(values, dict) and "workload" in values
         return {"contests": [values]} if alone else values
 

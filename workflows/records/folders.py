@@ -37,7 +37,7 @@ class Folders:
         return self.data / workload / "dataset.json"
 
     def reference(self, workload: str) -> Path:
-        """The reference's float64 weights, with which the other frameworks are compared."""
+        """The reference's float64 results, with which the other frameworks are compared."""
         return self.root / "certificates" / workload / "reference"
 
     def certificate(self, workload: str, framework: str) -> Path:

@@ -1,7 +1,7 @@
 """What names, texts and numbers of a record can be. Records of others are data, and not trusted.
 
-Names become files, so that they are letters, digits and few marks. Sizes are far above what a
-study leaves: a study of a day has a million mini-batches and 10 MB of records.
+Names become files, so they are letters, digits and few marks. Sizes are far above what a study
+leaves: a study of a day has a million mini-batches and 10 MB of records.
 """
 
 import math
@@ -17,7 +17,7 @@ FILE = 2**28  # bytes of a file, and of what it unpacks to
 ROWS = 2**24  # of a table that is read whole
 TURNS = 2**19  # of a machine; the largest committed study has 5,700
 LONGEST_TURN = 2**18  # rows; a configuration allows 10,000 mini-batches
-TABLE, ALL_ROWS = 2**34, 2**28  # bytes and rows of such a table
+TABLE, ALL_ROWS = 2**34, 2**28  # bytes and rows of a table that is read in parts
 TEXT = 20_000  # characters
 DEPTH, VALUES = 20, 100_000  # of values in no fixed form
 MOST = 2**63  # numbers beyond fit into no table
@@ -34,22 +34,22 @@ SLACK_NS, TICK_NS = 1_000_000, 100_000_000
 DECLARED_STEPS = 10
 # float64 rounds so much more finely than float32.
 FINER = 2.0**-29
-LOST = 1e-7  # relative; where rounding in float64 may make more of a run, it cannot be compared
+LOST = 1e-7  # relative; a run that rounding in float64 may move further cannot be compared
 # A run reproduces a mistake if it is this close to NumPy's at every step, relative: more than
 # rounding makes of a right run.
 REPRODUCES = 1e-9
 # Limit of relative errors in float32, of losses in the first steps: wide, because rounding grows
 # from step to step. workflows/certify/reduced.py has the limits of a reduced precision.
 FLOAT32_LOSS = 1e-3
-# Sums that cancel are less exact. So gradients of float32 may be this many times the tolerance off
-# in the tensor in the middle, and in any tensor if the one in the middle is within that. In float64
-# any tensor has as much room, if the one in the middle is within the tolerance itself.
+# Sums that cancel are less exact. So gradients of float32 may be `MIDDLE` times the tolerance off
+# in the median tensor and, if it is within that, `WORST` times in any tensor. In float64 any tensor
+# has as much room if the median tensor is within the tolerance itself.
 MIDDLE, WORST = 3, 10
 # Relative, of losses in float32 after a restart, because kernels may add in another order; or so
 # many times what float32 is off from float64 by then, because a deep network magnifies that.
 AGAIN, MAGNIFIED = 1e-4, 3
-# Share of a step, after its fence; certificates refuse more. A sound fence measures as noise
-# around 0.
+# Share of a step's work that is left after its fence; certificates refuse more. A sound fence
+# measures as noise around 0.
 UNFENCED = 0.2
 # The same of a single operation. A large result that was just written is read more slowly than
 # later, as if work had been left. Without a fence all of it is left.
@@ -86,15 +86,15 @@ def plain(name: str) -> str:
 
 
 def roomier(typical: float, errors: Iterable[float], times: float) -> float:
-    """A limit of tensors' typical errors: so many times as much if the one in the middle is within
-    it, because in a small network one sample whose ReLU float32 decides differently moves a whole
+    """A limit of tensors' typical errors: `times` as much if the median tensor is within it,
+    because in a small network one sample whose ReLU float32 decides differently moves a whole
     kernel."""
     found = list(errors)
     return times * typical if found and np.median(found) <= typical else typical
 
 
 def confused(titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each key that has a name of an earlier one, and that one: a reader sees keys and titles."""
+    """Each key that a reader, who sees keys and titles, confuses with an earlier one, and that."""
     owners: dict[str, str] = {}
     for key, name in (*zip(titles, titles, strict=True), *titles.items()):
         if (other := owners.setdefault(plain(name), key)) != key:

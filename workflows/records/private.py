@@ -69,8 +69,8 @@ ORDINARY = frozenset(
 )  # fmt: skip
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
 KEYED = re.compile(r"((?:passw(?:or)?d|token|secret|api_?key)=)[^\s,;&]+", re.IGNORECASE)
-# What may stand for all other characters than letters and digits, when a message escapes a text,
-# encodes it for a URL, or joins its lines.
+# What may replace characters other than letters and digits, when a message escapes a text, encodes
+# it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
 
 BEGIN = r"(?<![\w.~/-])"
@@ -86,8 +86,8 @@ ANY_PATH = re.compile(rf"{BEGIN}~?/[^\s\"':;,=]*/")
 
 
 def anonymous(value: Any) -> Any:
-    """A record's values as JSON has them, without secrets, and without names and folders of
-    whoever writes it."""
+    """A record's values as JSON has them, without secrets, and without names and folders of its
+    writer."""
     secrets, folders, words = own_secrets(), own_folders(), own_names()
 
     def text(said: str, free: bool) -> str:

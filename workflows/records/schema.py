@@ -68,7 +68,7 @@ def hasty(schema: Any) -> Any:
 
 
 class Record(BaseModel):
-    """`local` ones stay on their machine and keep paths and names as they are."""
+    """A checked record. `local` records stay on their machine, and keep paths and names."""
 
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants", str_max_length=TEXT)
     local: ClassVar[bool] = False
@@ -312,7 +312,7 @@ class CertificateRow(Contender):
     losses of these steps with the same float32 steps after `restart`; `restarted` does so in
     float64.
     `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
-    from float64: the gradient in the middle and the first loss, then any gradient or loss.
+    from float64: the median gradient and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
     `unread`, of a variant that never waits, is whether a hundred steps that nobody waits for end
     with the same loss and weights, to the last bit, as if each was waited for.

@@ -231,7 +231,7 @@ class Parts:
     tables: Iterator[pa.Table]
 
     def whole(self) -> pa.Table:
-        """All parts together. Raises RecordError if they are too much, or as `read_parts`."""
+        """All parts together. Raises RecordError for too many rows, or as `read_parts` does."""
         if self.rows > ROWS:
             raise RecordError(f"{self.path}: {self.rows:,} rows, at most {ROWS:,} are read at once")
         tables = (table.cast(self.schema) for table in self.tables)

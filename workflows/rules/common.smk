@@ -39,7 +39,7 @@ except (configfiles.ConfigurationError, PlanError, RecordError, ValueError) as e
 ON = {machine: NODES[machine].study(STUDY) if NODES else STUDY for machine in MACHINES}
 HERE = f"results/{{machine}}/{STUDY.study}"
 REPORT = f"reports/{STUDY.study}"
-# Of replicates, if the configuration leaves it to the first contests.
+# The file of the number of replicates, if the first contests fix it.
 NUMBER = [f"{HERE}/replicates.json"] if STUDY.minutes is not None else []
 FRAMEWORKS = list(dict.fromkeys(entry.framework for entry in STUDY.contenders))
 
@@ -101,8 +101,8 @@ onerror:
 
 
 def every_core(wildcards):
-    """So that nothing runs beside a job; on a node of a cluster, because a job has only the cores
-    that it asks for."""
+    """All cores, so that nothing runs beside a job. On a cluster, a job has only the cores that it
+    asks for."""
     node = NODES.get(wildcards.machine)
     return node.identity.cores if node else workflow.cores or 1
 
@@ -124,23 +124,23 @@ def environments(machine, names):
 
 
 def detected(machine, names):
-    """Detections, for stages whose keys hold what can be known of an isolated environment before
-    it is built: trying once more to build one measures nothing again by itself."""
+    """The detections of frameworks, for stages whose keys hold what is known of an environment
+    before it is built. So retrying a failed build does not repeat any measurement."""
     detections = {name: f"{here(machine)}/detections/{name}.json" for name in names}
     study = ON[machine]
     return [ancient(path) if isolated(study, name) else path for name, path in detections.items()]
 
 
 def reference_candidates(machine):
-    """Whose detections say which contender is the reference: where environments are built first,
-    any of them may turn out not to be there."""
+    """The frameworks whose detections decide which contender is the reference: all of them if
+    environments are built first, because any build may fail."""
     if any(isolated(ON[machine], name) for name in FRAMEWORKS):
         return FRAMEWORKS
     return [keys.reference_framework(ON[machine])]
 
 
 def replicates(machine):
-    """Of a study with minutes, after their number has been fixed."""
+    """The numbers of a machine's replicates, once a study with `minutes` has fixed how many."""
     if NUMBER:
         checkpoints.replicates.get(machine=machine)
     return counting(folders_of(machine), STUDY)
@@ -172,7 +172,7 @@ def others():
 
 
 def machine_records(wildcards):
-    """Everything of a machine of this run; whatever there is of another's."""
+    """All records of a machine of this run, or whatever another machine has."""
     machine = wildcards.machine
     if machine not in MACHINES:
         folder = Path(here(machine))

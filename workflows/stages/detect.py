@@ -112,8 +112,8 @@ def found(own: Sequence[PlannedContender], devices: Mapping[str, Detected]) -> I
 
 
 def devices_here(folders: Folders, study: Configuration) -> str:
-    """What is said once of all frameworks, when the last has been looked for: on which other
-    devices than the processor they cannot run."""
+    """A line after the last detection: on which devices other than the processor frameworks cannot
+    run. "" before that, or if they can."""
     todo, frameworks = Todo(folders), list(dict.fromkeys(c.framework for c in study.contenders))
     if not all(todo.done(folders.detection(name)) for name in frameworks):
         return ""

@@ -27,7 +27,7 @@ from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json
 
-# What is another each time: UUIDs, addresses, files in a temporary folder, zones behind a time,
+# What differs each time: UUIDs, addresses, files in a temporary folder, zones behind a time,
 # days and months, numbers that are written in letters, and any word with a digit in it.
 PASSING = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0[xX][0-9a-fA-F]+|\b(?:[a-f]{8,}|[A-F]{8,})\b"
@@ -47,7 +47,7 @@ def contest_files(folders: Folders, study: Configuration) -> list[Path]:
 
 
 def failures(folders: Folders, study: Configuration) -> Iterator[tuple[Path, list[str]]]:
-    """Each record with a failed contender, and a line for every one of them."""
+    """Each record with failed contenders, and a line for each of these."""
     for path in contest_files(folders, study):
         lines = [
             f"{contest.workload}, replicate {contest.replicate}: {c.name}: {c.reason}"
@@ -99,8 +99,8 @@ def set_aside(path: Path) -> bool:
     """Rename a record and its table, so that they are kept but no longer count as done.
 
     A record that failed in the same way before stays. Repeating it would change nothing and would
-    cost the measurements of the others. The way is what a reason says, apart from what is another
-    each time: numbers, times, addresses, temporary names. Returns whether the record was set aside.
+    cost the measurements of the others. The way is what a reason says, apart from what differs each
+    time: numbers, times, addresses, temporary names. Returns whether the record was set aside.
     """
     before = path.with_name(f"{path.name}.failed")
     with suppress(RecordError):  # one that is damaged says nothing
@@ -132,8 +132,8 @@ def ways(path: Path) -> list[tuple[str, ...]]:
 
 
 def lasting(reason: str) -> list[str]:
-    """The words of a reason that are the same whenever the same happens, whatever their order: a
-    set of Python has another one in each process."""
+    """The words of a reason that are the same whenever the same happens, sorted, because a set of
+    Python has another order in each process."""
     kept = PLURAL.sub("", PASSING.sub("", reason.replace(tempfile.gettempdir(), "/tmp")))
     return sorted(set(re.findall(r"[^\W\d_]{2,}", kept)))
 

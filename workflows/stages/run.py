@@ -97,7 +97,7 @@ class Run:
         )  # fmt: skip
 
     def detect(self, name: str) -> bool:
-        """Again after each attempt to build an environment that was not there."""
+        """Detect a framework, and again after each attempt to build an environment it lacks."""
         key = [provenance.detection_key(self.study, name), attempt(self.folders, name)]
         return self.make(
             "detect", f"detect-{name}", [self.folders.detection(name)], key, framework=name
@@ -122,7 +122,7 @@ class Run:
         ]
 
     def certify(self, workload: str) -> None:
-        """All that are compared with the reference, which comes first."""
+        """Certify all frameworks on a workload, after the reference."""
         for name in self.frameworks:
             log, result = certifying(workload, name), self.folders.certificate(workload, name)
             own = provenance.certificate_key(self.study, workload, name)

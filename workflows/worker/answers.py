@@ -31,7 +31,7 @@ Settings = dict[str, StrictBool | StrictInt | StrictFloat | StrictStr]
 
 
 class Improper(Exception):
-    """An answer that is none; the message says what it is instead."""
+    """An answer that does not have its request's form; the message says what is wrong."""
 
 
 class Answer(BaseModel):

@@ -1,4 +1,4 @@
-"""What an adapter gives, on its way out of its worker: converted, or refused by what it is.
+"""Converts what an adapter gives before it leaves its worker, or refuses it.
 
 An adapter may return, raise and say anything. What leaves the worker is plain: texts of bounded
 length, Python's own numbers, arrays of floating point.
@@ -24,7 +24,8 @@ LARGEST = 2**63  # numbers beyond do not fit into the tables
 
 @contextmanager
 def supported() -> Iterator[None]:
-    """What an adapter has built, it supports. Frameworks raise NotImplementedError for faults."""
+    """Turn a late refusal into a failure: an adapter supports what it has built, and frameworks
+    raise NotImplementedError for faults, too."""
     try:
         yield
     except (Unavailable, NotImplementedError) as error:

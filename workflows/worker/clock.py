@@ -18,7 +18,7 @@ from workflows.worker.training import overwrite
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
 FENCES = 5
-LOOKED_AT = 0.1  # share of work left, above which copies of results are thought of
+LOOKED_AT = 0.1  # share of work left, above which copies of results are considered
 RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
 
@@ -37,8 +37,8 @@ def timed(call: Callable[[], Result]) -> tuple[Result, float]:
 
 
 class Asleep:
-    """The processor time that this process takes while it answers no request: an adapter may have
-    left work to threads."""
+    """The processor time that this process takes while it answers no request, because an adapter
+    may have left work to threads."""
 
     def __init__(self) -> None:
         self.since, self.spent_ns = time.process_time_ns(), 0
@@ -79,7 +79,7 @@ class Turns:
     ) -> dict[str, list[Any]]:
         """Train on `count` mini-batches from number `first` on: the columns of their rows. The
         first one, and all of warm-up, are overwritten once they have been transferred, so that an
-        adapter that has not copied them cannot agree. Those of a loader are digested, and stay."""
+        adapter that has not copied them cannot agree. A loader's are digested, and stay."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
         warmup = not self.steps[slowed_by, loader]
         steps = enumerate(numbers, self.steps[slowed_by, loader])
@@ -188,8 +188,8 @@ def unfenced(
     """The share of the work that is still to be done when `synchronise` has returned.
 
     `results` reads what a step has computed beside the loss: the weights unless given. Each step
-    is on the next of `batches`, brought over as in a contest, so that an adapter finds nothing by
-    which to tell one from the other. `copied`: results come from another device.
+    is on the next of `batches`, brought over as in a contest, so that an adapter cannot
+    distinguish the two. `copied`: results come from another device.
     """
     readers = read_by(trainer, results)
     fenced(trainer, batches, 1, readers)  # which may compile
@@ -206,7 +206,7 @@ def unfenced(
 
 
 def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Readers:
-    """Those of loss and results, or weights. A loss may compute when it becomes a number."""
+    """Readers of the loss, which may compute only then, and of the results, or else the weights."""
     return (lambda: as_loss(trainer.loss()), results or trainer.weights)
 
 
@@ -223,8 +223,8 @@ def left_over(
     readers: Readers,
     copied_ns: int | None,
 ) -> tuple[float, bool]:
-    """The share of so many steps that is left after them, where it is largest; and whether a second
-    reading says it. `copied_ns`: if results come from another device, the longest a step takes."""
+    """The largest share of `counts` steps that is left after them, and whether a second reading
+    shows it. `copied_ns`: the longest step, if results come from another device."""
 
     def share(unread_ns: int | None = None) -> float:
         tries = range(FENCES)
@@ -342,8 +342,8 @@ def step_ns(trainer: Trainer, batches: Batches) -> int:
 def late(
     trainer: Trainer, batches: Batches, count: int, readers: Readers, unread_ns: int | None = None
 ) -> float:
-    """The share of `count` steps that is left after them. `unread_ns`: of reading, where a second
-    reading does not say it."""
+    """The share of `count` steps that is left after them. `unread_ns`: the time of reading alone,
+    if a second reading does not show it."""
     work, read, again = fenced(trainer, batches, count, readers)
     left = max(read - (again if unread_ns is None else unread_ns), 0)
     return left / (left + work)

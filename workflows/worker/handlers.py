@@ -131,8 +131,8 @@ class Handlers:
         }
 
     def settings(self) -> dict[str, Any]:
-        """The settings in effect, read back from the framework; the names of those that its adapter
-        only states; and the cores pinned to."""
+        """The settings in effect, read back from the framework; the names of settings that its
+        adapter only states; and the cores pinned to."""
         with supported():
             settings = as_settings(self.trainer.settings())
         stated = str(settings.pop("stated", "")).replace(",", " ").split()

@@ -1,9 +1,9 @@
 """Loaders, which prepare mini-batches from pixels: when one is asked for, or ahead of that, in
-threads or in processes. `python -m workflows.worker.loading` is such a process.
+threads or in processes. `python -m workflows.worker.loading` is one of these processes.
 
-A loader is named after where it prepares them, and by how many: `inline`, `threads-1`,
-`processes-2`. Each of these works on one mini-batch ahead. They come in their order, whoever is
-done first. The loader `stored` copies what was prepared before.
+A loader's name says where it prepares mini-batches, and how many workers do: `inline`, `threads-1`,
+`processes-2`. Each worker prepares one mini-batch ahead. Mini-batches come in order, whichever
+worker is done first. The loader `stored` copies what was prepared before.
 """
 
 import hashlib
@@ -71,10 +71,8 @@ class Threads(Inline):
 
 
 class Processes(Stored):
-    """They share the slots' memory. Each ends with its standard input, however this process ends.
-
-    They import NumPy and no framework, and so are no copies of a process that has one.
-    """
+    """Processes that share the slots' memory. Each ends with its standard input, however this
+    process ends. They import NumPy and no framework, so they are no forks of this process."""
 
     def __init__(self, folder: Path, slots: int, workers: int) -> None:
         pixels = folder / PIXELS
@@ -109,8 +107,8 @@ class Processes(Stored):
             raise RuntimeError("a process that prepares mini-batches has ended")
 
     def close(self) -> None:
-        """Whatever a framework has forked may hold their standard input open, so that they would
-        wait for ever. Closing tries once more to tell them what one that has ended never read."""
+        """Kill them, because a fork of the framework may hold their standard input open for ever.
+        Closing tries once more to write what a process that has ended never read."""
         for process in self.processes:
             with suppress(BrokenPipeError), process:
                 process.kill()

@@ -47,7 +47,7 @@ QUOTED = 300  # characters of a log's last line, in a reason
 
 class WorkerDied(Exception):
     """A worker process ended, failed or took too long. `reason` says how; `where` is the line of
-    its adapter, "" if that is not known; `ended` is whether there is a process no longer."""
+    its adapter, "" if that is not known; `ended` is whether the process is gone."""
 
     def __init__(self, reason: str, where: str = "", ended: bool = False) -> None:
         super().__init__(reason)
@@ -149,11 +149,11 @@ class WorkerProcess:
             raise self.obituary() from None
 
     def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
-        """Wait for the answer to the last request. It is what `answers.py` says.
+        """Wait for the answer to the last request, in the form that `answers.py` defines.
 
         Raises:
-            WorkerDied: the process ended, raised an exception, gave what is no answer, or took
-                longer than `timeout_s`.
+            WorkerDied: the process ended, raised an exception, gave an answer of another form, or
+                took longer than `timeout_s`.
             Unavailable: the process is well, but cannot meet the request.
         """
         text = self.written(self.timeout_s if timeout_s is None else timeout_s)
@@ -252,7 +252,7 @@ class WorkerProcess:
         return WorkerDied(reason, ended=True)
 
     def end(self) -> None:
-        """Kill the process and whatever it has started. Of too long a log, the end stays."""
+        """Kill the process and whatever it has started. Keep the end of a log that is too long."""
         self.process.kill()
         self.process.wait()
         if self.alive.get(self.process.pid) is self:  # the number may be another's by now
@@ -325,8 +325,8 @@ def signal_name(number: int) -> str:
 def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
     """The environment variables of a worker.
 
-    They are the caller's, without the ones that its interpreter must not see. The variables of
-    its thread count, device, framework and variant are added.
+    They are the caller's, without variables that its interpreter must not see. The variables of its
+    thread count, device, framework and variant are added.
     """
     found = sealed(interpreter)
     found.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))

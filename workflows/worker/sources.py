@@ -1,4 +1,4 @@
-"""The source files of an adapter, found by its imports. Nothing of it is run."""
+"""The source files of an adapter, found by its imports, without running them."""
 
 import ast
 import importlib.util

@@ -64,8 +64,8 @@ def different(weights: Weights, others: Weights) -> str:
 
 @supported()
 def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> bool | None:
-    """Whether a run of steps that nobody waits for ends as one whose every loss is read: its last
-    loss and all weights are the same to the last bit. None if reading twice does not do that."""
+    """Whether steps that nobody waits for end with the same last loss and weights, to the last bit,
+    as a run whose every loss is read. None if two runs of the latter kind differ."""
     ends = []
     for waits in (True, True, False):
         trainer.restart(initial)
@@ -126,15 +126,15 @@ def gradient(before: Weights, after: Weights, rate: float) -> Weights:
 
 
 def compared_round(seed: int, workload: str, rounds: int) -> int:
-    """The round after whose turns weights are compared. It is drawn, so that no turn is known to
-    be left alone."""
+    """The round after whose turns weights are compared. It is drawn, so that nobody knows a turn
+    that is not compared."""
     return random.Random(f"{seed} {workload}").randint(1, rounds)
 
 
 def sample(weights: Weights, inputs: np.ndarray | None = None) -> dict[str, list[float]]:
-    """A few numbers of every tensor, the same ones of whatever holds it: fewer if there are many
-    tensors, because a deep network's would be most of the study's records. Of an embedding's table,
-    only words in `inputs`, the last mini-batch of the turn, because others may stay as they are
+    """A few numbers of every tensor, from the same places in every run: fewer if there are many
+    tensors, because a deep network's would be most of the study's records. An embedding's table is
+    sampled at words in `inputs`, the turn's last mini-batch, because others may stay as they are
     from some step on."""
     found, most = {}, max(LEAST, min(SAMPLED, IN_ALL // max(len(weights), 1)))
     for name, array in weights.items():

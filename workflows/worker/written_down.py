@@ -1,11 +1,11 @@
 """Settings that an adapter's source writes down: `"compilation": "eager"` reads nothing back.
 
-Only the source is read. A setting counts as read back if the expression of its value, followed
-through assignments, arguments and functions of the adapter's own, reaches a call or an attribute of
-something that is not the adapter's: of what it imports, or of an object whose origin it does not
-show. Whatever else it is made of stands in the source, or is what the harness has asked for. A
-single literal counts as written down whatever decides between it and "n/a". So does "n/a" itself,
-unless something that is read may have given it.
+Only the source is read. The expression of a setting's value is followed through assignments,
+arguments and functions of the adapter's own. The setting counts as read back if this reaches a call
+or an attribute of what the adapter imports, or of an object whose origin it does not show. All else
+stands in the source, or is what the harness has asked for. A single literal counts as written down,
+whatever decides between it and "n/a". So does "n/a" itself, unless something that is read may have
+given it.
 """
 
 import ast
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
 
 def written_down(description: Framework, settings: Mapping[str, Setting]) -> dict[str, Written]:
-    """Of the settings in effect, those whose values no way through the source reads back."""
+    """The settings in effect whose values no way through the source reads back."""
     found = entries_of(description.adapter.partition(":")[0])
     written = {}
     for name, value in settings.items():
@@ -224,7 +224,7 @@ class Source:
         return most(ast.iter_child_nodes(node))
 
     def local(self, node: ast.AST, name: str) -> list[ast.AST] | None:
-        """What a name of a function or of those around it stands for; None if it is of none."""
+        """What a name stands for in a function and the functions around it, None if nothing."""
         scope = self.scope.get(node)
         while scope:
             found = [v for target, v in self.assigned[scope] if is_name(target, name)]
@@ -330,7 +330,7 @@ def entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def targets(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment assigns, and what to. What is taken out of something stands for all."""
+    """The targets of an assignment, and their values. What is unpacked stands for the whole."""
     pairs: list[tuple[ast.expr, ast.expr]] = []
     if isinstance(node, ast.Assign):
         pairs = [(target, node.value) for target in node.targets]

@@ -129,7 +129,7 @@ def said(subject: Subject, name: str, text: str) -> None:
 
 
 def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str, str]:
-    """Without the reference: a miniature is compared with plain NumPy, in float64."""
+    """The certificate without a reference, from a miniature and plain NumPy in float64."""
     if subject.finest != "float64":
         return "missing", f"without float64 the certificate needs {REFERENCE}", ""
     scratch.mkdir(parents=True, exist_ok=True)

@@ -146,8 +146,8 @@ def settings(subject: Subject) -> Finding:
 
 
 def undeclared(subject: Subject, seen: dict[str, Any]) -> str:
-    """The settings that stand in the source as literals, and that the adapter does not call so. It
-    need not say so of those that the framework does not have."""
+    """The settings that stand in the source as literals, and that the adapter does not name as
+    stated. It need not name settings that the framework does not have."""
     found = written_down(subject.description, seen["values"])
     return "; ".join(
         f"{name} is {one.value!r} at {one.place}"

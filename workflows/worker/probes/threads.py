@@ -8,8 +8,8 @@ TASKS = Path("/proc/self/task")
 
 
 def processor_time(tasks: Path = TASKS) -> dict[str, int]:
-    """Nanoseconds on a processor by thread of this process and of those that it has started; empty
-    if the kernel does not count them."""
+    """Nanoseconds on a processor by thread, of this process and the processes that it has started;
+    empty if the kernel does not count them."""
     found: dict[str, int] = {}
     for task in tasks.iterdir() if tasks.exists() else ():
         with suppress(OSError, ValueError, IndexError):  # ended meanwhile
