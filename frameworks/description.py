@@ -149,7 +149,7 @@ class Framework:
         return "float64" in self.precisions and DEVICES[device].float64
 
     @property
-    def between(self) -> frozenset[str]:
+    def intermediate(self) -> frozenset[str]:
         """The variants that are only a step on the way from `default` to another."""
         bases = {one.compared_with for one in self.variants.values() if one.change}
         return frozenset(bases - {"default"})

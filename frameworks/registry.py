@@ -39,7 +39,7 @@ class UnknownFramework(KeyError):
 
 def names() -> list[str]:
     """The names of all frameworks, whether or not they are installed."""
-    return sorted({*folders(), *entry_points()})
+    return sorted({*bundled(), *entry_points()})
 
 
 def framework(name: str) -> Framework:
@@ -53,7 +53,7 @@ def framework(name: str) -> Framework:
     try:
         if own := one_version(name):
             return own
-        if name in folders():
+        if name in bundled():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
         elif name in (packages := entry_points()):  # last, because this reads all packages
             offered = packages[name].load()
@@ -80,7 +80,7 @@ def require_loadable(name: str) -> None:
     Raises:
         UnknownFramework: the import has ended its process, or lasted longer than `LOADING_S`.
     """
-    if name in folders():
+    if name in bundled():
         return
     package, tried = entry_points().get(name), os.environ.get(LOADED, "").split()
     if not package or package.module in tried:
@@ -149,8 +149,8 @@ def own_variables(contender: Any) -> dict[str, str]:
 
 
 @cache
-def folders() -> frozenset[str]:
-    """The folders of frameworks. Their `__init__.py` defines `FRAMEWORK`."""
+def bundled() -> frozenset[str]:
+    """The frameworks with a folder here. Their `__init__.py` defines `FRAMEWORK`."""
     files = Path(__file__).parent.glob("*/__init__.py")
     return frozenset(
         file.parent.name

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from analysis.format import count
-from frameworks.registry import entry_points, folders, framework
+from frameworks.registry import bundled, entry_points, framework
 from frameworks.workloads.datasets import DataError, MnistSettings, mirrors
 from frameworks.workloads.datasets.mnist import SPLITS, given, locate
 from samestep.archives import SUFFIX
@@ -245,7 +245,7 @@ def environments(study: Configuration, gpu: str) -> Iterator[Wanted]:
 def packages(names: Iterable[str]) -> Iterator[str]:
     """The packages of adapters that are no folders here: they describe their frameworks."""
     for name in dict.fromkeys(framework(name).unversioned for name in names):
-        if name not in folders() and (package := entry_points()[name].dist):
+        if name not in bundled() and (package := entry_points()[name].dist):
             if not (found := source(package)):
                 raise Problem(f"{name}: {package.name} was not installed by pip or uv: install it")
             yield found

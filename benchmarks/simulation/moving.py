@@ -27,7 +27,7 @@ def spreads(studies: Sequence[RecordedStudy]) -> dict[str, float]:
             errors = [study.ratios.var(axis=0, ddof=1) / len(study.ratios) for study in own]
             hours.append(float((means.var(axis=0, ddof=1) - np.mean(errors, axis=0)).mean()))
             weights.append(len(own) - 1)
-    most = usual(studies)
+    most = most_studied_machine(studies)
     found = {HOUR: max(float(np.average(hours, weights=weights)), 0.0) ** 0.5} if hours else {}
     groups = {START: [study for study in studies if study.occasion.machine == most], HOST: studies}
     return found | {
@@ -35,7 +35,7 @@ def spreads(studies: Sequence[RecordedStudy]) -> dict[str, float]:
     }
 
 
-def usual(studies: Sequence[RecordedStudy]) -> str:
+def most_studied_machine(studies: Sequence[RecordedStudy]) -> str:
     """The machine with the most studies."""
     machines = [study.occasion.machine for study in studies]
     return max(dict.fromkeys(machines), key=machines.count)
@@ -88,7 +88,7 @@ def captured(studies: Sequence[RecordedStudy], where: str) -> tuple[int, int]:
     for one, other in permutations(studies, 2):
         full = [each.design == design and len(each.logs) == replicates for each in (one, other)]
         same = one.occasion == other.occasion
-        machine = one.occasion.machine == other.occasion.machine == usual(studies)
+        machine = one.occasion.machine == other.occasion.machine == most_studied_machine(studies)
         wanted = {
             HOUR: same and all(full),
             START: not same and machine and full[0],

@@ -92,7 +92,7 @@ def opened(name: str, device: str) -> str:
 
 def origin(name: str) -> str:
     """The folder that the framework comes from, or the package with its version."""
-    if name in registry.folders():
+    if name in registry.bundled():
         return f"frameworks/{name}/"
     entry = registry.entry_points()[name]
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown"

@@ -46,7 +46,7 @@ def wrong_float32(row: CertificateRow, rounding: float) -> str:
 def wrong_moves(row: CertificateRow, rounding: float) -> str:
     """Updates that are wrong in float32 only, which the first losses may not show."""
     for step, tensors in row.astray.items():
-        limits = moves_as_in_the_middle(tensors, step, rounding, bool(row.reduced))
+        limits = median_limits(tensors, step, rounding, bool(row.reduced))
         near = row.astray_attainable.get(step, {})
         for name, found in tensors.items():
             typical, off = widened(limits, near.get(name, (0.0, 0.0)))
@@ -59,7 +59,7 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
     return ""
 
 
-def moves_as_in_the_middle(
+def median_limits(
     tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool
 ) -> tuple[float, float]:
     """As `allowed_moves`. A tensor has more room if the median tensor is within the limit."""

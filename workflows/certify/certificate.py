@@ -16,7 +16,7 @@ from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_move
 from workflows.certify.diagnosis import Diagnosis, examine, undeclared
 from workflows.certify.following import against, turns_off
 from workflows.certify.judge import (
-    Uncanonical,
+    NotComparable,
     compare,
     declared,
     declared_state,
@@ -110,7 +110,7 @@ class Examination:
             result.status, result.reason = "failed", death.reason
         except Unavailable as reason:
             result.status, result.reason = "missing", str(reason)
-        except Uncanonical as error:
+        except NotComparable as error:
             result.status, result.reason = "refused", line(str(error))
         except Exception as error:  # numbers of an adapter may break any computation
             result.status, result.reason = "failed", line(f"{type(error).__name__}: {error}")
@@ -182,9 +182,9 @@ class Examination:
                 own = self.train(worker, name, file)
                 setattr(self.result, name, self.compared(own, name))
                 if own.strange and name == "full":
-                    raise Uncanonical(f"at full size {own.strange} does not start as given")
+                    raise NotComparable(f"at full size {own.strange} does not start as given")
                 if own.changed:
-                    raise Uncanonical(
+                    raise NotComparable(
                         f"weights() gave {own.changed} as an array that training goes on "
                         "changing: give copies"
                     )
@@ -216,7 +216,7 @@ class Examination:
         self.say("gradients")
         strange = self.runner.gradients(worker, self.contender, file)["strange"]
         if strange and self.as_given:
-            raise Uncanonical(
+            raise NotComparable(
                 f"{strange} of a new trainer is not as given, now that another was trained in the "
                 "same process: do trainers share state?"
             )
@@ -241,7 +241,7 @@ class Examination:
                 self.explain_optimiser(row, deviations, workload, scratch)
             except Unavailable as reason:
                 row = OptimiserRow(status="missing", reason=str(reason))
-            except (WorkerDied, Uncanonical) as error:
+            except (WorkerDied, NotComparable) as error:
                 row = OptimiserRow(status="failed", reason=line(str(error)))
             self.result.optimisers[kind] = row
 
@@ -313,7 +313,7 @@ class Examination:
         """Compare a float32 run with the same steps in float64, and with itself after a restart."""
         self.result.astray = self.moves(own, exact)
         if own.strange and self.as_given:
-            raise Uncanonical(f"in float32 {own.strange} does not start as given")
+            raise NotComparable(f"in float32 {own.strange} does not start as given")
         self.result.float32 = loss_distances(own.losses, exact.losses)
         self.result.again = restarted(own)
 

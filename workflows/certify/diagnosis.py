@@ -20,7 +20,7 @@ from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
-from workflows.certify.judge import Uncanonical, require_shapes
+from workflows.certify.judge import NotComparable, require_shapes
 from workflows.certify.second_look import FEWEST, shaken
 from workflows.records.limits import FINER, LOST, REPRODUCES, WORST
 from workflows.worker.answers import line
@@ -94,7 +94,7 @@ def examine(
         if isinstance(failure, WorkerDied) and failure.ended:
             raise
         return Diagnosis(f"a miniature of it fails: {failure}", trained=False)
-    except Uncanonical as error:
+    except NotComparable as error:
         return Diagnosis(line(f"in a miniature of it, {error}"), trained=False)
     return explain(script, seen, state, declared)
 

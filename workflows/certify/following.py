@@ -19,7 +19,7 @@ from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
-from workflows.certify.judge import Uncanonical, compare, loss_distances, names, of_optimisers
+from workflows.certify.judge import NotComparable, compare, loss_distances, names, of_optimisers
 from workflows.certify.runs import Reference, Result, Runner
 from workflows.records.limits import LOST
 from workflows.records.schema import CertificateRow, Measured
@@ -53,16 +53,16 @@ def against(
     weights. None if no mistake of the optimiser fits the workload.
 
     Raises:
-        Uncanonical: there is no such mistake, or it is none of an optimiser.
+        NotComparable: there is no such mistake, or it is none of an optimiser.
     """
     component = f"optimiser.{workload.optimiser.kind}"
     for mistake in [*mistakes, *state.values()]:
         known = f"; {component} may be {', '.join(names(component))}" * (mistake in mistakes)
         named = f"its Deviation names the mistake {mistake!r}"
         if mistake not in CATALOGUE:
-            raise Uncanonical(f"{named}{suggestion(mistake, CATALOGUE)}{known}")
+            raise NotComparable(f"{named}{suggestion(mistake, CATALOGUE)}{known}")
         if mistake in mistakes and not of_optimisers(mistake):
-            raise Uncanonical(f"{named}, which is none of an optimiser{known}")
+            raise NotComparable(f"{named}, which is none of an optimiser{known}")
     found = []
     choices: list[tuple[str, ...]] = [(mistake,) for mistake in mistakes] or [()]
     for made in choices:

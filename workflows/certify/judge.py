@@ -35,7 +35,7 @@ CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root me
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
 
-class Uncanonical(Exception):
+class NotComparable(Exception):
     """A contender that cannot be compared, for example because its weights have other shapes."""
 
 
@@ -103,15 +103,15 @@ def gradient_distances(gradients: Weights, reference: Weights) -> dict[str, floa
 
 
 def require_shapes(weights: Weights, wanted: Weights) -> None:
-    """Raise Uncanonical if a tensor is missing, unknown or of another shape."""
+    """Raise NotComparable if a tensor is missing, unknown or of another shape."""
     for name in sorted({*weights, *wanted}):
         if name not in weights:
-            raise Uncanonical(f"weights() lacks {name}; it has {', '.join(sorted(weights))}")
+            raise NotComparable(f"weights() lacks {name}; it has {', '.join(sorted(weights))}")
         if name not in wanted:
-            raise Uncanonical(f"weights() has {name}, which the workload has not")
+            raise NotComparable(f"weights() has {name}, which the workload has not")
         given, asked = np.shape(weights[name]), np.shape(wanted[name])
         if given != asked:
-            raise Uncanonical(f"weights() gives {name} as {given}, canonical is {asked}")
+            raise NotComparable(f"weights() gives {name} as {given}, canonical is {asked}")
 
 
 def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviation]) -> None:

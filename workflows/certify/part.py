@@ -20,7 +20,7 @@ from frameworks.workloads.distance import relative
 from workflows.certify.as_timed import wrong_fence, wrong_rounding
 from workflows.certify.certificate import Examination
 from workflows.certify.judge import (
-    Uncanonical,
+    NotComparable,
     distances,
     judge_state,
     set_aside,
@@ -75,7 +75,7 @@ class PartExamination(Examination):
         run = Run(self.runner.runs["long"].narrow, 1, (0, 1))
         own = Result.read(self.runner.train(worker, self.contender, run, file), file)
         if own.strange:
-            raise Uncanonical(f"{own.strange} does not start as given")
+            raise NotComparable(f"{own.strange} does not start as given")
         expected = {**right.weights[1], **self.kept(right.weights[0])}
         found = Measured(
             loss=[relative(own.losses[0], right.losses[0])],

@@ -23,7 +23,7 @@ from frameworks.workloads.distance import Astray
 from workflows.certify.as_timed import wrong_as_timed
 from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
-    Uncanonical,
+    NotComparable,
     compare,
     gradient_distances,
     judge,
@@ -49,7 +49,7 @@ LOOKED_AT = {  # what was measured, and in which run
 Moves = dict[int, dict[str, tuple[float, float]]]  # by step and tensor, as `Astray`
 
 
-class Examined(Protocol):
+class Reexamined(Protocol):
     """The part of an examination that is looked at again."""
 
     runner: Runner
@@ -62,12 +62,12 @@ class Examined(Protocol):
     def moves(self, own: Result, exact: Result) -> Moves: ...
 
 
-def look_again(examined: Examined) -> bool:
+def look_again(examined: Reexamined) -> bool:
     """Find how close plain NumPy comes to itself, if that may excuse a refusal. If something else
     is wrong in float32, it is named first, because float64's distance alone may be rounding.
 
     Raises:
-        Uncanonical: hardly a step can be compared.
+        NotComparable: hardly a step can be compared.
     """
     row, tolerance = examined.result.model_copy(deep=True), examined.limits.tolerance
     runs = {name: run for name in LOOKED_AT if (run := getattr(examined.result, name))}
@@ -90,7 +90,7 @@ def look_again(examined: Examined) -> bool:
         measured.attainable = near[LOOKED_AT[name]].model_copy(deep=True)
         left = shorten(measured)
         if left < min(run.steps, FEWEST):
-            raise Uncanonical(
+            raise NotComparable(
                 f"this workload cannot be certified: NumPy's own loss of step {left + 1} in "
                 f"float64 changes by more than {LOST / WORST:.0e} with the last bit of the "
                 "weights; try a smaller learning rate or larger mini-batches"
@@ -197,7 +197,7 @@ def shaken(weights: Weights, precision: type[np.floating[Any]] = np.float64) -> 
         }
 
 
-def median_rounding(examined: Examined, worker: WorkerProcess, file: Path) -> dict[str, float]:
+def median_rounding(examined: Reexamined, worker: WorkerProcess, file: Path) -> dict[str, float]:
     """The median over three mini-batches. This comes last because the reference may share the
     process."""
     runner, contender = examined.runner, examined.contender
@@ -222,7 +222,7 @@ def from_the_start(runner: Runner) -> Run:
     return replace(run, weights_at=(0, *run.weights_at))
 
 
-def median_moves(examined: Examined, file: Path) -> Moves:
+def median_moves(examined: Reexamined, file: Path) -> Moves:
     """The median over three stretches of mini-batches. Numbers that are not finite are no matter of
     one sample."""
     first = examined.result.astray
@@ -248,7 +248,7 @@ def median_moves(examined: Examined, file: Path) -> Moves:
     }
 
 
-def look_at_numpy_in_float32(examined: Examined) -> None:
+def look_at_numpy_in_float32(examined: Reexamined) -> None:
     """Find how far plain NumPy in float32 is from its own float64 in the first steps: its losses,
     and the median of its weights over the same stretches of mini-batches. What cancels may do so
     exactly, by chance. So the farthest counts of runs from weights that are off by their last
@@ -269,11 +269,11 @@ def look_at_numpy_in_float32(examined: Examined) -> None:
                 moves.append(examined.moves(own, exact))
         if not number:
             examined.result.float32_attainable = [*accumulate(map(max, *losses), max)]
-        found.append(each_of(moves, np.max))
-    examined.result.astray_attainable = each_of(found, np.median)
+        found.append(combined(moves, np.max))
+    examined.result.astray_attainable = combined(found, np.median)
 
 
-def each_of(moves: Sequence[Moves], most: Callable[..., Any]) -> Moves:
+def combined(moves: Sequence[Moves], most: Callable[..., Any]) -> Moves:
     """The largest or median (`most`) of each number, of tensors that are in all `moves`."""
     first, *others = moves
     return {

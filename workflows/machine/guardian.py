@@ -244,7 +244,7 @@ def wait(child: int, others: list[int], study: Known | None) -> int:
     return ENDED_BY_SIGNAL + signal.SIGKILL
 
 
-def there(module: str) -> bool:
+def module_exists(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -256,7 +256,7 @@ def main() -> int:
         print("usage: python -m workflows.machine.guardian MODULE ...", file=sys.stderr)
         return REFUSED
     module, *words = sys.argv[1:]
-    if not there(module):
+    if not module_exists(module):
         print(f"guardian: no module {module!r}", file=sys.stderr)
         return REFUSED
 

@@ -24,7 +24,7 @@ from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
 from workflows.measure.batches import Columns
 from workflows.measure.believable import Asked, unbelievable, within
-from workflows.measure.interference import between, look
+from workflows.measure.interference import between, read_counters
 from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.schedule import orders
 from workflows.measure.time_left import TimeLeft
@@ -124,7 +124,7 @@ class Contest(WorkerPool):
     def deal_block(self, number: int, workload: str, order: list[int], report: Report) -> None:
         for position, index in enumerate(order):
             self.passed += 1
-            self.look()
+            self.notice_ended()
             record = self.records[workload][index]
             if record.status != "ok":  # its position stays empty to keep the order balanced
                 continue
@@ -171,12 +171,12 @@ class Contest(WorkerPool):
         first, count = self.deal.dealt(number)
         discard = self.deal.discard if number else count
         pid, cores = self.workers[index].process.pid, cores_for(record, self.cores)
-        before = look(pid, cores)
+        before = read_counters(pid, cores)
         rows = self.ask(
             index, "turn", on=workload, first=first, count=count, rebuild=rebuild,
             slowed_by=record.slowed_by, loader=record.loader,
         )  # fmt: skip
-        after = look(pid, cores)
+        after = read_counters(pid, cores)
         delivered = rows.pop("delivered")
         batches = self.plan.study.workload(workload).batches
         numbers = [(first + place) % batches for place in range(count)]

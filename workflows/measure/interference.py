@@ -64,7 +64,7 @@ class Counters:
     energy: Reading = field(default_factory=Reading)
 
 
-def look(pid: int, cores: Sequence[int]) -> Counters:
+def read_counters(pid: int, cores: Sequence[int]) -> Counters:
     """Read the counters of the worker `pid` and the `cores` that it is pinned to."""
     mhz = frequency(cores)  # first, because the kernel forgets an idle core's frequency soon
     return Counters(

@@ -128,7 +128,7 @@ class WorkerPool:
         except Unavailable as reason:
             self.gone(index, workload, "missing", str(reason))
 
-    def look(self) -> None:
+    def notice_ended(self) -> None:
         """Notice processes that have ended while others had their turns, and end what they have
         started, which would disturb the others."""
         for index in self.still(self.running):

@@ -123,7 +123,7 @@ def read(paths: Iterable[Path]) -> Configuration:
     merged: dict[str, Any] = {}
     for path in paths:
         values = contents(path)
-        for line in former_names(values, str(path)):
+        for line in notes_on_renamed(values, str(path)):
             print(line, file=sys.stderr)
         merge(merged, renamed_keys(values)[0])
     return parse(merged)
@@ -237,7 +237,7 @@ def unusable(what: str, at: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=what, problem_mark=at.start_mark)
 
 
-def former_names(values: Mapping[str, Any], source: str) -> list[str]:
+def notes_on_renamed(values: Mapping[str, Any], source: str) -> list[str]:
     """A line for each key of a configuration that has a new name or does nothing any more."""
     return [
         f"{source}: `{key}` does nothing any more: {GONE[key]}."

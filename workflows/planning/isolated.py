@@ -18,7 +18,7 @@ from pathlib import Path
 from platform import python_version
 
 from frameworks.contract import Framework
-from frameworks.registry import entry_points, folders, framework
+from frameworks.registry import bundled, entry_points, framework
 from frameworks.workloads.datasets.mirrors import cache_folder
 from workflows.planning.code import adapter_files, content_hash, files_hash
 from workflows.planning.configuration import Configuration
@@ -90,7 +90,7 @@ def environment(name: str) -> Environment:
         pins = [pin for pin in pins if not re.match(r"(?i)numpy\b", pin)]
     numpy = f"numpy=={version('numpy')}"
     # A package's adapter is copied into the environment, so an edit needs another environment.
-    copied = "" if description.unversioned in folders() else files_hash(code)
+    copied = "" if description.unversioned in bundled() else files_hash(code)
     pinned = statements(text) if text and not description.version else list(wanted)
     return Environment(
         framework=name,
@@ -123,7 +123,7 @@ def by_name(description: Framework) -> tuple[tuple[str, ...], str]:
     own = entry.dist if entry else None
     exactly = f"=={description.version}" * bool(description.version)
     named = tuple(f"{name}{exactly}" for name in description.distributions[:1])
-    if description.unversioned in folders() or own is None:
+    if description.unversioned in bundled() or own is None:
         return named, ""
     itself = source(own)
     if not itself:

@@ -30,7 +30,7 @@ FLOAT32, FLOAT64 = 4, 8
 # the copies of weights, of gradients and of an optimiser's state that frameworks hold.
 PROCESS_BYTES = 350e6
 COPIES = 3.0
-WEIGHTS_AT = 7  # steps after which the reference's weights are kept
+WEIGHTS_KEPT = 7  # steps after which the reference's weights are kept
 LEAST_BYTES = 30e6  # of any process: Python and NumPy
 LOGS_BYTES = 50e6
 ENVIRONMENT_BYTES = 0.5e9, 1.6e9  # of an isolated environment without CUDA
@@ -157,7 +157,7 @@ def reference_results(study: Configuration, name: str, workload: Workload) -> fl
     narrow = narrowed(workload)
     runs = 2 + len(study.other_optimisers(name))
     whole = 3 if narrow != workload else 1
-    kept = runs * WEIGHTS_AT * narrow.parameters + whole * workload.parameters
+    kept = runs * WEIGHTS_KEPT * narrow.parameters + whole * workload.parameters
     return float(FLOAT64 * kept)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from frameworks.registry import folders, framework, present, versions
+from frameworks.registry import bundled, framework, present, versions
 from frameworks.workloads import to_dict
 from frameworks.workloads.datasets.mnist import FOLDER as MNIST_FOLDER
 from workflows.planning.code import ROOT, adapter_files, content_hash, files_hash
@@ -50,7 +50,7 @@ def borrowed(place: Path) -> set[Path]:
     """The folders of other frameworks whose code an adapter builds on."""
     files = place.rglob("*.py") if place.is_dir() else [place]
     named = {name for file in files for name in re.findall(IMPORTED, file.read_text("utf-8"), re.M)}
-    return {ROOT / "frameworks" / name for name in named & folders()} - {place}
+    return {ROOT / "frameworks" / name for name in named & bundled()} - {place}
 
 
 @cache

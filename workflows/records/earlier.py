@@ -59,7 +59,7 @@ def upgraded(values: Any) -> Any:
     return {**values, "schema_version": SCHEMA}
 
 
-def former_fields(values: Any, folder: Path) -> str:
+def renamed_fields(values: Any, folder: Path) -> str:
     """A line if these are a machine's records of an earlier schema, "" if not."""
     version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
     if version == SCHEMA or "contests" not in values:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
-from workflows.records.earlier import READABLE, former_fields, upgraded
+from workflows.records.earlier import READABLE, renamed_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
 from workflows.records.private import anonymous
 from workflows.records.schema import SCHEMA, Record
@@ -110,7 +110,7 @@ def read_json(path: Path, kind: type[R]) -> R:
     except (KeyError, TypeError, AttributeError) as error:
         text = shown(repr(error))
         raise RecordError(f"{path}: not a record of an earlier schema: {text}") from None
-    if line := former_fields(values, path.parent):
+    if line := renamed_fields(values, path.parent):
         print(plain_line(line), file=sys.stderr)
     return record
 

@@ -79,7 +79,7 @@ MEASURED = ("environments/", "detections/", "data/", "certificates/", "contests/
 
 onstart:
     files = ", ".join(os.path.relpath(path) for path in workflow.overwrite_configfiles)
-    for line in configfiles.former_names(config, files or "the configuration"):
+    for line in configfiles.notes_on_renamed(config, files or "the configuration"):
         print(line, file=sys.stderr)
     made = [str(file) for job in workflow.dag.needrun_jobs() for file in job.output]
     try:

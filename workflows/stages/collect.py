@@ -122,7 +122,7 @@ def left_out(study: Configuration) -> dict[str, list[str]]:
             for variant, description in framework(name).variants.items()
             if (name, variant) not in there
             and description.ranked
-            and variant not in framework(name).between
+            and variant not in framework(name).intermediate
         ]
         for name in sorted({name for name, _ in there})
     }

@@ -23,7 +23,7 @@ RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
 
 Result = TypeVar("Result")
-Batches = Iterator[Pair]
+BatchStream = Iterator[Pair]
 Readers = Sequence[Callable[[], Any]]  # of what a step has computed
 
 now = time.perf_counter_ns
@@ -181,7 +181,7 @@ def spin_until(end: int) -> int:
 
 def unfenced(
     trainer: Trainer,
-    batches: Batches,
+    batches: BatchStream,
     results: Callable[[], Any] | None = None,
     copied: bool = False,
 ) -> float:
@@ -210,7 +210,7 @@ def read_by(trainer: Trainer, results: Callable[[], Any] | None = None) -> Reade
     return (lambda: as_loss(trainer.loss()), results or trainer.weights)
 
 
-def longest_ns(trainer: Trainer, batches: Batches, readers: Readers) -> int:
+def longest_ns(trainer: Trainer, batches: BatchStream, readers: Readers) -> int:
     """Nanoseconds of a step with what it may have left."""
     steps = [fenced(trainer, batches, 1, readers) for _ in range(FENCES)]
     return max(min(work + max(read - again, 0) for work, read, again in steps), 1)
@@ -218,7 +218,7 @@ def longest_ns(trainer: Trainer, batches: Batches, readers: Readers) -> int:
 
 def left_over(
     trainer: Trainer,
-    batches: Batches,
+    batches: BatchStream,
     counts: Iterable[int],
     readers: Readers,
     copied_ns: int | None,
@@ -241,7 +241,7 @@ def left_over(
 
 
 def unfinished(
-    trainer: Trainer, batches: Batches, read: Callable[[], Any], other: Callable[[], Any]
+    trainer: Trainer, batches: BatchStream, read: Callable[[], Any], other: Callable[[], Any]
 ) -> float:
     """The share of a single step that is left until `read` is called.
 
@@ -259,7 +259,7 @@ def unfinished(
 
 def rested(
     trainer: Trainer,
-    batches: Batches,
+    batches: BatchStream,
     read: Callable[[], Any],
     other: Callable[[], Any],
     rest_s: float,
@@ -271,7 +271,7 @@ def rested(
     return timed(read)[1]
 
 
-def kept(trainer: Trainer, batches: Batches, readers: Readers, longest: int) -> int | None:
+def kept(trainer: Trainer, batches: BatchStream, readers: Readers, longest: int) -> int | None:
     """Nanoseconds that reading results that are done takes, if reading them again takes less than
     half of it: JAX keeps what it has copied from a GPU. Otherwise None. No step takes longer than
     `longest` nanoseconds."""
@@ -285,7 +285,7 @@ def kept(trainer: Trainer, batches: Batches, readers: Readers, longest: int) -> 
     return round(1e9 * median(once)) if median(twice) < median(once) / 2 else None
 
 
-def postponed(trainer: Trainer, batches: Batches, readers: Readers) -> float:
+def postponed(trainer: Trainer, batches: BatchStream, readers: Readers) -> float:
     """The share of a step's work that waits until somebody reads the loss or takes the next step. A
     contest reads every loss, off the clock."""
     unread, read = [], []
@@ -298,7 +298,7 @@ def postponed(trainer: Trainer, batches: Batches, readers: Readers) -> float:
     return 1 - median(read) / median(unread)
 
 
-def when_dropped(trainer: Trainer, batches: Batches) -> float:
+def when_dropped(trainer: Trainer, batches: BatchStream) -> float:
     """The share of a step's work that is done when nothing refers to its mini-batch any more. A
     contest drops it off the clock."""
 
@@ -316,7 +316,7 @@ def when_dropped(trainer: Trainer, batches: Batches) -> float:
     return min(share() for _ in range(FENCES))
 
 
-def computed_again(trainer: Trainer, batches: Batches, read: Callable[[], Any]) -> float:
+def computed_again(trainer: Trainer, batches: BatchStream, read: Callable[[], Any]) -> float:
     """The share of a step's work that each call of `read` does anew: by how much it takes longer
     than reading the weights, which are as many numbers."""
     work, own, weights = [], [], []
@@ -328,7 +328,7 @@ def computed_again(trainer: Trainer, batches: Batches, read: Callable[[], Any]) 
     return more / (more + median(work) / 1e9)
 
 
-def step_ns(trainer: Trainer, batches: Batches) -> int:
+def step_ns(trainer: Trainer, batches: BatchStream) -> int:
     """Nanoseconds of transfer and step on the next mini-batch, each with its fence."""
     pair = next(batches)
     begin = now()
@@ -340,7 +340,11 @@ def step_ns(trainer: Trainer, batches: Batches) -> int:
 
 
 def late(
-    trainer: Trainer, batches: Batches, count: int, readers: Readers, unread_ns: int | None = None
+    trainer: Trainer,
+    batches: BatchStream,
+    count: int,
+    readers: Readers,
+    unread_ns: int | None = None,
 ) -> float:
     """The share of `count` steps that is left after them. `unread_ns`: the time of reading alone,
     if a second reading does not show it."""
@@ -350,7 +354,7 @@ def late(
 
 
 def fenced(
-    trainer: Trainer, batches: Batches, count: int, readers: Readers
+    trainer: Trainer, batches: BatchStream, count: int, readers: Readers
 ) -> tuple[int, int, int]:
     """Nanoseconds of `count` steps with their fences, of reading what they have computed, and of
     reading it again.

@@ -43,7 +43,7 @@ class Handlers:
     turns: Turns
     trainer: Trainer
     variant: str
-    first: int  # mini-batch of the latest turn
+    last: int  # mini-batch of the latest turn
     asleep = Asleep()  # of the process, for all workloads
     process = os.getpid()
 

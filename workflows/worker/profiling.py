@@ -6,13 +6,13 @@ from frameworks.contract import Trainer, Unavailable
 from frameworks.operations import Table, by_category
 from workflows.worker.border import as_seconds
 from workflows.worker.clock import timed
-from workflows.worker.training import Batch, Batches
+from workflows.worker.training import Batch, BatchGetter
 
 WARM = 3  # steps before the profile
 FEWEST, MOST, LONGEST_S = 2, 20, 2.0  # steps under the profiler, and how long they take at most
 
 
-def profiled(trainer: Trainer, batches: Batches, table: Table) -> dict[str, float]:
+def profiled(trainer: Trainer, batches: BatchGetter, table: Table) -> dict[str, float]:
     """Seconds of a step (transfer and step) in each category of frameworks/operations.py.
 
     They add up to what a step takes under the profiler, which is longer than without.

@@ -14,7 +14,7 @@ TABLE = ".table"  # the end of the name of an embedding's weights
 SAMPLED, LEAST, IN_ALL = 64, 8, 2048  # numbers of a tensor at most and at least, and of all
 
 Batch = tuple[np.ndarray, np.ndarray]
-Batches = Callable[[int], Batch]
+BatchGetter = Callable[[int], Batch]
 
 
 class Trained(NamedTuple):
@@ -35,7 +35,12 @@ class Trained(NamedTuple):
 
 @supported()
 def train(
-    trainer: Trainer, batches: Batches, initial: Weights, steps: int, at: list[int], restart: int
+    trainer: Trainer,
+    batches: BatchGetter,
+    initial: Weights,
+    steps: int,
+    at: list[int],
+    restart: int,
 ) -> Trained:
     """Take `steps` steps, restart, and repeat the first `restart` steps."""
     given = as_weights(trainer.weights(), initial)
@@ -63,7 +68,7 @@ def different(weights: Weights, others: Weights) -> str:
 
 
 @supported()
-def unread(trainer: Trainer, batches: Batches, initial: Weights, steps: int) -> bool | None:
+def unread(trainer: Trainer, batches: BatchGetter, initial: Weights, steps: int) -> bool | None:
     """Whether steps that nobody waits for end with the same last loss and weights, to the last bit,
     as a run whose every loss is read. None if two runs of the latter kind differ."""
     ends = []

@@ -107,7 +107,7 @@ def test_each_step_leads_from_default_to_tuned() -> None:
             seen.append(variant)
             assert variants[variant].change
             variant = variants[variant].compared_with
-        assert set(seen) - {"tuned"} == framework(name).between
+        assert set(seen) - {"tuned"} == framework(name).intermediate
 
 
 def test_no_compiler_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from tests.conftest import package
 from tests.workflows.conftest import several
 from workflows.certify.diagnosis import AS_DECLARED
 from workflows.certify.following import against
-from workflows.certify.judge import Uncanonical
+from workflows.certify.judge import NotComparable
 from workflows.certify.runs import FAILED, RESTARTED, Reference, Result, Run, Runner, run_with
 from workflows.certify.second_look import attainable_run
 from workflows.certify.stage import make_reference, side_by_side
@@ -310,7 +310,7 @@ def test_a_deviation_of_an_optimiser_is_no_other_mistake(study, mistake):
     """It would be made under this optimiser alone, and so agree with plain SGD."""
     made = study()
     folder, workload = made.folders.data / "mlp", made.plan.study.workload("mlp")
-    with pytest.raises(Uncanonical, match="none of an optimiser; optimiser"):
+    with pytest.raises(NotComparable, match="none of an optimiser; optimiser"):
         against(Result([1.0], {}, []), [mistake], {}, workload, folder)
 
 

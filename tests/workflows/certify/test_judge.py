@@ -12,7 +12,7 @@ from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads.distance import REST, astray, errors, hidden, relative
 from workflows.certify.judge import (
     FROM,
-    Uncanonical,
+    NotComparable,
     compare,
     distances,
     gradient_distances,
@@ -250,7 +250,7 @@ def test_a_loss_that_is_no_number_is_said_so():
     ],
 )
 def test_weights_of_another_name_or_shape_are_said_so(weights, message):
-    with pytest.raises(Uncanonical, match=re.escape(message)):
+    with pytest.raises(NotComparable, match=re.escape(message)):
         compare(Result([1.0], {0: weights}, []), Result([1.0], {0: {"w": np.ones((2, 3))}}, []))
 
 

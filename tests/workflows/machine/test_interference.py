@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from workflows.machine.energy import Meter, Reading
 from workflows.machine.fingerprint import available_cores
-from workflows.measure.interference import MOST, Counters, Schedule, Ticks, between, look
+from workflows.measure.interference import MOST, Counters, Schedule, Ticks, between, read_counters
 
 STAT = """\
 cpu  900 10 90 5000 7 0 3 40 0 0
@@ -34,7 +34,7 @@ def whole(files):
 
 
 def test_everything_is_read(whole):
-    seen = look(77, [1])
+    seen = read_counters(77, [1])
     assert seen.ticks == {0: Ticks(563, 30), 1: Ticks(441, 10)}
     assert seen.threads == {77: Schedule(1_000_000_000, 5_000_000), 78: Schedule(200, 30)}
     assert (seen.mhz, seen.pressure_us, seen.throttles) == (1300.5, 11406297, None)
@@ -43,7 +43,7 @@ def test_everything_is_read(whole):
 def test_threads_of_a_second_worker_are_the_contenders_own(whole):
     whole("proc/77/task/77/children", "90 ")
     whole("proc/90/task/91/schedstat", "300 40 1\n")
-    assert look(77, [1]).threads[91] == Schedule(300, 40)
+    assert read_counters(77, [1]).threads[91] == Schedule(300, 40)
 
 
 def test_frequency_and_heat_of_the_cores_asked_about(whole):
@@ -51,9 +51,9 @@ def test_frequency_and_heat_of_the_cores_asked_about(whole):
     for core, khz, hot in ((0, 3_000_000, 5), (1, 2_000_000, 7)):
         whole(f"{cpu}{core}/cpufreq/scaling_cur_freq", f"{khz}\n")
         whole(f"{cpu}{core}/thermal_throttle/core_throttle_count", f"{hot}\n")
-    assert (look(77, [0]).mhz, look(77, [0]).throttles) == (3000, 5)
-    assert (look(77, [0, 1]).mhz, look(77, [0, 1]).throttles) == (2500, 12)
-    assert look(77, []).mhz is None
+    assert (read_counters(77, [0]).mhz, read_counters(77, [0]).throttles) == (3000, 5)
+    assert (read_counters(77, [0, 1]).mhz, read_counters(77, [0, 1]).throttles) == (2500, 12)
+    assert read_counters(77, []).mhz is None
 
 
 def test_a_turn_is_what_passed_between_two_looks():
@@ -98,7 +98,7 @@ def test_processes_that_a_worker_has_started_are_its_own(whole):
     """Like those that prepare its mini-batches: they are no other load."""
     whole("proc/77/task/77/children", "79 ")
     whole("proc/79/task/79/schedstat", "3000 40 2\n")
-    seen = look(77, [0]).threads
+    seen = read_counters(77, [0]).threads
     assert set(seen) == {77, 78, 79} and seen[79] == Schedule(3000, 40)
 
 
@@ -106,7 +106,7 @@ def test_a_long_line_of_processes_is_read_as_far_as_it_matters(whole):
     for number in range(77, 77 + 1200):
         whole(f"proc/{number}/task/{number}/children", f"{number + 1} ")
         whole(f"proc/{number}/task/{number}/schedstat", "3000 40 2\n")
-    assert len(look(77, [0]).threads) == MOST
+    assert len(read_counters(77, [0]).threads) == MOST
 
 
 def test_a_thread_that_ended_takes_nothing_back():
@@ -128,7 +128,7 @@ def test_counters_that_fall_are_of_another_core_or_thread():
 
 
 def test_without_any_file_everything_is_none_but_the_time(files):
-    found = between(look(77, [0]), look(77, [0]))
+    found = between(read_counters(77, [0]), read_counters(77, [0]))
     assert found.pop("duration_s") >= 0
     assert found and set(found.values()) == {None}
 
@@ -148,7 +148,7 @@ def test_without_any_file_everything_is_none_but_the_time(files):
 )
 def test_what_is_malformed_is_none_and_the_rest_is_there(whole, name, text, lost):
     whole(name, text)
-    found = between(look(77, [0]), look(77, [0]))
+    found = between(read_counters(77, [0]), read_counters(77, [0]))
     absent = {key for key, value in found.items() if value is None}
     assert absent == {"throttles", "package_j", "gpu_j", *lost.split()}
 
@@ -156,13 +156,13 @@ def test_what_is_malformed_is_none_and_the_rest_is_there(whole, name, text, lost
 def test_no_thread_can_be_read(whole, tmp_path):
     for path in tmp_path.glob("proc/77/task/*/schedstat"):
         path.unlink()
-    found = between(look(77, [0]), look(77, [0]))
+    found = between(read_counters(77, [0]), read_counters(77, [0]))
     assert found["cpu_s"] is None and found["waited_s"] is None and found["other_s"] is None
     assert found["steal_s"] == 0
 
 
 def test_cores_that_the_system_does_not_list_have_no_ticks(whole):
-    found = between(look(77, [0, 5]), look(77, [0, 5]))
+    found = between(read_counters(77, [0, 5]), read_counters(77, [0, 5]))
     assert found["steal_s"] is None and found["other_s"] is None and found["mhz"] == 2600
 
 
@@ -177,7 +177,7 @@ def test_a_look_is_quick():
     taken = []
     for _ in range(20):
         begin = time.perf_counter()
-        look(os.getpid(), available_cores())
+        read_counters(os.getpid(), available_cores())
         taken.append(time.perf_counter() - begin)
     assert min(taken) < 0.01
 
@@ -185,11 +185,11 @@ def test_a_look_is_quick():
 @pytest.mark.quiet
 @needs_proc
 def test_processor_time_is_that_of_the_process():
-    before = look(os.getpid(), available_cores())
+    before = read_counters(os.getpid(), available_cores())
     own = time.process_time()
     while time.process_time() - own < 0.05:
         pass
-    found = between(before, look(os.getpid(), available_cores()))
+    found = between(before, read_counters(os.getpid(), available_cores()))
     assert 0.05 <= found["cpu_s"] < 0.05 + found["duration_s"]
     assert found["waited_s"] >= 0
 

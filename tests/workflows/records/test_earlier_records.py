@@ -11,7 +11,7 @@ from analysis.data.turns import whole_turns
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
-from workflows.planning.configfiles import former_names
+from workflows.planning.configfiles import notes_on_renamed
 from workflows.records.columns import BATCHES
 from workflows.records.earlier import renamed_keys
 from workflows.records.limits import LONGEST_TURN
@@ -211,6 +211,6 @@ def test_a_compact_folder_with_a_former_name_is_read():
 def test_a_key_that_is_gone_is_left_out_and_said():
     values = {"budget_minutes": 60, "harness": False}
     assert renamed_keys(values)[0] == {"noop": False}
-    gone, renamed = former_names(values, "my.yaml")
+    gone, renamed = notes_on_renamed(values, "my.yaml")
     assert gone.startswith("my.yaml: `budget_minutes` does nothing any more: `minutes`")
     assert renamed.startswith("my.yaml: `harness` is now called `noop`")

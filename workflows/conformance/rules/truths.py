@@ -15,7 +15,7 @@ from frameworks.workloads.workload import LOSSES
 from workflows.certify.diagnosis import explain, farthest, only_rounding, without, wrong_state
 from workflows.certify.divergence import AGREES
 from workflows.certify.divergence import distance as relative
-from workflows.certify.judge import Uncanonical, declared_state, require_shapes, unnamed
+from workflows.certify.judge import NotComparable, declared_state, require_shapes, unnamed
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.entries import CertificateEntry
@@ -35,7 +35,7 @@ class Late(Exception):
 def recorded(subject: Subject, workload: Workload) -> tuple[Script, RecordedRun]:
     """Train a small network as a script says.
 
-    Raises Late, Uncanonical, or as `Subject.ask`.
+    Raises Late, NotComparable, or as `Subject.ask`.
     """
     script = Script.draw(workload)
     given, out = (subject.folder / name for name in ("script.npz", "run.npz"))
@@ -92,7 +92,7 @@ def vocabulary(subject: Subject) -> Finding:
             distance, allowed, what, mend = compared(subject, script, seen)
         except Late as late:
             wrong.append((name, f"refused by a step only ({late})", claim(name)))
-        except (WorkerDied, Uncanonical) as failure:
+        except (WorkerDied, NotComparable) as failure:
             wrong.append((name, str(failure), f"mend that, or claim less: {claim(name)}"))
         else:
             count += 1
