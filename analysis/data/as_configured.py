@@ -1,7 +1,7 @@
-"""Records against the configuration that they hold: who was to be measured, on what, how often.
+"""Compares records with the configuration that they hold: contenders, workloads, replicates.
 
-Whoever leaves out a contender or a workload would change what is fastest, and nothing else would
-show it. Earlier configurations lack some keys.
+Leaving out a contender or a workload would change what is fastest, and nothing else would show it.
+Earlier configurations lack some keys.
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 
 MNIST, STAND_IN = "mnist", "stand-in"
 JUDGING = ("margin", "confidence", "target_precision")
-NAMED = 3  # of what is too many or too few
+NAMED = 3  # names in a message; more are counted
 
 
 def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
-    """A data set is what its workload and the configuration ask for. MNIST may be another split,
-    with fewer images, and a stand-in unless it had to be there."""
+    """Faults of a data set: it is not what its workload and the configuration ask for. MNIST may
+    be a split with fewer images, or the stand-in unless the configuration names another source."""
     own, asked = work.dataset, study.configuration
     if dataset.batches != dataset.samples // work.batch:
         yield (
@@ -44,7 +44,7 @@ def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterato
 
 
 def configured(study: StudyRecord) -> Iterator[str]:
-    """What a study says by itself and in its configuration. Earlier ones lack some keys."""
+    """The keys whose values differ between a study and its configuration."""
     asked = study.configuration
     said: dict[str, Any] = {
         "study": study.name,
@@ -59,7 +59,7 @@ def configured(study: StudyRecord) -> Iterator[str]:
 
 
 def planned(records: MachineRecords) -> Iterator[str]:
-    """All that was to be measured has been, or is missing with its reason, and nothing else."""
+    """Check that the study measured what its configuration asks for, and nothing else."""
     asked = records.study.configuration
     for key, other in confused(titles := records.study.titles):
         yield f"study.titles: {titles[key]!r} is a name of {other}, too"
@@ -87,7 +87,7 @@ def planned(records: MachineRecords) -> Iterator[str]:
 
 
 def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[str]:
-    """The contenders are those of the configuration, with its numbers of threads, and controls."""
+    """Check that contenders, numbers of threads and controls are those of the configuration."""
     asked, every = records.study.configuration, cores(records)
     wanted = defaultdict[tuple[str, ...], set[int]](set)
     for entry in entries:
@@ -118,8 +118,7 @@ def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[
 
 
 def cores(records: MachineRecords) -> int | None:
-    """How many threads `all` are; None if contests had different numbers of cores, or do not
-    say."""
+    """The number of threads that `all` means; None if contests differ in cores or lack them."""
     cpus = [one.system_info.get("cpu") for one in records.contests]
     found = [cpu.get("available") if isinstance(cpu, dict) else None for cpu in cpus]
     counts = {len(one) if isinstance(one, list) else None for one in found}

@@ -62,8 +62,8 @@ def availability(
 
 
 def absence(contest: ContestRecord | None, name: str, reason: str) -> tuple[str, str]:
-    """Status and reason of a contender that was not measured in a contest. `reason` says why it
-    cannot run on this machine, "" if it can."""
+    """Status and reason of a contender that was not measured in a contest. `reason` says why the
+    contender cannot run on this machine, "" if it can."""
     for contender in contest.contenders if contest else []:
         if contender.name == name:
             if contender.status == "ok":

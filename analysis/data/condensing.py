@@ -1,11 +1,11 @@
-"""Long turns in few rows, so that what a report computes does not grow with mini-batches.
+"""Condenses long turns into few rows, so that large studies do not slow the report down.
 
-A turn's mini-batches are sorted by their time and cut into parts of equal size; a part becomes one
+A turn's mini-batches are sorted by their time and cut into parts of equal size. A part becomes one
 row with the mean of its times, the sum of its switches, and its `weight`, the number of its
-mini-batches. Counts, sums and means stay what they were, and medians move by less than the
-neighbours that they lie between are apart. The first mini-batches of a turn and the last one stay
-rows of their own. The loss of another row is the one of its part that is farthest from float64's,
-or that is not finite, so that no wrong loss is lost.
+mini-batches. Counts, sums and means stay the same, and medians move by less than the distance
+between neighbouring times. The first mini-batches of a turn and the last one stay rows of their
+own. The loss of a condensed row is the loss of its part that is not finite or farthest from
+float64's, so that no wrong loss disappears.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from workflows.records.machine_records import MachineRecords
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together
 LEAST, MOST = 8, 44  # rows of a turn
-FIRST = 10  # mini-batches that stay, if there are rows enough: what is typical of them is compared
+FIRST = 10  # stay rows of their own if there is room: the loss check takes medians over them
 Losses = Sequence[Sequence[float]]  # by round and step of a turn
 Exact = Mapping[tuple[str, ...], Losses]
 MEANS = ("data_ns", "transfer_ns", "step_ns", "cpu_ns")
@@ -34,8 +34,8 @@ def rows_of_a_turn(records: MachineRecords) -> int:
 
 
 def in_float64(records: MachineRecords) -> Exact:
-    """The losses of the turns in float64 by workload, the reference's, and by workload, framework,
-    variant and device, of contenders that declare a deviation."""
+    """The losses of turns in float64. A key of the workload alone has the reference's; a key of
+    workload, framework, variant and device has those of a contender that declares a deviation."""
     found: dict[tuple[str, ...], Losses] = {}
     for record in records.certificates:
         if record.turns:
@@ -53,8 +53,8 @@ def in_float64(records: MachineRecords) -> Exact:
 
 
 def condensed(table: pa.Table, most: int, exact: Exact = MappingProxyType({})) -> pa.Table:
-    """Mini-batches of whole turns (turns.py), in the order in which they ran, with at most so many
-    rows for a turn, or for its warm-up. `exact` are losses in float64."""
+    """`table` (whole turns, as in turns.py) with at most `most` rows for the warm-up of a turn and
+    as many for the rest of the turn, in the order in which they ran. `exact`: `in_float64`."""
     whole, size = beginnings(table, TURN), table.num_rows
     starts = beginnings(table, (*TURN, "warmup"))
     order, far = np.arange(size), np.zeros(size)
@@ -63,7 +63,7 @@ def condensed(table: pa.Table, most: int, exact: Exact = MappingProxyType({})) -
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True):
         if end - start > most:
             begin = start + (FIRST if most > 2 * FIRST else 1)
-            turn = whole[whole.searchsorted(start, side="right") - 1]  # with what does not count
+            turn = whole[whole.searchsorted(start, side="right") - 1]  # with its warm-up
             far[start:end] = how_far(table[turn:end], exact)[start - turn :]
             order[begin : end - 1] = begin + np.argsort(times[begin : end - 1])
             parts = np.linspace(begin, end - 1, most - 1 - (begin - start), endpoint=False)
@@ -86,7 +86,7 @@ def condensed(table: pa.Table, most: int, exact: Exact = MappingProxyType({})) -
 
 
 def how_far(turn: pa.Table, exact: Exact) -> np.ndarray:
-    """The relative distance of each loss of a turn from float64's, 0 where that is not known."""
+    """The relative distance of each loss of a turn from float64's, 0 if that is not known."""
     (one,) = turn_of(turn)
     whose = tuple(one[name] for name in ("workload", "framework", "variant", "device"))
     rounds = exact.get(whose, exact.get(whose[:1], ()))

@@ -1,4 +1,4 @@
-"""Records that contradict themselves or each other: refused by their key, never concluded from."""
+"""Finds records that contradict themselves or each other; the report refuses them by key."""
 
 import math
 from collections import Counter, defaultdict
@@ -27,18 +27,18 @@ from workflows.records.schema import (
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
-CHANCE = math.log(1e9)
-ASKED = 8  # questions to a contender beside its turns, at the most
+CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
+ASKED = 8  # requests to a contender beside its turns, at most
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
-    """Each key, and what is wrong there."""
+    """Each fault of the records, with its key."""
     works = yield from described(records)
     yield from configured(records.study)
     yield from planned(records)
     yield from belonging(records)
     yield from certified(records, works)
-    # In records of before there are neither turns nor what compilers' caches held.
+    # Earlier records have neither turns nor the state of compilers' caches.
     turnless = not any(
         one.turns or any(each.caches for each in one.contenders) for one in records.contests
     )
@@ -51,7 +51,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
 
 
 def described(records: MachineRecords) -> Generator[str, None, dict[str, Workload]]:
-    """Workloads and their data sets. Returns the workloads that can be."""
+    """Check workloads and their data sets. Returns the workloads whose descriptions are valid."""
     works: dict[str, Workload] = {}
     for number, workload in enumerate(records.workloads):
         try:
@@ -88,7 +88,7 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
 
 
 def belonging(records: MachineRecords) -> Iterator[str]:
-    """Contests and certificates are of this study, machine and workloads."""
+    """Check that contests and certificates are of this study, machine and workloads."""
     known = {workload.name for workload in records.workloads}
     parts: list[tuple[str, ContestRecord | CertificateRecord]]
     parts = [("contests", one) for one in records.contests]
@@ -112,7 +112,7 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
     pitfalls = {(one.framework, one.variant) for one in records.pitfalls}
     looked = [*looked_at(records.certificates)]
     everybody = {one.name for contest in records.contests for one in contest.contenders}
-    if everybody:  # contests may be of before another reference
+    if everybody:  # contests may be older than a change of the reference
         everybody |= {row.name for one in records.certificates for row in one.rows}
         everybody |= {one.name for one in records.missing}
     for certificate in (one for one in records.certificates if one.workload in works):
@@ -145,7 +145,7 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
 
 
 def as_named(one: ContenderRecord) -> Iterator[str]:
-    """A control's name says what it runs, and what is done to it."""
+    """Check that a control's name says what it runs, and how it is slowed or loaded."""
     base, _, label = one.variant.partition("+")
     if one.built != base or bool(one.runs) != bool(label):
         yield f"runs: {one.runs!r} of {one.name}"
@@ -156,7 +156,7 @@ def as_named(one: ContenderRecord) -> Iterator[str]:
 
 
 def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
-    """Whoever was measured has a turn in every round, and nothing was counted that cannot be."""
+    """Check that measured contenders have all their turns, and counters possible values."""
     turns = {(turn.round, turn.contender) for turn in contest.turns}
     for number, order in enumerate(contest.order, 1):
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
@@ -180,8 +180,8 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
 def counted(
     turn: TurnRecord, cores: int, own: int, mib: float
 ) -> Iterator[tuple[str, float | None, float]]:
-    """What was counted during a turn on its `own` cores, and the most that it can be. All threads
-    of a process may wait at once."""
+    """The counters of a turn: key, value, and the largest possible value. `own` is the number of
+    the contender's cores. All threads of a process may wait at once."""
     most = longest(turn.duration_s)
     yield "cores", turn.cores, own
     yield "cpu_us", turn.cpu_s, cores * most
@@ -196,22 +196,22 @@ def counted(
 
 
 def longest(seconds: float) -> float:
-    """The most that a counter may say of so long a time, of each core."""
+    """The most seconds that a counter of one core may show after this time."""
     return 3 * seconds + BESIDE_S
 
 
 def patience_s(study: StudyRecord) -> float:
-    """How long a contender could take to answer."""
+    """The configured time-out of an answer, in seconds, or the default."""
     contest = study.configuration.get("contest")
     asked = contest.get("timeout_s") if isinstance(contest, dict) else None
     if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:
         return TIMEOUT_S
-    return float(min(asked, 1e6))  # an earlier samestep allowed so long
+    return float(min(asked, 1e6))  # earlier versions allowed this much
 
 
 def in_its_time(own: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]:
-    """Turns are within their contest, by clocks that may be off by a day. Whatever else a contest
-    asks a contender is answered within the time-out."""
+    """Check that turns are within their contest, whose clock may be off by a day, and that the
+    contest took no longer than its turns and the time-outs of other requests."""
     whole, took = sum(one.duration_s for one in own), 0.0
     for contest in own:
         begun = datetime.fromisoformat(contest.started).timestamp()
@@ -230,7 +230,7 @@ def in_its_time(own: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]
 
 
 def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[str]:
-    """The workloads of a group share a contest, its time, and its processes."""
+    """Check contests by group: the workloads of a group share time and processes."""
     found: dict[tuple[str, int], list[ContestRecord]] = defaultdict(list)
     for contest in contests:
         found[contest.group or contest.workload, contest.replicate].append(contest)
@@ -249,7 +249,7 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
 
 
 def drawn_again(contests: Sequence[ContestRecord]) -> Iterator[str]:
-    """Each contest draws the orders of its rounds anew, so none has another's by chance."""
+    """Find contests with copied orders: each contest draws the orders of its rounds anew."""
     drawn: dict[tuple[tuple[str, ...], ...], ContestRecord] = {}
     for contest in contests:
         if sum(math.lgamma(1 + len(order)) for order in contest.order) < CHANCE:
@@ -263,13 +263,13 @@ def drawn_again(contests: Sequence[ContestRecord]) -> Iterator[str]:
 
 
 def in_places(own: Sequence[ContestRecord]) -> Iterator[str]:
-    """Each workload has its own place in the warm-up."""
+    """Check that each workload of a group has its own place in the warm-up."""
     if (places := sorted(one.place for one in own)) != [*range(len(own))]:
         yield f"place: {places} of its workloads"
 
 
 def in_turns(own: Sequence[ContestRecord]) -> Iterator[str]:
-    """Only one contender computes at a time."""
+    """Check that only one contender computes at a time."""
     turns = sorted((turn for one in own for turn in one.turns), key=lambda turn: turn.start_ns)
     for one, after in pairwise(turns):
         if one.start_ns / 1e9 + one.duration_s > (after.start_ns + SLACK_NS) / 1e9:
@@ -281,7 +281,7 @@ def in_turns(own: Sequence[ContestRecord]) -> Iterator[str]:
 
 
 def lasting(own: Sequence[ContestRecord]) -> Iterator[str]:
-    """Nothing takes longer than the contest. A process may compute while others have turns."""
+    """Check that nothing takes longer than the contest. Processes may compute outside turns."""
     whole = sum(one.duration_s for one in own)
     for contest in own:
         for one in contest.contenders:
@@ -295,8 +295,8 @@ def lasting(own: Sequence[ContestRecord]) -> Iterator[str]:
 
 
 def memory_of(contest: ContestRecord) -> float:
-    """The most MiB that a process may have of the machine's: the kernel counts what is mapped
-    twice twice."""
+    """The most MiB that a process may show: ten times the machine's memory, because the kernel
+    counts what is mapped twice twice."""
     memory = contest.system_info.get("memory")
     found = memory.get("total_gib") if isinstance(memory, dict) else None
     return 10 * 1024 * found if isinstance(found, int | float) and found > 0 else MIB

@@ -30,8 +30,8 @@ WEIGHTED = BATCHES.append(pa.field("weight", pa.int64()))
 
 
 def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
-    """Read machine folders, sorted by machine and time. Starts of one machine stand apart, because
-    a virtual machine may be on another host after the next.
+    """Read machine folders, sorted by machine and time. Each start of a machine counts as a machine
+    of its own, because a virtual machine may change its host between two starts.
 
     Raises:
         RecordError: a folder is missing or incomplete, a start of a machine is given twice, folders
@@ -77,7 +77,7 @@ def named_by_start(machines: Sequence[Machine]) -> list[Machine]:
 
 
 def definitions(machine: Machine) -> dict[str, dict[str, Any]]:
-    """Workloads without the number of samples, on which the time of a step does not depend."""
+    """Workloads without the number of samples, because the time of a step does not depend on it."""
     found = {one.name: to_dict(from_dict(one.description)) for one in machine.records.workloads}
     for work in found.values():
         work["dataset"] = {**work["dataset"], "samples": None}

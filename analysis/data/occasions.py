@@ -12,7 +12,7 @@ class Occasion(NamedTuple):
     layout of memory, so they are not independent of each other."""
 
     machine: str
-    start: str  # the boot's id; the date, where older records do not name the boot
+    start: str  # the boot's id; the date if records are too old to name the boot
 
 
 def occasion(machine: Machine) -> Occasion:
@@ -23,7 +23,7 @@ def occasion(machine: Machine) -> Occasion:
 
 
 class Processor(NamedTuple):
-    """What tells processors apart that a cloud gives the same name."""
+    """What distinguishes processors to which a cloud gives the same name."""
 
     model: str
     caches: tuple[tuple[str, int], ...]  # KiB by level

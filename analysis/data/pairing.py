@@ -1,7 +1,6 @@
-"""Which benchmarks are compared: each with the same variant of the reference framework, or with
-its `default` if the reference framework lacks the variant or is the only one that has it; and all
-pairs under the same conditions, or that differ in one thing, which cost no further measurement,
-because a contest deals all its turns together."""
+"""Chooses which benchmarks are compared: each with the same variant of the reference framework, or
+with its `default` if the reference framework lacks the variant or is the only one that has it. All
+pairs that share contests and differ in one thing are compared, too, without new measurements."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
@@ -18,7 +17,7 @@ def pairs(
 ) -> dict[BenchmarkId, BenchmarkId]:
     """The benchmark that each benchmark is compared with. `reference` names the reference framework
     under the conditions of a benchmark. A variant that only the reference framework has is compared
-    with its own `default`. Pitfall variants and controls are left out."""
+    with its own `default`. Only benchmarks that `Machine.compares` are included."""
     matched = dict.fromkeys(one for one in benchmarks if machine.compares(one))
     owners: dict[str, set[str]] = {}
     for one in matched:

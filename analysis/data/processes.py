@@ -16,8 +16,8 @@ COLUMNS = list(BenchmarkId._fields)
 
 @dataclass(frozen=True)
 class Measurements:
-    """The measurements of one machine: the `processes` of each benchmark by replicate, the
-    replicates in which each was measured, and why some have no steady state and so no ratio."""
+    """The measurements of one machine. `processes` has a row for each measured replicate of a
+    benchmark; `unsteady` says why a benchmark has no steady state, and so no ratio."""
 
     machine: Machine
     availability: dict[BenchmarkId, Availability]

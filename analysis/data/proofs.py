@@ -1,7 +1,7 @@
-"""Certificates that contradict themselves: a status follows from distances.
+"""Finds certificates whose status contradicts their distances.
 
-Each distance is compared with the loosest limit that a certificate can have for it, so that nothing
-that was certified is refused.
+Each distance is compared with the loosest limit that any certificate can have for it, so that no
+true certificate is refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ from workflows.records.limits import (
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
-# What a certificate compares if whole steps are taken; the second since 24 November 2026.
+# What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
 LOOKED_AT = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
 LOOKED_AT_LATER = ("astray", "again")
 Bound = tuple[str, Iterable[float], float]  # a key, its distances, and the most that they can be
 
 
 def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -> Iterator[str]:
-    """What a certificate asks of all its contenders. `everybody` is known beside it, if anybody."""
+    """Faults of a certificate's limits, reference and turns. `everybody`: contenders, if known."""
     rounding = max(UNDECIDED, own.certificate.rounding or 0.0)
     for key, value, most in (
         ("tolerance", certificate.tolerance, LOOSEST),
@@ -62,7 +62,7 @@ def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -
 
 
 def looked_at(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
-    """What was compared of every contender that takes whole steps, if these are of one samestep."""
+    """The keys that whole steps must have; the later keys only if some row has them."""
     yield from LOOKED_AT
     rows = [row for certificate in certificates for row in certificate.rows]
     yield from (key for key in LOOKED_AT_LATER if any(getattr(row, key) for row in rows))
@@ -79,9 +79,9 @@ def compared(
     part: bool,
     whole: Iterable[str],
 ) -> Iterator[str]:
-    """Distances of a row that is not refused are there, finite and within the limits. Of a `part`
-    of a step and of a single operation, a few steps are compared; without float64, float32's.
-    `whole` are the keys that a whole step has."""
+    """Check that a row that agrees or declares has all its distances, finite and within limits. A
+    `part` of a step and a single operation may have fewer steps. A contender without float64 has
+    those of float32. `whole`: the keys that a whole step must have."""
     if row.framework != certificate.framework:
         yield f"framework: a row in the certificate of {certificate.framework}"
     others = [one.run for one in row.optimisers.values()]
@@ -119,7 +119,8 @@ def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -
 
 
 def of_runs(row: CertificateRow, tolerance: float) -> Iterator[Bound]:
-    """In float64. What is declared to differ starts alike, and nothing else of it differs."""
+    """The distances in float64. A declared deviation agrees in its first step, and it agrees in all
+    steps if its deviating part is substituted or imitated."""
     agrees, differs = row.status == "agrees", False
     for key, own in (("long", row.long), ("full", row.full)):
         if own:
@@ -149,12 +150,12 @@ def run(key: str, own: Measured, tolerance: float) -> Bound:
 
 
 def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[Bound]:
-    """As it is timed."""
+    """The distances in float32, as timed."""
     rounding, room, near = certificate.rounding, max(row.room or (0.0,)), row.float32_attainable
     yield "room", row.room or (), REDUCED
     most = max(WORST * rounding, room, REDUCED * bool(row.attainable))
     yield "rounding", row.rounding.values(), most
-    # From where plain NumPy is too far off, no loss is compared.
+    # No loss is compared from the step on at which plain NumPy is too far off.
     steps = sum(WORST * one <= HALF for one in near) if near else None
     most = max(FLOAT32_LOSS, rounding, room, HALF * bool(near))
     yield "float32", row.float32[:steps], most

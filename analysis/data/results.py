@@ -50,9 +50,9 @@ class BenchmarkId(NamedTuple):
 
 
 class Control(NamedTuple):
-    """A variant that repeats the variant `of`, slowed by a share of its time: 0 for a twin. In
-    earlier records, `idle` is the share of its time that it also waited outside the timed region.
-    `loader` prepares its mini-batches, if it is not "".
+    """A variant that repeats the variant `of`, slowed by a share of its time: 0 for a twin. `idle`
+    (earlier records only) is the share of its time that it also waited outside the timed region.
+    `loader` names the loader that prepares its mini-batches, "" for none.
     """
 
     of: str
@@ -80,12 +80,11 @@ class Uncompared:
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine's records, without the frameworks that are not compared, which are
-    `uncompared`. `batches` holds the columns of `BATCHES` that anything here uses, the parts of
-    each mini-batch in milliseconds (`data_ms`, `transfer_ms`, `step_ms`), and `ms`, the time
-    compared: transfer and step, or of a single operation the step. Reading the memory map (`data`)
-    is the harness's work. `weight` is the number of mini-batches that a row stands for: 1, unless
-    the study is so large that its turns were condensed (analysis/data/condensing.py)."""
+    """One machine's records; frameworks that are never compared are in `uncompared`. `batches` has
+    the columns of `BATCHES`, the parts of each mini-batch in milliseconds (`data_ms`,
+    `transfer_ms`, `step_ms`), and `ms`, the time that is compared: transfer and step, or the step
+    alone of a single operation. `weight` is the number of mini-batches that a row stands for: 1,
+    unless the study is so large that its turns were condensed (condensing.py)."""
 
     records: MachineRecords
     batches: pd.DataFrame
@@ -95,7 +94,7 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """The machine's; with its start, if the report has several of them."""
+        """The machine's name, with its start if the report has several starts of it."""
         return "_".join(filter(None, (self.records.machine, self.start)))
 
     @property
@@ -158,7 +157,7 @@ class Machine:
 
     @property
     def waits_between_steps(self) -> bool:
-        """Whether slowed controls waited between steps: so in records without groups."""
+        """Whether slowed controls waited between steps, as in records without groups."""
         return not any(contest.group for contest in self.records.contests)
 
     @property
@@ -168,7 +167,7 @@ class Machine:
 
     @cached_property
     def aside(self) -> set[tuple[str, str]]:
-        """The variants that are not compared with other frameworks, with theirs."""
+        """Framework and variant of what is not compared with other frameworks."""
         return {*self.pitfalls, *self.parts, *self.reduced, *self.controls}
 
     def compares(self, benchmark: BenchmarkId) -> bool:
@@ -185,7 +184,7 @@ class Machine:
         return batches[~keyed(batches).isin(list(self.aside))]
 
     def without_pitfalls(self, batches: pd.DataFrame) -> pd.DataFrame:
-        """The mini-batches of variants without a pitfall: each has losses that it should have."""
+        """The mini-batches of variants without a pitfall, whose losses must be right."""
         return batches[~keyed(batches).isin(list(self.pitfalls))]
 
     @property

@@ -1,7 +1,7 @@
-"""Mini-batches that cannot be: refused by what is wrong with them, and never averaged.
+"""Checks mini-batches, so that impossible ones are refused and never averaged.
 
-The checks go over a table part by part, in its order, and remember of each part only what later
-ones must continue. Each check yields a line for each fault that it finds.
+The checks read a table part by part, in its order, and remember only what later parts must
+continue. Each check yields a line for each fault.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ Process = tuple[str, int, str]  # and contender
 
 
 class Turn(NamedTuple):
-    """What a turn's rows have in common, as in `TURN`."""
+    """The columns that a turn's rows have in common, as in `TURN`."""
 
     study: str
     machine: str
@@ -61,7 +61,7 @@ class Reached(NamedTuple):
 
 @dataclass
 class Seen:
-    """What the records say, and how far the parts have come."""
+    """What the records say, and what the parts so far had."""
 
     records: MachineRecords
     discard: int | None = None  # mini-batches of warm-up at the start of a turn
@@ -91,7 +91,7 @@ class Seen:
 
     @cached_property
     def cores(self) -> dict[Contest, int]:
-        """Those of the machine."""
+        """The number of the machine's cores."""
         return {(one.workload, one.replicate): cores_of(one) for one in self.records.contests}
 
     @cached_property
@@ -101,7 +101,7 @@ class Seen:
 
     @cached_property
     def recorded(self) -> dict[Contest, dict[tuple[int, str], TurnRecord]]:
-        """By round and contender, the recorded turns that no part has had."""
+        """The recorded turns that no part has had yet, by round and contender."""
         return {
             (one.workload, one.replicate): {
                 (turn.round, turn.contender): turn for turn in one.turns
@@ -133,7 +133,7 @@ class Checks:
                 raise RecordError(f"{self.path}: {fault}")
 
     def end(self) -> None:
-        """Raises RecordError if the parts lack a recorded turn."""
+        """Raises RecordError if the parts lack a recorded turn, or a measured contender."""
         seen = self.seen
         for contest, left in seen.recorded.items() if seen.processes else ():
             if left:
@@ -218,7 +218,7 @@ def foreign(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def named(part: Part, seen: Seen) -> Iterator[str]:
-    """The parts of a contender's name have columns of their own."""
+    """A contender's name that differs from the columns with its parts."""
     for row, turn in zip(part.begin, part.turns, strict=True):
         parts = [turn.framework, turn.variant, turn.device, turn.threads]
         if turn.contender != "/".join(map(str, parts)):
@@ -230,7 +230,7 @@ def lasting(part: Part, seen: Seen) -> Iterator[str]:
     never = (start < UNIX_NS[0]) | (start > UNIX_NS[1])
     yield from part.faults("start_ns", never, "no time of a measurement")
     spent = part["transfer_ns"] + part["step_ns"]
-    # What computes nothing may take no time on a coarse clock, and is not compared.
+    # A contender that computes nothing may take no time on a coarse clock; it is not compared.
     compared = part.each([turn.contender.split("/")[0] not in UNCOMPARED for turn in part.turns])
     yield from part.faults("step_ns", spent < compared, "a mini-batch that took no time")
     # Threads are pinned, but some adapter may free them.
@@ -240,11 +240,11 @@ def lasting(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def counted(part: Part, seen: Seen) -> Iterator[str]:
-    """A process counts its steps from 0, its rounds never go back, and it does one thing after
-    another.
+    """A process counts its steps from 0, never goes back to an earlier round, and does one thing
+    after another.
 
-    The harness has lengthened the steps of a slowed control after each turn, so that only its
-    turns follow each other.
+    The harness lengthens the steps of a slowed control after each turn, so only turns are checked
+    for overlap there.
     """
     before = []
     for turn, size, end in zip(part.turns, part.sizes, part.ends, strict=True):
@@ -268,7 +268,7 @@ def counted(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def placed(part: Part, seen: Seen) -> Iterator[str]:
-    """A turn has one position, which no other turn of the round has, and its order says so."""
+    """A turn has the position that the contest's order gives it, and no other turn has it."""
     positions = part["position"][part.begin]
     wrong = part["position"] != part.each(positions)
     yield from part.faults("position", wrong, "its turn began at another position")
@@ -289,7 +289,7 @@ def right(order: list[list[str]], number: int, position: int, name: str) -> bool
 
 
 def marked(part: Part, seen: Seen) -> Iterator[str]:
-    """All of round 0 is warm-up, and as many mini-batches at the start of every later turn."""
+    """Round 0 is warm-up, and later turns begin with the same number of warm-up mini-batches."""
     flags, later = part["warmup"], part["round"] > 0
     yield from part.faults("warmup", ~flags & ~later, "round 0 is warm-up")
     if seen.discard is None and later.any():  # in earlier records
@@ -301,7 +301,7 @@ def marked(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def alike(part: Part, seen: Seen) -> Iterator[str]:
-    """All contenders train on the same mini-batches of a round, which the data set has."""
+    """All contenders train on the same mini-batches in a round, and the data set has them."""
     numbers = part["batch"]
     for row, size, turn in zip(part.begin, part.sizes, part.turns, strict=True):
         if turn.contest != seen.contest:
@@ -324,7 +324,7 @@ def alike(part: Part, seen: Seen) -> Iterator[str]:
 
 
 def recorded(part: Part, seen: Seen) -> Iterator[str]:
-    """Each turn has its record, within whose time its mini-batches are, with what they took."""
+    """Each turn has a record that agrees in position, time, context switches and processor time."""
     switched, spent = (
         np.add.reduceat(part[name], part.begin, dtype=np.int64) for name in ("switches", "cpu_ns")
     )

@@ -29,7 +29,7 @@ def read_series(folders: Sequence[Path]) -> list[Machine]:
 
 
 def with_others(machines: Sequence[Machine], folders: Sequence[Path]) -> list[Machine]:
-    """The machines of a report, each with its own of the other studies in `folders`.
+    """The machines of a report, each with the other studies of it in `folders`.
 
     Raises:
         RecordError: as `read_series`, or a study is of a machine that the report does not have.

@@ -1,5 +1,5 @@
-"""Mini-batches part by part, so that a report never holds all rows of a large study. A part has
-whole turns, and each of its columns is in one piece."""
+"""Reads mini-batches part by part, so that a report never holds all rows of a large study. A part
+has whole turns, and each of its columns is in one piece."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ Places = NDArray[np.integer[Any]]
 
 
 def whole_turns(path: Path, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut parts anew, between turns. Raises RecordError if a turn has too many rows."""
+    """Cut parts between turns instead. Raises RecordError if a turn has too many rows."""
     rest: list[pa.Table] = []
     for part in parts:
         last = int(beginnings(part, TURN)[-1])
@@ -59,7 +59,7 @@ def beginnings(table: pa.Table, common: Sequence[str]) -> Places:
 
 
 def numbers(table: pa.Table, name: str) -> NDArray[Any]:
-    """A column in one piece; of texts, their places in its dictionary."""
+    """The values of a column in one piece; for text, the indices into its dictionary."""
     (values,) = table[name].chunks
     values = values.indices if pa.types.is_dictionary(values.type) else values
     found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
