@@ -13,11 +13,11 @@ STEPS = 200  # between two neighbouring sizes
 
 @dataclass(frozen=True)
 class Crossing:
-    """`changes` counts how often the sign changes from one size to the next, among the `decided`
-    sizes: those whose ratio differs significantly from 1, by Holm over all sizes. With one change,
-    the ratio crosses 1 `at` a size between `low` and `high`; with none or several, all three are
-    None. `below` and `above` are the signs of the logarithm at the smallest and at the largest
-    such size, 0 if there is none."""
+    """`decided` counts the sizes whose ratio differs significantly from 1 (Holm over all sizes),
+    and `changes` how often the sign of its logarithm changes from one of these to the next. With
+    one change, the ratio crosses 1 `at` a size between `low` and `high`; otherwise all three are
+    None. `below` and `above` are the signs at the smallest and the largest decided size, 0 without
+    any."""
 
     changes: int
     below: int
@@ -32,11 +32,11 @@ def crossing(
     sizes: Sequence[float], logs: Sequence[Sequence[float]], confidence: float
 ) -> Crossing:
     """Where the mean over replicates of `logs` (replicates, sizes), interpolated linearly in the
-    logarithm of the size, is 0.
+    logarithm of the size, is 0. It takes two replicates at least, and `sizes` from small to large.
 
     The interval holds the sizes at which Student's test of the interpolated logarithms does not
-    reject 0 (Fieller's way, which needs no slope), between the last size before the change and the
-    first one after it. Two replicates at least; `sizes` from small to large.
+    reject 0 (Fieller's method, without a slope). It lies between the decided sizes on both sides
+    of the change.
     """
     values, places = np.asarray(logs, dtype=float), np.log(np.asarray(sizes, dtype=float))
     mean, _, _, _, p = students(values.T, confidence)

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.stats.rounds import Floats, median
 
-OTHERS = 2  # a contender is judged against at least so many; of two, nobody could say which drifts
+OTHERS = 2  # the fewest that a contender is compared with; with one, either of the two may drift
 
 
 def change(logs: Floats) -> Floats:

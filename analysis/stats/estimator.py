@@ -1,5 +1,5 @@
 """How far apart two contenders are in one contest. The report, the simulation and the benchmarks
-call `log_ratio`; another estimator is a function here and another name in the last line."""
+call `log_ratio`. To change the estimator, add a function and name it in the last line."""
 
 from analysis.stats.rounds import Floats, median
 
@@ -9,7 +9,7 @@ def hodges_lehmann(one: Floats, other: Floats) -> Floats:
     same round, over the rounds that both sides have; NaN if they share none.
 
     Hodges and Lehmann 1963, "Estimates of location based on rank tests", for two samples, with
-    rounds as strata. Interference that both sides felt in a round cancels. If times jump between
+    rounds as strata. Interference that affects both sides of a round cancels. If times jump between
     two levels, as on a busy host, this median moves little, but a ratio of medians jumps with
     them (docs/noise.md).
 

@@ -15,13 +15,12 @@ Outcome = Literal["at once", "never", "from", "until"]
 @dataclass(frozen=True)
 class PayOff:
     """When one contender is ahead of another if both start together: `at once`, `never`, `from`
-    so many mini-batches on (it starts slower and steps faster), or `until` so many (it starts
-    faster and steps slower). If `high` is None, the measurements give no upper limit, so it may
-    be never.
+    mini-batch `steps` on (it starts slower and steps faster), or `until` then (it starts faster
+    and steps slower). `low` and `high` are the interval; without `high` there is no upper limit.
 
-    `at once` and `never` have no `steps`. A number then says that they are uncertain. `low`: the
-    steps may be the other way round, with an effect from there on at the earliest. `high`: the
-    starts may be the other way round, with an effect until there at the latest."""
+    `at once` and `never` have no `steps`. They are uncertain if there is a `low` or a `high`.
+    `low`: the difference of the steps may have the other sign, and matters from there on at the
+    earliest. `high`: that of the starts may, and matters until there at the latest."""
 
     outcome: Outcome
     steps: float | None = None
@@ -48,11 +47,11 @@ def pay_off(starts: Sequence[float], steps: Sequence[float], confidence: float) 
 def fieller(
     above: Sequence[float], below: Sequence[float], confidence: float
 ) -> tuple[float | None, float | None]:
-    """Fieller's (1954) interval of the ratio of two paired means, as far as it is positive.
+    """Fieller's (1954) interval of the mean of `above` over the mean of `below`, which are paired;
+    the positive part of it.
 
-    It holds even if the lower mean may be zero. Then the ratio has no upper bound (None), although
-    the delta method and the bootstrap would give one. Both ends are None if there is one pair
-    only.
+    It is valid even if the denominator may be zero. The ratio then has no upper bound (None),
+    although the delta method and the bootstrap would give one. With one pair both ends are None.
     """
     n = len(above)
     if n < 2:

@@ -1,7 +1,7 @@
 """From replicates to a verdict.
 
-The replicate, a contest in fresh processes, is the unit. Mini-batches of one process are not
-independent of each other, so a larger number of them does not make a conclusion more certain.
+The unit is the replicate: a contest in fresh processes. Mini-batches of one process are not
+independent of each other, so more of them do not make a conclusion more certain.
 """
 
 import math
@@ -61,7 +61,7 @@ class Estimate:
         )
 
     def standard_error(self, confidence: float) -> float | None:
-        """Of the logarithm of the ratio, from its interval; None without one."""
+        """Standard error of the logarithm of the ratio, from its interval; None without one."""
         if self.ratio_low is None or self.ratio_high is None:
             return None
         reach = t_exceeded((1 - confidence) / 2, self.replicates - 1)

@@ -23,7 +23,7 @@ def by_round(values: Floats, rounds: NDArray[np.integer[Any]]) -> Floats:
 
 
 def median(values: Floats) -> Floats:
-    """Medians along the last axis without the NaNs; NaN if nothing else is there."""
+    """Medians along the last axis, without NaNs; NaN if there is no number."""
     if not np.isnan(values).any():
         found: Floats = np.median(values, axis=-1) if values.shape[-1] else values.sum(-1) + np.nan
         return found

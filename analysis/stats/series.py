@@ -1,5 +1,5 @@
-"""Statistics of a series of studies, over plain arrays. A series' unit is a study or an occasion,
-never a replicate: replicates of one hour say nothing about another."""
+"""Statistics of a series of studies, over plain arrays. The unit of a series is a study or an
+occasion, never a replicate: replicates of one hour say nothing about another hour."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def mean_f(values: Floats, labels: NDArray[np.integer[Any]]) -> Floats:
     """Fisher's F of a one-way analysis of variance, averaged over rows.
 
     Args:
-        values: (contests, rows), NaN where a contest has no value.
+        values: (contests, rows), NaN if a contest has no value.
         labels: (..., contests): the number of each contest's study.
 
     Returns:
@@ -77,9 +77,9 @@ def mean_f(values: Floats, labels: NDArray[np.integer[Any]]) -> Floats:
 def permuted(
     values: Floats, labels: NDArray[np.integer[Any]], orders: int = ORDERS, seed: int = 1
 ) -> tuple[float, float]:
-    """`mean_f`, and the share of permutations of whole contests over studies in which it is as
-    large, the observed order counted as one of them. All rows of a contest move together, so
-    it does not matter that they share a reference."""
+    """`mean_f`, and its p-value: the share of permutations of whole contests over studies in which
+    it is as large, counting the observed order. All rows of a contest move together, so it does
+    not matter that they share a reference."""
     random = np.random.default_rng(seed)
     shuffled = random.permuted(np.tile(labels, (orders, 1)), axis=1)
     seen = float(mean_f(values, labels))
@@ -90,12 +90,12 @@ def permuted(
 def share_of_line(
     values: Floats, speeds: Floats, groups: NDArray[np.integer[Any]]
 ) -> tuple[float, float] | None:
-    """The share of the variance within groups that one straight line per row takes, and the
-    share that a line takes by chance.
+    """The share of the variance within groups that one straight line per row explains, and the
+    share that a line explains by chance.
 
     Args:
         values, speeds: (rows, studies), finite.
-        groups: (studies,). With one group for all it is the variance between all studies.
+        groups: (studies,). With one group, it is the variance between all studies.
 
     Returns:
         None with fewer than three more studies than groups, or without variance.
@@ -114,7 +114,7 @@ def share_of_line(
 def same_truth(
     mean: float, errors: tuple[float, float], replicates: tuple[int, int], confidence: float
 ) -> tuple[float, float]:
-    """Where another study's mean is expected if both studies have one truth.
+    """Where another study's mean is expected if both studies have the same true mean.
 
     Args:
         mean: of this study.

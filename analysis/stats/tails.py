@@ -15,8 +15,8 @@ def t_exceeded(p: float, freedom: float) -> float:
 
 
 def f_below(p: float, above: float, below: float) -> float:
-    """The value below which F is with this probability, for the degrees of freedom of its numerator
-    and its denominator."""
+    """The value that F does not exceed with this probability; `above` and `below` are the degrees
+    of freedom of its numerator and denominator."""
     return float(special.fdtri(above, below, p))
 
 
