@@ -1,5 +1,5 @@
-"""Each contender against the reference, in the same contests under the same conditions; and every
-pair of contenders that differ in one thing."""
+"""Compares each contender with the reference, in the same contests under the same conditions, and
+all pairs of contenders that differ in one thing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ NO_INTERVAL = "one replicate has no interval: two at least are needed"
 
 @dataclass(frozen=True)
 class ToReference:
-    """A benchmark and the one of the reference that it is compared with."""
+    """A benchmark and the benchmark of the reference that it is compared with (`base`)."""
 
     id: BenchmarkId
     base: BenchmarkId
@@ -97,7 +97,7 @@ def permission(
 
 
 def reference(machine: Machine, workload: str, measured: Mapping[BenchmarkId, pd.DataFrame]) -> str:
-    """The study's reference framework; the first measured one if the reference was not measured."""
+    """The study's reference framework, or the first measured one by name if it was not measured."""
     found = {one.framework for one in measured if one.workload == workload}
     if machine.study.reference in found or not found:
         return machine.study.reference
@@ -108,8 +108,8 @@ def fastest(found: Measurements, check: LossCheck) -> dict[BenchmarkId, str]:
     """The framework with the shortest time by `column`, among the benchmarks that most others may
     be compared with.
 
-    The time is the geometric mean of the replicates' medians, as in contenders.csv, over all
-    replicates. Of equal times the first name counts.
+    The time is the geometric mean of the replicates' medians, as in contenders.csv. If times are
+    equal, the first name counts.
     """
     certificates = Certificates(found.machine)
     times = {
@@ -132,8 +132,8 @@ def quickest_of(
     certificates: Certificates,
     check: LossCheck,
 ) -> BenchmarkId:
-    """The fastest that most of the others may be compared with, so that a single contender with a
-    setting of its own costs the others no ratio; the fastest if there is none."""
+    """The fastest benchmark that most others may be compared with, so that a single contender with
+    a setting of its own costs the others no ratio; if there is none, the fastest."""
     ordered = sorted(members, key=times.__getitem__)
     for one in ordered:
         others = [other for other in members if other != one]
@@ -178,8 +178,8 @@ def compare(
 def ratios(
     one: BenchmarkId, base: BenchmarkId, found: Measurements, refused: str = ""
 ) -> tuple[list[float], Verdict, str]:
-    """Logarithms of a pair's ratios by replicate. If there are none, the verdict that replaces
-    the estimate, and the reason. A single replicate has a reason, too."""
+    """Logarithms of a pair's ratios by replicate; the verdict that replaces the estimate if there
+    are none; and the reason for that or for a missing interval."""
     if absent := [side for side in (one, base) if side not in found.processes]:
         reasons = dict.fromkeys(why(side, found.availability) for side in absent)
         return [], "missing", "; ".join(reasons)
@@ -230,7 +230,7 @@ class PairLine:
 
 
 def pair_lines(found: Measurements, check: LossCheck) -> list[PairLine]:
-    """Pairs of which both sides were measured, axis by axis."""
+    """The pairs whose sides were both measured, axis by axis."""
     machine, study = found.machine, found.machine.study
     if machine.alone:
         return []

@@ -17,10 +17,10 @@ class ContenderLine:
 
     `median_ms` is the geometric mean of the replicates' medians over steady state, with
     Student's interval. The quartiles are geometric means of the replicates' quartiles, and
-    `first_batch_ms` of each process's very first mini-batch. `batches` (steady state) and
-    `warmup_batches` count over all replicates. `samples_per_s` is the throughput: all samples of
-    steady state over the time they took, slow mini-batches included. It is therefore lower than the
-    batch size over `median_ms`.
+    `first_batch_ms` that of each process's very first mini-batch. `data_ms`, `transfer_ms` and
+    `step_ms` are means of the replicates' medians. `batches` (steady state) and `warmup_batches`
+    count over all replicates. `samples_per_s` is the throughput: all samples of steady state over
+    the time they took, so slow mini-batches lower it.
     """
 
     id: BenchmarkId

@@ -68,8 +68,7 @@ def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
 def control_line(
     one: BenchmarkId, control: Control, found: Measurements, check: LossCheck
 ) -> ControlLine:
-    """A control that computes something else than the reference, or whose contender does, is not
-    judged."""
+    """A control is not judged if it or its contender fails the loss check."""
     original = one._replace(variant=control.of)
     fault = check.faults.get(original) or check.faults.get(one, "")
     logs, _, reason = ratios(one, original, found, fault)
@@ -100,8 +99,8 @@ def expected_misses(rows: Sequence[ControlLine], confidence: float) -> float:
 
 
 def beyond_chance(rows: Sequence[ControlLine], confidence: float) -> bool:
-    """Whether chance hardly explains the misses: too many intervals miss the truth (binomial
-    distribution), or one is too far off to be among so many (Bonferroni)."""
+    """Whether chance hardly explains the misses: too many intervals miss the truth (binomial test),
+    or one of them misses by too much for their number (Bonferroni)."""
     alpha, tried, missing = 1 - confidence, judged(rows), missed(rows)
     if not missing:
         return False

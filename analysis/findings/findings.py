@@ -1,7 +1,7 @@
 """All conclusions about one machine, and the tables that contain them.
 
-A table is a module with the class of its rows, and one line: in `Findings` if other findings need
-its rows, else `added(...)` in that module, which a section of the report imports.
+A new table is a module with the class of its rows, and one line: in `Findings` if other findings
+need its rows, else `added(...)` in that module, which a section of the report imports.
 """
 
 import csv
@@ -130,7 +130,7 @@ class Findings:
 
     @cached_property
     def unflagged_pairs(self) -> list[tuple[Comparison, Comparison]]:
-        """Each comparison that has a ratio, paired with the same one without the flagged turns."""
+        """Comparisons beside the same ones without the flagged turns, as in `side_by_side`."""
         calm = without_flagged(self.machine, self.turns)
         if calm is self.machine:
             return side_by_side(self.comparisons, self.comparisons)

@@ -1,7 +1,6 @@
-"""How precisely each ratio is known, and how many more replicates would make it as precise as
-asked.
+"""How precisely each ratio is known, and how many more replicates would reach the study's target.
 
-This is about the width of the interval, independent of the ratio.
+This is about the width of the interval only, whatever the ratio is.
 """
 
 import math
@@ -21,12 +20,11 @@ MOST = 1000  # the most replicates that a configuration may request
 
 @dataclass(frozen=True)
 class HalfWidthLine:
-    """A row of half_width.csv, for each comparison; without an interval it has only a `reason`.
+    """A row of half_width.csv, for each comparison. Without an interval, nothing was computed.
 
     `half_width` is half the relative width of the interval at the study's confidence: 0.03 is
     a factor of 1.03 in either direction. `more` replicates reach the `target` of the study with a
-    probability of 0.8. Measuring them would take about `minutes`, the contests of all workloads
-    together.
+    probability of 0.8. Measuring them would take about `minutes`, for all workloads together.
     """
 
     COLUMNS: ClassVar = (
@@ -65,7 +63,7 @@ def half_width_line(machine: Machine, row: Comparison, minutes: float) -> HalfWi
 
 
 def minutes_each(machine: Machine) -> float:
-    """What one more replicate of the whole study takes: the median contest of each workload."""
+    """Minutes for one more replicate of the study: the sum of the workloads' median contests."""
     contests = [machine.contests(name).values() for name in machine.workloads]
     return sum(median(c.duration_s for c in held) for held in contests if held) / 60
 
@@ -84,9 +82,9 @@ def foreseen(sd: float, n: int, later: int, alpha: float) -> float:
     """The half-width that `later` replicates will not exceed with the probability
     `ASSURANCE`, when the first `n` of them had the standard deviation `sd`.
 
-    The squares that `m` more add, over m and over sd squared, have the F distribution with m
-    and n - 1 degrees of freedom: unlike a half-width from `sd` alone, this accounts
-    for sampling error in both the observed and the future scatter.
+    The sum of squares that m more replicates add, over m and over sd squared, has the F
+    distribution with m and n - 1 degrees of freedom. Unlike a half-width from `sd` alone, this
+    accounts for sampling error in both the observed and the future scatter.
     """
     more = later - n
     if more <= 0:
@@ -102,7 +100,7 @@ def replicates_assured(sd: float, n: int, target: float, alpha: float) -> int:
 
 
 def fewest(least: int, enough: Callable[[int], bool]) -> int:
-    """The smallest sufficient number from `least` on; all larger numbers are sufficient, too."""
+    """The smallest number from `least` on that is `enough`; all larger numbers must be, too."""
     if enough(least):
         return least
     most = 2 * least

@@ -13,8 +13,8 @@ from workflows.records.schema import NOOP
 @dataclass(frozen=True)
 class HarnessLine:
     """A row of harness.csv: the time of a mini-batch without any computation, as in
-    contenders.csv, and its share of the time of the fastest contender of the workload (None
-    if no contender has a median). One that does not wait for its work is not fast."""
+    contenders.csv, and its share of the time of the workload's fastest contender (None if no
+    contender has a median). Contenders that do not wait for their work do not count."""
 
     workload: str
     replicates: int

@@ -19,10 +19,10 @@ from workflows.records.schema import TurnRecord
 STEAL = 0.01  # of the turn, taken by the host from the contender's cores
 OTHER = 0.05  # of the turn, taken by other processes
 SLOWED = 0.05  # of the contender's median frequency in its contest
-SWITCHES = 100  # a second more than usual; only if nothing better can be read
+SWITCHES = 100  # per second, more than usual; used only if `waited_s` was not read
 TICK_S = 0.01  # of the counters of steal and other load
-# What a turn loses by itself: the harness reads the counters and wakes the worker. In turns of 6 ms
-# it took 0.7 ms, and up to 1.4 ms in nine of ten.
+# What the harness itself takes of a turn: it reads the counters and wakes the worker. In turns of
+# 6 ms it took 0.7 ms, and up to 1.4 ms in nine of ten.
 UNRESOLVED_S = 0.002
 OWN_QUEUE = 0.1  # of the turn; a contender's threads lost up to 0.08 to each other on one core
 USUAL = 0.1  # quantile of the turns in which no other process was seen
@@ -69,8 +69,7 @@ def turn_lines(machine: Machine) -> list[TurnLine]:
 
 
 def flagged(turns: pd.DataFrame) -> pd.DataFrame:
-    """A column of booleans for each reason, a row for each turn. A value that was not read flags
-    nothing."""
+    """A column of booleans for each reason, a row for each turn. A missing value flags nothing."""
     numbers = [name for name in turns if name not in ("workload", "contender")]
     turns = turns.astype(dict.fromkeys(numbers, float))  # None becomes NaN, which exceeds nothing
     length, ticks = turns["duration_s"], TICK_S * turns["cores"]
@@ -111,7 +110,6 @@ def switched(turns: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
-    """The machine without the mini-batches of flagged turns."""
     hit = [
         (line.workload, line.replicate, line.turn.contender, line.turn.round)
         for line in lines
@@ -126,8 +124,8 @@ def without_flagged(machine: Machine, lines: list[TurnLine]) -> Machine:
 def side_by_side(
     main: list[Comparison], again: list[Comparison]
 ) -> list[tuple[Comparison, Comparison]]:
-    """Pair each comparison that has a ratio, or no steady state, with the same comparison without
-    the flagged turns, which has no ratio if no unflagged round is left."""
+    """Pair each comparison that has a ratio or no steady state with the same comparison without
+    the flagged turns, which has no ratio if every round was flagged."""
     found = {(row.id, row.base): row for row in again if shown(row)}
     return [(row, found.get((row.id, row.base)) or gone(row)) for row in main if shown(row)]
 

@@ -1,5 +1,5 @@
-"""How long each contender takes, and how many times as long as the fastest of its column: of the
-same workload, on the same device, with as many threads."""
+"""How long each contender takes, and how many times as long as the fastest of its column, which has
+the same workload, device and number of threads."""
 
 import math
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Column(NamedTuple):
 class MatrixLine:
     """A row of matrix.csv. `ms` is the geometric mean of the replicates' medians. The estimate is
     of the time over that of `base`, the fastest of the column that most others may be compared
-    with, within rounds; so `ratio` need not be the quotient of both `ms`. `declared`: it computes
-    something else, as is declared."""
+    with. It is taken within rounds, so `ratio` need not be the quotient of both `ms`. `declared`:
+    its certificate declares a deviation."""
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework ms fastest replicates ratio ratio_low "
@@ -46,7 +46,7 @@ class MatrixLine:
 
     @property
     def first(self) -> bool:
-        """Whether it is the fastest, or does not differ significantly from it."""
+        """Whether it is the fastest, or compares with it as `cannot tell` or `equivalent`."""
         tied = self.estimate.verdict in ("cannot tell", "equivalent")
         return self.id == self.base or (tied and self.estimate.ratio is not None)
 

@@ -30,12 +30,12 @@ class StartLine:
 
     If workloads share contests, only the replicates count in which this workload came first,
     because what a process does only once falls on the first workload.
-    `import_s`: import of the framework, by its first process in each contest, which imported
-    alone; `build_s`: the network; `first_s`: the first mini-batch, which may trace or compile;
-    `compile_s`: by how much it exceeds the steady median; `excess_s`: the same for all other
-    mini-batches before the first round; `total_s`: the whole start-up cost, which is import, build,
-    compile and excess. If contender and `reference` start together, `ahead` says from or until
-    when the contender is ahead: after `steps` mini-batches, as in `PayOff`.
+    `import_s`: importing the framework, in its first process of each contest, while no other
+    imported; `build_s`: building the network; `first_s`: the first mini-batch, which may trace or
+    compile; `compile_s`: by how much that exceeds the steady median; `excess_s`: the same for all
+    other mini-batches before the first round; `total_s`: import, build, compile and excess. `ahead`
+    and `steps` say, as in `PayOff`, from or until which mini-batch the contender is ahead of
+    `reference` if both start together.
     """
 
     id: BenchmarkId
@@ -72,7 +72,7 @@ def start_lines(
     batches: pd.DataFrame,
     comparisons: Sequence[Comparison],
 ) -> list[StartLine]:
-    """All benchmarks but controls. Only those with a ratio of steps are compared."""
+    """A row for each benchmark except controls, compared if it has a ratio in `comparisons`."""
     keys = [*COLUMNS, "replicate"]
     warmup = batches.loc[batches["round"] == 0, [*keys, "step", "ms", "weight"]]
     warmed = dict(list(warmup.sort_values("step").groupby(keys)))
@@ -167,7 +167,7 @@ def compared(
 
 
 def compiler_caches(machine: Machine) -> dict[str, Counter[str]]:
-    """Of each compiler's cache, how many processes found it off, cold or warm when they started."""
+    """How many processes found each compiler's cache off, cold or warm when they started."""
     found: dict[str, Counter[str]] = {}
     seen: set[tuple[str, str, int]] = set()
     for contest in machine.records.contests:

@@ -1,7 +1,6 @@
-"""The one check of steady state: whether a contender alone drifts during its contests.
+"""The check of steady state: whether a contender alone drifts during its contests.
 
-Warm-up is what the contests dealt as warm-up: a fixed number of mini-batches of each process, and
-the first of each turn.
+Warm-up has a fixed length: so many mini-batches of each process, and the first of each turn.
 """
 
 import math
@@ -26,9 +25,9 @@ class SteadyLine:
 
     `drift` is the mean over `replicates`, None if there were fewer than two others. Its interval is
     Student's, at the study's confidence for all benchmarks of the machine together (Bonferroni):
-    at 95 %, one study in twenty in which nothing drifts has an interval that leaves out 0, or
-    fewer. `steady` is no if the whole interval lies beyond the study's margin, on one side: then
-    the benchmark has no ratio, and `reason` says so.
+    at 95 %, at most one study in twenty without any drift has an interval that leaves out 0.
+    `steady` is no if the whole interval lies beyond the study's margin, on one side. The benchmark
+    then has no ratio, and `reason` says so.
     """
 
     id: BenchmarkId
@@ -56,7 +55,7 @@ class SteadyLine:
 def steady_lines(
     machine: Machine, measured: Mapping[BenchmarkId, pd.DataFrame]
 ) -> list[SteadyLine]:
-    """Every benchmark that was measured."""
+    """A row for each benchmark that was measured."""
     found = dict(relative_drifts(machine, measured))
     tested = sum(len(logs) > 1 for logs in found.values())
     sure = 1 - (1 - machine.study.confidence) / max(tested, 1)
@@ -68,7 +67,7 @@ def relative_drifts(
     machine: Machine, measured: Mapping[BenchmarkId, pd.DataFrame]
 ) -> Iterator[tuple[BenchmarkId, list[float]]]:
     """Each benchmark's drifts relative to the others, a logarithm for each replicate that has
-    one. Controls are no others, because they repeat a contender."""
+    one. Controls do not count as others, because they repeat a contender."""
     groups = grouped(((one.workload, one.device, one.threads), one) for one in measured)
     for members in groups.values():
         replicates = sorted({number for one in members for number in measured[one].index})
@@ -88,7 +87,7 @@ def relative_drifts(
 def steady_line(
     machine: Machine, benchmark: BenchmarkId, logs: list[float], sure: float
 ) -> SteadyLine:
-    """The row of one benchmark; `sure` is the confidence of its interval alone."""
+    """The row of one benchmark. `sure`: the confidence of its interval, after Bonferroni."""
     if not logs:
         return SteadyLine(benchmark, 0, None, None, None, True, "")
     study = machine.study

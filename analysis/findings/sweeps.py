@@ -1,4 +1,4 @@
-"""From which size on one contender is faster than another, in the sweeps of a study."""
+"""The size from which one contender is faster than another, in the sweeps of a study."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class CrossoverLine:
-    """A row of crossovers.csv: how the time of `id` over that of `base` depends on the size. It is
-    `below` (faster, slower) at the small sizes and `above` at the large ones, and changes once `at`
-    a size between `low` and `high`, where a mini-batch takes `at_flops` operations. `points` are
-    the pairs of all sizes, of which `missing` have no ratio."""
+    """A row of crossovers.csv: how the time of `id` over that of `base` depends on the size. `id`
+    is `below` (faster, slower) at the small sizes and `above` at the large ones. If that changes
+    once, it does `at` a size between `low` and `high`, with `at_flops` operations a mini-batch.
+    `points` are the pairs that have an interval; `missing` counts the sizes without one."""
 
     COLUMNS: ClassVar = (
         "machine sweep parameter axis device threads variant framework against smallest largest "
@@ -102,8 +102,8 @@ def sweeps(machine: Machine) -> list[Sweep]:
 
 
 def crossover_lines(findings: Findings) -> list[CrossoverLine]:
-    """By sweep, axis and pair, for pairs that have an interval at two sizes at least. Sizes in
-    different contests are left out, because their replicates do not belong together."""
+    """By sweep, axis and pair, for pairs that have an interval at two sizes at least. Sweeps over
+    several contests are left out, because their replicates do not belong together."""
     groups = {contest.workload: contest.group for contest in findings.machine.records.contests}
     return [
         line
@@ -137,7 +137,7 @@ def lines(findings: Findings, sweep: Sweep) -> Iterator[CrossoverLine]:
 
 
 def between(size: float, sizes: list[int], flops: list[float]) -> float:
-    """The operations at a size, interpolated in logarithms."""
+    """The operations at a size, interpolated in the logarithms of both."""
     return float(np.exp(np.interp(np.log(size), np.log(sizes), np.log(flops))))
 
 

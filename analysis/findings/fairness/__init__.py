@@ -1,1 +1,1 @@
-"""Checks that both sides did the same work: certificates, first losses and settings read back."""
+"""Checks that both sides did the same work: certificates, losses, weights and settings."""

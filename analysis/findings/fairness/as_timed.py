@@ -20,14 +20,15 @@ from analysis.findings.fairness.timed_turns import (
 
 @dataclass(frozen=True)
 class AsTimedLine:
-    """A row of as_timed.csv. Of the certificate in float32, the largest relative difference of a
-    loss from float64 (`losses`), and from before a restart (`restarted`); after 2 and 10 steps, the
-    typical error of weights over how far the tensor has moved (`typical_2`), and the share of
-    numbers that are off by a tenth of that (`off_2`), of the tensor in which it is largest. Of the
-    timed turns, the same from the turns in float64, with the mean error (`timed_mean`), except for
-    turns in which float32 led elsewhere; and how far the losses of steps 2 to 4 or 2 to 10 are
-    typically off (`timed_median`), of which `allowed` in full precision: whichever is nearer to
-    that. What is not in the records is None."""
+    """A row of as_timed.csv; None if the records lack a number. `losses` to `restarted` are about
+    the float32 run of the certificate: the largest relative difference of a loss from float64
+    (`losses`), and of one after a restart from before (`restarted`). After 2 and 10 steps,
+    `typical_` is the median error of a tensor's weights over its median move, and `off_` the share
+    of weights that are off by more than a tenth of that move, each the largest of any tensor.
+
+    The rest compares timed turns with float64's. Weights leave out turns that float32 led
+    elsewhere; `timed_mean` is their mean error. `timed_median` is how far the losses of steps 2 to
+    4 or 2 to 10 are typically off, whichever is nearer to its limit, which is `allowed`."""
 
     id: BenchmarkId
     losses: float | None
@@ -45,7 +46,7 @@ class AsTimedLine:
 
 
 def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]:
-    """Contenders whose certificates compared the weights of float32 steps."""
+    """A row for each contender whose certificate compared weights of float32 steps."""
     turns = float64_turns(machine)
     found = [(one, row) for one, _, row in certified(machine) if row.astray]
     if not found:
@@ -77,6 +78,6 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
 
 
 def worst(tensors: Iterable[tuple[float, float]]) -> tuple[float | None, float | None]:
-    """The largest of each number, in any tensor."""
+    """The largest of each of the two numbers, over all tensors."""
     columns = list(zip(*tensors, strict=True))
     return (max(columns[0]), max(columns[1])) if columns else (None, None)

@@ -9,15 +9,15 @@ from analysis.findings.fairness.checklist import CHECKLIST
 from analysis.findings.fairness.settings import NONE, STATED, STATUSES, UNRECORDED, SettingLine
 from analysis.format import count, crossed, short, title
 
-NAMED = 6  # contenders that are named with their values; of more, only those that differ
+NAMED = 6  # contenders that are named with their values; if there are more, only those that differ
 Where = tuple[object, ...]  # workload, variant, device, threads
 Naming = Callable[[Where], Where]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One item: each framework's answer, and the most serious status with its places. The places
-    are "" if the status is the same everywhere."""
+    """One item: each framework's answer, and the most serious status with its places (`where`),
+    which are "" if the status is the same everywhere."""
 
     title: str
     values: dict[str, str]
@@ -27,8 +27,8 @@ class Entry:
 
 
 def entries(lines: Sequence[SettingLine], named: Naming = tuple) -> list[Entry]:
-    """Entries by severity; items that no framework recorded come last. `named` gives the places
-    the names that answers show."""
+    """Entries by severity; items that no framework recorded come last. `named` puts the parts of a
+    place into words."""
     said = [line for line in lines if line.setting]
     frameworks = list(dict.fromkeys(line.id.framework for line in said))
     found = [
@@ -112,7 +112,7 @@ def brief(value: str) -> str:
 
 
 def whose(lines: Sequence[SettingLine]) -> str:
-    """`PyTorch: yes; TensorFlow: no`; of many, those in the majority are counted."""
+    """`PyTorch: yes; TensorFlow: no`; if there are many, the majority is counted."""
     odd = [line for line in lines if line.status == "mismatched"]
     shown = lines if len(lines) <= NAMED or len(odd) == len(lines) else odd
     parts = [

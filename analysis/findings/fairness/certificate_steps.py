@@ -13,8 +13,8 @@ from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 class AgreementLine:
     """A row of agreement.csv: relative distance from the reference in float64, of the loss of one
     step and of the tensor with the largest difference after it (L2). Step 0 is before the first.
-    `run`: `long`, `full` (size), and both with plain SGD instead of the deviating optimiser
-    (`substituted`, `substituted_full`); `none`, with its reason, if it did not run."""
+    `run`: `long`, `full` (size), or either with plain SGD instead of the deviating optimiser
+    (`substituted`, `substituted_full`); `none` if it did not run, which `reason` explains."""
 
     id: BenchmarkId
     optimiser: str

@@ -11,16 +11,17 @@ from analysis.format import line, listing, scientific
 from workflows.records.limits import UNFENCED
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured, steps_compared
 
-COMPANIONS = {"numpy", "python"}  # recorded with every framework, but not its own
+COMPANIONS = {"numpy", "python"}  # recorded with every framework, but no part of it
 
 
 @dataclass(frozen=True)
 class CertificateLine:
-    """A row of certificate.csv: worst relative distance from the reference in the loss of any
-    step and in any tensor of weights, of the long run, at full size, and of both with plain
-    SGD; of the first gradients in float64 and in float32; of the steps after a restart; of
-    the first losses in float32 from its own in float64; the share of a step that was still
-    unfinished after its fence; and any work besides the step that its variant declares."""
+    """A row of certificate.csv: relative distances from the reference, the largest of any step or
+    tensor. `loss` and `weights` are of the long run; `full_`: at full size; `sgd_`: with plain SGD.
+    `gradients` and `rounding` are the first gradients in float64 and in float32. `restarted`:
+    losses after a restart; `float32`: first losses in float32 from its own in float64. `unfenced`:
+    the share of a step that was unfinished after its fence; `timed`: declared work besides the
+    step."""
 
     id: BenchmarkId
     status: str
@@ -58,7 +59,7 @@ class Permission(NamedTuple):
 
 
 FLOAT64 = "float64"
-SINGLE = "in float32 only"  # status of a certificate that claims less, worded as in judge_single
+SINGLE = "in float32 only"  # a certificate that claims less, worded as in judge_float32 (certify)
 
 
 class Certificates:
@@ -98,13 +99,13 @@ class Certificates:
         return Permission(True, f"agrees to {distance}{steps_compared(rows)}")
 
     def waits(self, benchmark: BenchmarkId) -> bool:
-        """Whether its time is that of all its work, as far as a probe of its fence was recorded."""
+        """Whether its time covers all its work. True if no probe of its fence was recorded."""
         _, row = self.found.get(benchmark, (None, None))
         return row is None or (row.unfenced or 0.0) <= UNFENCED
 
     def unread(self, benchmark: BenchmarkId) -> str:
-        """Whether steps that nobody waits for end with `the same` loss and weights as if each was
-        waited for, or with `others`; "" if it was not tried or cannot be told."""
+        """Whether steps that nobody waits for end with `the same` loss and weights as steps that
+        are waited for, or with `others`; "" if the records do not say."""
         _, row = self.found.get(benchmark, (None, None))
         if row is None or row.unread is None:
             return ""
@@ -134,8 +135,8 @@ class Certificates:
 
 def declared(row: CertificateRow, steps: int) -> str:
     """`declared: optimiser.adam (loss 3.0e-4 within 10 steps)`; the reason of a declared row
-    starts with the component that deviates. A reduced precision is last, and says how far it leads:
-    what else deviates, the float32 variant declares, too."""
+    starts with the component that deviates. A reduced precision is named alone, with its distances,
+    because the float32 variant declares any other deviation, too."""
     _, precision, rest = row.reason.rpartition("precision.")
     if precision:
         off = [max(found, default=0.0) for found in (row.rounding.values(), row.float32)]
@@ -150,8 +151,8 @@ def components(text: str) -> list[str]:
 
 
 def size(rows: Sequence[CertificateRow], steps: int) -> str:
-    """How far a declared deviation takes the loss in the first `steps` steps, before chaos
-    takes over, and how far off state is that is declared to deviate."""
+    """How far a declared deviation takes the loss in the first `steps` steps, before chaotic
+    growth, and how far off the state is that is declared to deviate."""
     early = [
         max(max(run.loss[:steps]) for run in (row.long, row.full) if run)
         for row in rows
@@ -166,7 +167,7 @@ def size(rows: Sequence[CertificateRow], steps: int) -> str:
 
 
 def furthest(row: CertificateRow) -> float:
-    """Largest relative distance of any loss, weights and first gradient, in all runs."""
+    """Largest relative distance of any loss, weights and first gradient, with its own optimiser."""
     runs = [run for run in (row.long, row.full) if run is not None]
     ends = [end for run in runs for end in (run.worst_loss, run.worst_weights)]
     return max([*ends, *row.gradients.values()], default=0.0)

@@ -1,7 +1,7 @@
 """The fairness checklist: what may differ between frameworks, and what a difference means.
 
-Each item is decided by settings. Adapters read them back from their frameworks (`SETTINGS` in
-frameworks/contract.py), or the harness determines them by probe (workflows/worker/probes).
+Settings decide each item. Adapters read them back from their frameworks (`SETTINGS` in
+frameworks/contract.py), or the harness determines them by a probe (workflows/worker/probes).
 """
 
 import math
@@ -17,11 +17,11 @@ class Item:
     """One item: something that may differ between contenders.
 
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
-    `matched` must be the same; `own` is each framework's own way, part of what is compared, for the
-    `reason` given, and so is what contenders with more than so many `threads` do. If a certificate
-    declares a deviation of `component`, the difference is declared too. Records may lack all
-    settings of a `new` item. `computes`: a difference that is not declared changes what is
-    computed, so that a pair gets no ratio.
+    `matched` must be the same; `own` is each framework's own way, and part of what is compared for
+    the `reason` given, and so is any item with more than its number of `threads`. If a certificate
+    declares a deviation of `component`, the difference is declared, too. Records may lack all
+    settings of a `new` item. `computes`: an undeclared difference changes what is computed, so the
+    pair gets no ratio.
     """
 
     title: str

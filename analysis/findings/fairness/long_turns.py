@@ -1,8 +1,8 @@
 """How much timed float32 turns may be off after their first steps.
 
-A network magnifies rounding from step to step, some by much. So from a step on, a turn is allowed
-so many times what the framework in the middle is off by until then. If that is too much, nothing is
-compared. A framework counts once, as its contender in the middle, because several may share a
+A network magnifies rounding from step to step. So from step `LONG` on, a turn may be off by `GROWN`
+times what the median framework is off by until then. If that is more than `CHAOS`, nothing is
+compared. A framework counts once, with its median contender, because its contenders may share a
 mistake.
 """
 
@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike
 from analysis.data.processes import COLUMNS
 from analysis.data.results import BenchmarkId
 
-LONG = 10  # steps, for which all limits are known beforehand
-GROWN = 10  # times the framework in the middle; of an even number the better one
+LONG = 10  # steps with limits that are known beforehand
+GROWN = 10  # times the median framework; of an even number, the better of the middle two
 CHAOS = 0.3  # the most that is allowed
 
 
 class Away(NamedTuple):
-    """How far a tensor is from float64 after a turn: the median error over its median move, the
-    share of its numbers that are more than a tenth of that away, and the mean error, of which none
-    counts more than 1."""
+    """How far a tensor is from float64 after a turn: the median error over the tensor's median
+    move, the share of numbers that are off by more than a tenth of that move, and the mean error,
+    in which no number counts more than 1."""
 
     typical: float
     off: float
@@ -32,11 +32,9 @@ class Away(NamedTuple):
 
 
 def widened(table: pd.DataFrame) -> pd.DataFrame:
-    """Mini-batches with more room (`allowed`) in late steps, without those that are not compared.
-
-    `place` is a step in its turn, `off` how far its loss is off. In a part of a step nothing grows
-    (`still`).
-    """
+    """Mini-batches with a wider limit (`allowed`) in late steps, without those that cannot be
+    compared. `place` is the step in its turn, and `off` how far its loss is off. In a part of a
+    step nothing grows (`still`)."""
     late = (table["place"] >= LONG) & ~table["still"]
     parts = [table[~late]]
     for _, rows in table[late].groupby(["workload", "round"]):
@@ -52,8 +50,8 @@ def widened(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def until(own: pd.DataFrame, places: np.ndarray) -> np.ndarray:
-    """The most that one contender's losses are off by, up to each of these steps, or to the next
-    step that is kept of a long turn."""
+    """The most that one contender's losses are off by up to each of these steps; up to the next
+    row if a long turn was condensed."""
     seen = own.groupby("place")["off"].max().cummax()
     before = np.minimum(seen.index.searchsorted(places, side="left") + 1, len(seen))
     return np.append(0.0, seen.to_numpy())[before]
@@ -66,15 +64,15 @@ def middle(values: np.ndarray) -> np.ndarray:
 
 
 def with_one_vote_each(frameworks: Iterable[Sequence[ArrayLike]]) -> np.ndarray:
-    """The middle of the frameworks, each of which has the middle of its contenders."""
+    """The `middle` of all frameworks, each represented by the `middle` of its contenders."""
     return middle(np.stack([middle(np.stack(own)) for own in frameworks]))
 
 
 def room_of_weights(
     tensors: Mapping[BenchmarkId, dict[str, Away]],
 ) -> dict[str, tuple[float, float]]:
-    """The room that weights have after a long turn by tensor, from what all contenders have left;
-    without tensors that are not compared."""
+    """By tensor, the limits of weights after a long turn (typical error, share far away), from the
+    errors of all contenders; without tensors that cannot be compared."""
     every: dict[str, dict[str, list[Away]]] = {}
     for one, own in tensors.items():
         for name, found in own.items():

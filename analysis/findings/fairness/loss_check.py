@@ -1,8 +1,8 @@
-"""Check that the timed float32 turns computed what the certificates have proved.
+"""Checks that the timed float32 turns computed what the certificates have proved.
 
 The losses of all steps of every timed turn must be those of the same turns in float64, and so must
-the weights after a turn. Earlier records do not have the turns in float64: in them, every
-turn must start with the same loss as the reference's turn of the same round.
+the weights after a turn. If earlier records lack the turns in float64, every turn must start with
+the same loss as the reference's turn of the same round.
 """
 
 from collections.abc import Collection, Sequence
@@ -37,12 +37,12 @@ TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 roundin
 
 @dataclass
 class LossCheck:
-    """`worst`: the largest relative difference among `compared` losses that agree, in float32;
-    `faults`: which benchmarks may not be compared, and why. `in_float64`: whether losses were
-    compared with float64's, `first`: of how many steps of a turn, if turns have more, and which
-    share of them that is at least (`share`), `late`: what was allowed in the late steps of long
-    turns, and `weights`: whether those after a turn were compared, too, but for `odd` contenders,
-    which float32 led elsewhere in it."""
+    """`worst`: the largest relative difference among the `compared` losses of contenders that
+    agree, in float32. `faults`: which benchmarks may not be compared, and why. `in_float64`:
+    whether losses were compared with float64's. `first`: how many steps of a turn were compared,
+    None if all were; `share`: the smallest share of a turn that this is. `late`: the limit in late
+    steps of long turns. `weights`: whether weights after a turn were compared, too, except those of
+    `odd` contenders, which float32 led elsewhere."""
 
     tolerance: float
     in_float64: bool = False
@@ -142,8 +142,8 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
 
 
 def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """By workload with turns in float64, how many steps a turn has (`all`), and the losses of how
-    many of them were compared in every round (`known`)."""
+    """By workload with turns in float64: how many steps a turn has (`all`), and how many of them
+    were compared in every round (`known`)."""
     steps = batches[batches["round"] > 0].groupby([*COLUMNS, "replicate", "round"])["step"]
     lengths = (steps.max() - steps.min() + 1).groupby("workload").max()
     rounds = table[table["round"] > 0].groupby(["workload", "round"])["place"].max() + 1

@@ -15,7 +15,7 @@ from analysis.format import listing
 NONE = "n/a"
 UNRECORDED = "not recorded"
 SILENT = (NONE, UNRECORDED, "not supported")  # prefixes of values that are not compared
-STATED = " (stated)"  # by the adapter; nothing has read it back
+STATED = " (stated)"  # mark of a value that the adapter states and nothing has read back
 STATUSES = ("mismatched", "declared", "equal", NONE)  # the most serious first
 
 
@@ -32,8 +32,8 @@ class SettingLine:
     """A row of settings.csv. `item` is the checklist's item that the setting belongs to. `status`
     is about contenders that are compared with each other: `equal`; `declared`, for the `reason`
     given; `mismatched`; or `n/a`, if there is nothing to compare. If most are equal, only the
-    others are mismatched. Values that an adapter only states end with `STATED`. "n/a" only does
-    so of a setting that changes what is computed, if others have a value."""
+    others are mismatched. Values that an adapter only states end with `STATED`, and so does a
+    stated "n/a" if the setting changes what is computed and others have a value."""
 
     id: BenchmarkId
     setting: str
@@ -88,7 +88,7 @@ def effective(machine: Machine, benchmark: BenchmarkId) -> dict[str, str]:
 
 
 def stated(machine: Machine, benchmark: BenchmarkId) -> set[str]:
-    """The settings that its adapter states, and that nothing has read back."""
+    """The settings that the adapter states and nothing has read back."""
     return {
         name
         for contest in machine.contests(benchmark.workload).values()
@@ -134,7 +134,7 @@ def judged(
 
 
 def unequal(one: BenchmarkId, other: BenchmarkId, certificates: Certificates) -> Iterator[str]:
-    """The settings that change what is computed, and in which two benchmarks differ undeclared."""
+    """A reason for each setting that changes what is computed and differs undeclared."""
     if one.workload != other.workload:
         return
     known = certificates.settings
@@ -180,8 +180,8 @@ def spoken(value: object) -> str:
 
 
 def changed_settings(found: Sequence[Own]) -> dict[tuple[str, str], dict[str, list[Own]]]:
-    """Settings read back from frameworks that are not the same in all studies or on all machines:
-    by framework and setting, those with each value."""
+    """Settings that are not the same in all studies or on all machines: by framework and setting,
+    the studies or machines with each value."""
     known: dict[tuple[str, ...], dict[str, list[Own]]] = {}
     for one in found:
         values = {

@@ -1,12 +1,12 @@
-"""Timed float32 turns against the same turns in float64.
+"""Compares timed float32 turns with the same turns in float64.
 
 Every timed turn starts from the initial weights on the mini-batches of its round, which are the
 same for all contenders. The reference has trained the same turns in float64, without timing, and
 so has every contender that declares a deviation. Earlier records have no such turns.
 
-A part of a step leaves the weights as they are. Its losses must be the reference's at the initial
-weights, in every step to the tolerance of a first step, and the weights after the turn in which
-they are read must be the initial ones to the last bit.
+A part of a step does not change the weights. Its losses must be the reference's at the initial
+weights, in every step within the tolerance of a first step, and the weights that are read after a
+turn must be the initial ones to the last bit.
 """
 
 import math
@@ -33,8 +33,8 @@ from workflows.records.schema import Float64Turns
 
 
 class Limit(NamedTuple):
-    """From a turn's second step to its step `last`, its losses may typically be `least` off. The
-    share `odd` of all turns may be more."""
+    """From a turn's second step to its step `last`, losses may in any case be off by `least` in
+    the median. The share `odd` of all turns may be off by more."""
 
     last: int
     odd: float
@@ -44,21 +44,21 @@ class Limit(NamedTuple):
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
 # After a turn: the typical error of weights, in moves of the tensor, and the share of numbers that
-# are far off. A tensor has three times as much room if the one in the middle is within this: right
-# contenders of the MNIST CNN were up to 1.9e-2 off in one tensor.
+# are far off. A tensor may have `ANY` times that error if the median tensor is within the limit:
+# right contenders of the MNIST CNN were up to 1.9e-2 off in one tensor.
 ASTRAY, ANY = (2e-2, 0.25), 3
-# The share in workloads whose float32 gradients may be further off than this, because float32
-# decides ReLUs differently: of AlexNet-S without padding, 30 % of a right contender's kernel were.
+# The share far off (`MORE`) in workloads whose float32 gradients may be further off than this,
+# because float32 decides ReLUs differently. In AlexNet-S without padding, 30 % of a right
+# contender's kernel were far off.
 LED_BY_FEW, MORE = 1e-4, 0.4
-# Of the share that may be far away, the mean error: if that share was not updated at all, it would
-# be as large as the share. Right contenders were up to 0.066 off on average, of 0.15, and in such
-# a workload 0.18, of 0.24.
+# The mean error may be this much of the share that may be far off: it would be as large as the
+# share if these numbers were not updated at all. Right contenders reached 0.066 of 0.15, and 0.18
+# of 0.24 in workloads as above.
 MEAN = 0.6
-# In the median of a turn's first steps a right contender's loss is off by less than 30 times what
-# the framework in the middle typically is, because all have rounding that a network magnifies.
-# Float32 decides a ReLU differently in some rounds, and then it is more: in up to three of nine.
-# `LIMITS` holds what is allowed in any case. A loss was more than that off in up to five of eight
-# rounds of eight steps, which is less than `MOST`.
+# In the median of a turn's first steps, a right contender's loss is off by less than `TIMES` what
+# the median framework's is. It is off by more in rounds in which float32 decides a ReLU differently
+# (up to three of nine). `LIMITS` has what is allowed in any case. Some loss of right contenders was
+# off by more than that in up to five of eight rounds of eight steps, which is less than `MOST`.
 TIMES, MOST = 30, 0.75
 LIMITS = (Limit(4, 0.5, 5e-5), Limit(4, 0.25, 3e-4), Limit(LONG, 0.5, 5e-4))
 TURN = [*COLUMNS, "replicate", "round"]
@@ -66,9 +66,9 @@ TURN = [*COLUMNS, "replicate", "round"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The turns in float64 that a benchmark's timed turns must agree with, whose they are, and how
-    far its float32 gradients may be from float64's. `still`: its weights stay as they are. `room`:
-    in a reduced precision, how far the first loss of a turn and later ones may be off."""
+    """The turns in float64 that a benchmark's timed turns must agree with, `whose` they are, and
+    how far its float32 gradients may be from float64's (`rounding`). `still`: its weights do not
+    change. `room`: how far the first loss and later losses may be off in a reduced precision."""
 
     turns: Float64Turns
     whose: str
@@ -78,12 +78,12 @@ class Expected:
 
     @property
     def in_float32(self) -> bool:
-        """Whether weights after a turn can be compared, and are float32's."""
+        """Whether it computes in float32 and weights after a turn can be compared."""
         return not self.room and self.rounding <= UNDECIDED
 
 
 Turns = Mapping[BenchmarkId, Expected]
-AfterTurn = tuple[BenchmarkId, Expected, dict[str, Away]]  # what a turn has left
+AfterTurn = tuple[BenchmarkId, Expected, dict[str, Away]]  # errors of weights after a turn
 Limited = tuple[BenchmarkId, Expected, dict[str, Away], dict[str, tuple[float, float]]]
 
 
@@ -114,9 +114,9 @@ def float64_turns(machine: Machine) -> Turns:
 def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: float) -> pd.DataFrame:
     """The mini-batches whose loss is known in float64, in their order.
 
-    `place` is its step in the turn, from 0; `off` the relative difference of its loss from the
-    `right` one, of which `allowed` is allowed. The tolerance is for the first step. Later ones also
-    have room for what gradients may be off.
+    `place` is the step in the turn, from 0; `off` is the relative difference of the loss from the
+    `right` one, and `allowed` its limit: the tolerance in the first step, more in later steps,
+    because gradients may be off, too.
     """
     batches = batches.sort_values(["replicate", "step"])
     place = batches["step"] - batches.groupby(TURN)["step"].transform("min")
@@ -174,10 +174,10 @@ def wrong_losses(
 
 
 class Typical(NamedTuple):
-    """How far off a benchmark's losses typically are in the first steps of its turns: of what is
-    the median in a turn (`taken`), the most that is exceeded in more turns than may be odd, and in
-    several rounds. In a single round, whose mini-batches are the same in all replicates, float32
-    may decide a ReLU differently. `others`: what is typical of the framework in the middle."""
+    """How far off a benchmark's losses typically are in the first steps of its turns. `taken` has
+    each turn's median, and `others` is the median framework's. `reached` is the largest error that
+    more turns reach than may be odd, in several rounds: in a single round, whose mini-batches are
+    the same in all replicates, float32 may decide a ReLU differently."""
 
     taken: pd.DataFrame
     others: float
@@ -196,8 +196,8 @@ class Typical(NamedTuple):
 
 
 def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
-    """Of each benchmark in a table of losses, except for parts of a step: under the limit that it
-    comes closest to, or exceeds most."""
+    """For each benchmark except parts of a step: how it stands to the limit that it comes closest
+    to, or exceeds most."""
     found: dict[BenchmarkId, list[Typical]] = {}
     for limit in LIMITS:
         first = table[table["place"].between(1, limit.last - 1) & ~table["still"]]
@@ -212,16 +212,16 @@ def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
 
 
 def in_the_middle(rows: pd.DataFrame) -> float:
-    """How far off the losses of a workload typically are, in the framework in the middle."""
+    """How far off the losses of a workload typically are in the median framework."""
     medians = rows.groupby(COLUMNS)["off"].median()
     return float(with_one_vote_each(own.tolist() for _, own in medians.groupby("framework")))
 
 
 def led_elsewhere(machine: Machine, table: pd.DataFrame, expected: Turns) -> set[tuple[Any, ...]]:
-    """The turns in whose losses it shows that float32 has decided something differently, so that
-    the weights are others afterwards, too: benchmark, replicate and round of each. If it shows in
-    most turns, it is not float32 but the contender. A reduced precision has limits of its own, and
-    in some networks no weights are compared."""
+    """Turns (benchmark, replicate and round) whose losses show that float32 decided a ReLU
+    differently, so that their weights differ, too. If most turns of a contender show that, its
+    computation is to blame, not float32, and none of its turns is listed. Neither are turns without
+    comparable float32 weights."""
     found: set[tuple[Any, ...]] = set()
     first = table[table["place"].between(1, LONG - 1) & (table["round"] > 0) & ~table["still"]]
     for _, rows in first.groupby("workload"):
@@ -238,8 +238,8 @@ def led_elsewhere(machine: Machine, table: pd.DataFrame, expected: Turns) -> set
 def wrong_typically(
     machine: Machine, table: pd.DataFrame, turns: Turns
 ) -> Iterator[tuple[BenchmarkId, str]]:
-    """Benchmarks whose losses, in a turn's first steps, are typically far more off than those of
-    the framework in the middle."""
+    """Benchmarks whose losses in a turn's first steps are typically off by far more than those of
+    the median framework, in words."""
     for one, own in typical(table).items():
         if own.reached > own.allowed and not machine.format(one):
             far = own.taken[own.taken["off"] > own.allowed]
@@ -253,8 +253,8 @@ def wrong_typically(
 
 
 def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iterator[Limited]:
-    """What `weights_astray` has found, with the typical error and the share far away that are
-    allowed of each tensor that can be compared."""
+    """What `weights_astray` found, with the limits (typical error, share far away) of each tensor
+    that can be compared."""
     long: dict[str, dict[BenchmarkId, dict[str, Away]]] = {}
     for one, expected, tensors in found:
         if expected.turns.steps > LONG:  # of several replicates, the worst counts
@@ -308,8 +308,8 @@ def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]
 
 
 def weights_read(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[str, list[float]]]]:
-    """Each contender that lived to the end of a contest in which weights were read: the replicate,
-    and its weights."""
+    """Each contender that lived to the end of a contest in which weights were read, the replicate,
+    and the weights."""
     for contest in machine.records.contests:
         if any(contender.weights for contender in contest.contenders):
             for contender in contest.contenders:
@@ -321,8 +321,8 @@ def weights_read(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[s
 def weights_astray(
     machine: Machine, batches: pd.DataFrame, turns: Turns, without: Collection[tuple[Any, ...]] = ()
 ) -> Iterator[AfterTurn]:
-    """For each contender whose weights were read after a turn, how far each tensor is from where
-    float64 has led; `without` some turns."""
+    """For each contender whose weights were read after a turn, how far each tensor is from
+    float64's; `without` some turns."""
     taken = batches.groupby(TURN)["step"]
     counts = taken.max() - taken.min() + 1  # of a long turn, not every row is kept
     for one, replicate, weights in weights_read(machine):
@@ -338,9 +338,8 @@ def weights_astray(
 
 
 def hidden_updates(machine: Machine) -> dict[str, tuple[list[str], int]]:
-    """By workload, the tensors of which timed turns do not show whether they are trained, because
-    storing in float32 may lose most of it; and how many tensors there are. The workloads that have
-    any."""
+    """By workload, tensors whose training timed turns cannot show, because storing in float32 may
+    lose most of it, and the number of all tensors. Workloads without any are left out."""
     found = {}
     for record in machine.records.certificates:
         compared = record.rounding <= UNDECIDED and record.workload not in found

@@ -1,2 +1,2 @@
-"""The machine's speed and limit, what steps take of it and where their time goes, and what changes
-from study to study."""
+"""The machine's speed and limit, how steps use it, where their time goes, and what changes from
+study to study."""

@@ -24,18 +24,17 @@ SUCCESSIVE = 5  # operations of a fresh process
 
 @dataclass(frozen=True)
 class ElementwiseLine:
-    """A row of elementwise.csv, about one of the operations of which a step does `repeat`. `us` is
-    the time of the step alone, without transfer, over `repeat`: the geometric mean of the
-    replicates' medians over steady state, with Student's interval. `transfer_us` brings both
-    vectors to the device.
+    """A row of elementwise.csv, about one operation, which a step does `repeat` times. `us` is the
+    time of the step without transfer, over `repeat`: the geometric mean of the replicates' medians
+    over steady state, with Student's interval. `transfer_us` is the time to bring both vectors to
+    the device.
 
-    `gb_per_s` counts once each vector that is read or written. `share` is that over the speed of
-    the machine's memory stream, which counts alike, in the same rounds. `ulp` is how far a number
-    is from NumPy's at most, in units in the last place. `first_over_others` is the time of a
-    process's first step over the median of the next four, with its interval, from the
-    `first_replicates` in which the process had done nothing before, if `repeat` is 1. The columns
-    `to_...` say whether writing to a vector that was moved there has changed the original, if the
-    framework was asked.
+    `gb_per_s` counts each vector once that is read or written. `share` is that over the speed of
+    the machine's memory stream in the same rounds. `ulp` is the largest distance of a number from
+    NumPy's, in units in the last place. `first_over_others` is the time of a process's first step
+    over the median of the next four, with its interval. It comes from the `first_replicates` in
+    which the process had done nothing before, if `repeat` is 1. The columns `to_...` say whether
+    writing to a vector that was moved there changed the original.
     """
 
     id: BenchmarkId
@@ -112,8 +111,8 @@ def logs(rows: pd.DataFrame, column: str) -> list[float]:
 
 
 def firsts(machine: Machine, one: BenchmarkId, rows: pd.DataFrame) -> list[float]:
-    """Of each process that did nothing before, the logarithm of the ratio of its first step to the
-    median of those that followed at once."""
+    """For each process that had done nothing before, the logarithm of the ratio of its first step
+    to the median of the next four."""
     contests, found = machine.contests(one.workload), []
     for replicate, own in rows[rows["round"] == 0].groupby("replicate"):
         times = own.sort_values("step")["step_ms"].to_numpy(float)[:SUCCESSIVE]

@@ -1,8 +1,8 @@
-"""What a mini-batch takes of energy, on machines that tell: joules of the processor's package or of
-the GPU, through the same statistics as times.
+"""Energy per mini-batch, on machines that measure it: joules of the processor's package or of the
+GPU, with the same statistics as times.
 
-Each turn has one value: the joules of the turn over its mini-batches. It stands in the place of a
-round's times. A meter that stood still in many turns counts others' work in the rest.
+Each turn has one value, the joules of the turn over its mini-batches, which replaces the times of
+the round. If a meter stood still in many turns, the others contain their energy, so none counts.
 """
 
 import math
@@ -22,16 +22,16 @@ from frameworks.device import HOST
 
 FIELDS = {"processor": "package_j", "GPU": "gpu_j"}  # of a turn's record
 TURN = ["workload", "replicate", "contender", "round"]
-STILL = 0.1  # of the turns of a benchmark
+STILL = 0.1  # of a benchmark's turns: if its meter stood still in more, it has no energy
 NOT_READ = "not read: "  # how a reason begins in the records
 
 
 @dataclass(frozen=True)
 class EnergyLine:
     """A row of energy.csv: joules per mini-batch that the processor's packages or the GPUs (`of`)
-    used during the turns of a contender: the geometric mean of the replicates' medians, with
-    Student's interval. The estimate is of this energy over that of the benchmark that times are
-    compared with, within rounds; it has no ratio without one."""
+    used during the turns of a contender. `joules` is the geometric mean of the replicates' medians,
+    with Student's interval. The estimate is of this energy over that of the benchmark that times
+    are compared with, within rounds."""
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework of joules joules_low joules_high "
@@ -52,7 +52,7 @@ def energy_lines(findings: Findings) -> list[EnergyLine]:
 
 
 def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
-    """Only contenders on a GPU have rows of GPUs, which others leave idle."""
+    """Only contenders on a GPU have rows for the GPU, because the others leave it idle."""
     found = by_turn(findings, name)
     used = {
         one: found[one]

@@ -1,8 +1,8 @@
 """The machine's own speed: a matrix product and a memory stream that took turns with the
 contenders, on the same cores.
 
-They use NumPy and no framework, so they change only if the machine does. Studies of different days
-can be set against them.
+They use NumPy and no framework, so their times change only if the machine does. They show how fast
+the machine was in studies of different days.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def speed_line(
     median_ms: float,
     settings: Mapping[str, Setting],
 ) -> SpeedLine:
-    """`settings` count the work of a pass; a process that failed has left none."""
+    """`settings` has the work of a pass; it is empty if the process failed."""
     workload, threads, variant = group
     rounds = rows.groupby(["replicate", "round"])["ms"].median()
     low, middle, high = rounds.quantile([0.1, 0.5, 0.9])

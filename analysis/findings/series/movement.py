@@ -1,4 +1,4 @@
-"""How far each ratio moves between studies of one machine, and whether what they say lasts."""
+"""How far each ratio moves between studies of one machine, and whether verdicts last."""
 
 import math
 from collections.abc import Sequence
@@ -22,11 +22,10 @@ class Movement(ToReference):
 
     `estimates` has each study's, in the order of time, None if it has no ratio. `ratio` is the
     geometric mean over studies with Student's interval, `next_study` the prediction interval of
-    another study, and `next_occasion` that of the mean of another occasion; studies of one
-    occasion are averaged first, because they are not independent. With fewer than three studies,
-    or occasions, there is no interval. `crossed`: ratios are on both
-    sides of 1. `contradicted`: one study says faster and another slower. `lasting` is the verdict
-    of the series.
+    another study, and `next_occasion` that of the mean of another occasion. Studies of one occasion
+    are averaged first, because they are not independent. With fewer than three studies or
+    occasions, there is no interval. `crossed`: ratios are on both sides of 1. `contradicted`: one
+    study says faster and another slower. `lasting` is the verdict of the series.
     """
 
     COLUMNS: ClassVar = (
@@ -122,8 +121,8 @@ def exponentials(ends: tuple[float, float]) -> tuple[float, float]:
 
 
 def lasting(means: Sequence[float], margin: float, confidence: float) -> str:
-    """The verdict of a series, from the mean log-ratio of each occasion, by the interval in which
-    another occasion's is expected. The rule is a study's."""
+    """The verdict of a series, from the mean log-ratio of each occasion. The rule is that of a
+    study, on the interval in which another occasion's mean is expected."""
     if len(means) < OCCASIONS:
         return f"not yet ({count(len(means), 'occasion')})"
     interval = prediction(means, confidence)

@@ -22,13 +22,13 @@ SHORTEST = 0.9  # the share of the times between mini-batches that counts
 
 @dataclass(frozen=True)
 class OffClockLine:
-    """A row of off_clock.csv, per mini-batch of the rounds. `processor_ms` is the processor time
-    of the process while nothing was timed, also while others had their turns, and `share` sets it
-    against that of the timed mini-batches. `between_ms` is the time from the end of a mini-batch to
-    the beginning of the next one in its turn, the mean of the shortest nine tenths, `longer_ms` by
-    how much that is longer than the shortest in the workload, `late_ms` by how much reading all
-    weights after a turn takes longer than reading them again, and `step_ms` the median time of
-    transfer and step. What the records do not have is None."""
+    """A row of off_clock.csv, per mini-batch of the rounds; None if the records lack a number.
+    `processor_ms` is the processor time of the process while nothing was timed, also while others
+    had their turns, and `share` is that over the processor time of timed mini-batches. `between_ms`
+    is the time from the end of a mini-batch to the next one in its turn, the mean of the shortest
+    nine tenths. `longer_ms` is by how much that exceeds the shortest of the workload. `late_ms` is
+    by how much reading all weights after a turn takes longer than reading them again. `step_ms` is
+    the median time of transfer and step."""
 
     id: BenchmarkId
     processor_ms: float | None
@@ -40,8 +40,8 @@ class OffClockLine:
 
 
 def off_clock_lines(findings: Findings) -> list[OffClockLine]:
-    """All but controls, which wait on purpose, in studies that recorded it. Reading the checksum of
-    a single operation is as much work as the operation, so those are left out."""
+    """All contenders except controls, which wait on purpose, in studies that recorded it. Single
+    operations are left out, because reading their checksum takes as much work as they do."""
     machine, batches = findings.machine, findings.batches
     trained = [one for one in findings.measured if one.workload in machine.records.trained]
     asked = {one for one in trained if not machine.control(one)}
@@ -85,7 +85,7 @@ def processor_s(findings: Findings, asked: Collection[BenchmarkId]) -> dict[Benc
 
 
 def late_ms(findings: Findings) -> dict[BenchmarkId, float]:
-    """The median of the replicates in which weights were read."""
+    """`late_ms`: the median of the replicates in which weights were read."""
     found: dict[BenchmarkId, list[float]] = {}
     for contest in findings.machine.records.contests:
         for contender in contest.contenders:
@@ -96,7 +96,7 @@ def late_ms(findings: Findings) -> dict[BenchmarkId, float]:
 
 
 def between_ms(rows: pd.DataFrame) -> dict[BenchmarkId, float]:
-    """Of turns that have a row for every mini-batch. A median would hide work that is put off in
+    """`between_ms`, from turns that were not condensed. A median would hide work that is put off in
     fewer than half of the steps; single long waits are the machine's."""
     own = rows[rows["weight"] == 1].sort_values(["replicate", "step"])
     ends = own["start_ns"] + own[[*PARTS]].sum(axis=1)

@@ -1,4 +1,4 @@
-"""What a step's time goes to, as each framework's own profiler saw it: off the clock, once."""
+"""Where a step's time goes, by each framework's own profiler, which ran once and untimed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def operation_lines(machine: Machine) -> list[OperationLine]:
 
 
 def known(seconds: Mapping[str, float]) -> dict[str, float]:
-    """In the order of the categories; of another samestep's categories, nothing is known."""
+    """In the order of the categories. Categories of other versions count as unaccounted."""
     found = dict.fromkeys(CATEGORIES, 0.0)
     for name, own in seconds.items():
         found[name if name in found else UNACCOUNTED] += own
@@ -63,7 +63,7 @@ class Profile:
     @property
     def largest(self) -> tuple[str, float]:
         """The category with the largest share. The parts of convolutions count as one, because
-        not all profilers tell them apart."""
+        not all profilers distinguish them."""
         merged: dict[str, float] = {}
         for name, share in self.shares.items():
             whole = CONVOLUTION if name.startswith(CONVOLUTION) else name
@@ -72,7 +72,7 @@ class Profile:
 
 
 def profiles(findings: Findings) -> list[Profile]:
-    """Of the contenders that are compared with other frameworks."""
+    """The profiles of contenders that are compared with other frameworks."""
     lines = findings.machine.matched_rows(OPERATIONS.of(findings))
     return [
         Profile(one, sum(line.ms for line in lines), {line.operation: line.share for line in lines})

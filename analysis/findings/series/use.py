@@ -1,6 +1,6 @@
-"""What steps take of the machine: memory, page faults, and how far each contender is from what the
-machine's own matrix product and memory stream reached in the same rounds, which is the roofline of
-Williams, Waterman and Patterson (2009)."""
+"""How steps use the machine: memory, page faults, and how far each contender is from what the
+machine's own matrix product and memory stream reached in the same rounds. That limit is the
+roofline of Williams, Waterman and Patterson (2009)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from frameworks.workloads.layers import Conv2D
 # STREAM counts what a triad reads and writes. A cache also reads a line before it is written, so
 # four bytes pass for every three that are counted. An optimiser reads what it writes.
 PASSED = 4 / 3
-# Times the machine's matrix product. Winograd's convolutions save as much; nothing else does.
+# Times the speed of the machine's matrix product that steps may reach, with and without
+# convolutions: Winograd's algorithm saves as much, and nothing else does.
 FASTER, PLAIN = 2.25, 1.5
 ARITHMETIC, MEMORY = "arithmetic", "memory traffic"
 
@@ -26,10 +27,10 @@ ARITHMETIC, MEMORY = "arithmetic", "memory traffic"
 class Limit:
     """`compute_ms` is what the step's FLOP take at the speed of the machine's matrix product
     (`product`, GFLOP/s), and `memory_ms` what its least bytes take at the speed of its stream
-    (`stream`, GB/s). The longer one binds. `share` is that time over the contender's median time;
-    it may exceed 1, because neither computation is the fastest that is possible. `flop_per_byte` is
-    the step's intensity, and `gflop_per_s` what the contender reached. All are None if the machine
-    took no turns."""
+    (`stream`, GB/s, with the reads before writes: `PASSED` times what machine_speed.csv counts).
+    The longer one binds. `share` is that time over the contender's median time; it may exceed 1,
+    because neither computation is the fastest possible. `flop_per_byte` is the step's intensity,
+    and `gflop_per_s` what the contender reached. All are None if the machine took no turns."""
 
     product: float | None = None
     stream: float | None = None
@@ -47,10 +48,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class UseLine:
-    """A row of use.csv. `faults` are minor page faults of a mini-batch, and `major_faults` those
-    that waited for a disk. `peak_mib` is the most memory of the process during its turns, with all
-    workloads of the contest, and `idle_mib` what it had before any workload. All are medians over
-    replicates. What the records do not have is None."""
+    """A row of use.csv; None if the records lack a number. `faults` are minor page faults of a
+    mini-batch, and `major_faults` those that waited for a disk. `peak_mib` is the most memory of
+    the process during its turns, with all workloads of the contest, and `idle_mib` what it had
+    before any workload."""
 
     COLUMNS: ClassVar = (
         "machine workload device threads variant framework median_ms compute_ms memory_ms "
@@ -95,8 +96,8 @@ def use_lines(findings: Findings) -> list[UseLine]:
 def limit_of(
     machine: Machine, one: BenchmarkId, ms: float, product: float | None, stream: float | None
 ) -> Limit:
-    """From the speeds of the machine's product and stream. A single operation, which has no
-    parameters, is set against the stream in a table of its own."""
+    """The limit from the machine's speeds in GFLOP/s and GB/s. A single operation, which has no
+    parameters, is compared with the stream in a table of its own."""
     (work,) = (w for w in machine.records.workloads if w.name == one.workload)
     if one.device != HOST.name or not product or not stream or not work.parameters:
         return Limit()
@@ -133,7 +134,8 @@ def memory(machine: Machine, one: BenchmarkId) -> tuple[float | None, ...]:
 
 
 def too_fast(findings: Findings) -> dict[BenchmarkId, float]:
-    """Contenders that compute faster than the machine's matrix product can, and how many times."""
+    """Contenders that compute faster than the machine can, and how many times as fast as its matrix
+    product."""
     machine = findings.machine
     plain = {
         work.name

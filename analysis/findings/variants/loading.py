@@ -1,5 +1,5 @@
-"""What preparing mini-batches during training costs, by who prepares them: each loader over stored
-mini-batches, in the same process."""
+"""What preparing mini-batches during training costs: each loader over stored mini-batches, in the
+same process."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -18,8 +18,8 @@ from frameworks.workloads.datasets.pixels import STORED
 
 @dataclass(frozen=True)
 class LoadingLine:
-    """A row of loading.csv: a contender with a loader. `base` is the same one, in the same process,
-    on mini-batches that were prepared before.
+    """A row of loading.csv: a contender with a loader. `base` is the same contender, in the same
+    process, on mini-batches that were prepared before.
 
     `wall_ms` is the time of a mini-batch: `waiting_ms` until the loader gave it, and `step_ms` of
     transfer and step. Each is the geometric mean over replicates, with Student's interval, of a
@@ -106,14 +106,14 @@ def loading_lines(
 
 
 def over_replicates(rows: pd.DataFrame, name: str, confidence: float) -> dict[str, Any]:
-    """The three columns about a time."""
+    """The columns of a time: geometric mean over replicates, and interval."""
     mean = student(logs(rows, name).tolist(), confidence)
     ends = (None if log is None else math.exp(log) for log in (mean.mean, mean.low, mean.high))
     return dict(zip((f"{name}_ms", f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def by_turn(batches: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:
-    """Of each benchmark, by replicate, the medians over turns of the mean `wall`, `waiting` and
+    """For each benchmark, by replicate: the medians over turns of the mean `wall`, `waiting` and
     `step` of a turn's steady mini-batches, in milliseconds."""
     rows = batches[~batches["warmup"]]
     weight = rows["weight"]

@@ -1,7 +1,7 @@
 """Where a step's time goes: its parts, timed by themselves, over the whole step of their framework.
 
-The parts are programs of their own. What a compiler does only for the whole step, or only for a
-part, is in no other program, so the parts need not add up to the step.
+The parts are programs of their own. A compiler may optimise the whole step and its parts
+differently, so the parts need not add up to the step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ AGREES = "agrees to "  # how a pair's certificate begins if nothing is declared
 
 @dataclass(frozen=True)
 class PartLine:
-    """A row of parts.csv, about the whole step `id`. Of each replicate, the ratios of times within
-    rounds give the shares of the step: the forward part's; that of the gradients, which is the
-    gradient part's less the forward part's; and that of the update, the rest. They add up to 1, and
-    one of them may be negative. A share is the mean over replicates with Student's interval.
+    """A row of parts.csv, about the whole step `id`. The ratios of times within rounds give the
+    shares of the step in each replicate. `gradient_share` is the gradient part's less the forward
+    part's, and `update_share` the rest, so they add up to 1, and one of them may be negative. A
+    share is the mean over replicates with Student's interval.
 
     `gradient_over_forward` and `gradient_over_step` are ratios of times, estimated like all ratios.
     All are None if a part or the step was not measured or is not certified.
@@ -56,18 +56,17 @@ class PartLine:
 
     @property
     def exceeds(self) -> bool:
-        """Whether loss and gradients take longer than the whole step, so that the parts do not add
-        up."""
+        """Whether loss and gradients take significantly longer than the whole step."""
         return self.over_step_low is not None and self.over_step_low > 1
 
     @property
     def inverted(self) -> bool:
-        """Whether loss and gradients take less time than the loss alone."""
+        """Whether loss and gradients take significantly less time than the loss alone."""
         return self.over_forward_high is not None and self.over_forward_high < 1
 
 
 def part_lines(found: Measurements, check: LossCheck) -> list[PartLine]:
-    """A row for each step of which the study has parts, on devices that are here."""
+    """A row for each step that the study has parts of, if the step or a part was measured."""
     machine = found.machine
     wholes: dict[BenchmarkId, dict[str, BenchmarkId]] = {}
     for one in found.availability:
@@ -118,8 +117,8 @@ def part_line(
 
 
 def together(certificates: Sequence[str]) -> str:
-    """The certificates of several pairs in one text: what is declared, else the largest distance;
-    "" if one of them forbids the comparison."""
+    """The certificates of several pairs in one text: the declared deviations, or else the largest
+    distance; "" if one of them forbids the comparison."""
     if not all(certificates):
         return ""
     declared = [text for text in certificates if not text.startswith(AGREES)]

@@ -14,7 +14,7 @@ from analysis.stats.inference import Estimate
 from frameworks.workloads.distance import relative
 
 STEPS = (1, 10, 100)  # steps at which the loss is reported
-CHANCE = 0.05  # that a sentence says of any pitfall without an effect that it has one
+CHANCE = 0.05  # probability that sentences call any pitfall without an effect slower or faster
 SAME = 1e-12  # relative; certificates demand this of every variant without a pitfall
 EARLY = "its time leaves work out: synchronise() returned before the work was done"
 
@@ -25,14 +25,14 @@ class PitfallLine:
     it, and how the pitfall changes the loss. `p_adjusted` is corrected over the machine's pitfalls.
 
     `loss_1` to `loss_last` are relative differences of the float64 losses at those steps of
-    the certificate's long run, of `steps`. `end_loss` and `beside_end_loss` are the losses of
-    the last mini-batch of a turn in the timed float32 runs, means over all turns.
+    the certificate's long run, which has `steps` steps. `end_loss` and `beside_end_loss` are the
+    losses of the last mini-batch of a turn in the timed float32 runs, means over all turns.
 
-    `unread` says which loss and weights a hundred steps that nobody waits for end with: `the same`
-    to the last bit as if each was waited for, or `others`.
+    `unread`: a hundred steps that nobody waits for end with `the same` loss and weights, to the
+    last bit, as steps that are waited for, or with `others`.
 
-    If its certificate found that it does not wait for its work, the ratio is that of the reported
-    time over the true one. It says nothing about speed, so the verdict is `refused`.
+    If the certificate found that the variant does not wait for its work, the ratio is its reported
+    time over the true time. That says nothing about speed, so the verdict is `refused`.
     """
 
     COLUMNS: ClassVar = (
@@ -68,7 +68,7 @@ class PitfallLine:
 
     @property
     def losses(self) -> list[tuple[int, float]]:
-        """Step and relative difference, up to the certificate's last step."""
+        """Step and relative difference, for those of `STEPS` that the certificate's run has."""
         known = zip(STEPS, (self.loss_1, self.loss_10, self.loss_100), strict=True)
         return [(step, loss) for step, loss in known if loss is not None]
 
@@ -78,8 +78,8 @@ class PitfallLine:
 
 
 def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLine]:
-    """By framework and workload, the costliest first and those without a time last. Certificates
-    refuse no pair here."""
+    """By framework and workload, the costliest first and those without a time last. Ratios do not
+    need certificates here."""
     machine = found.machine
     pitfalls = {one: pitfall for one in found.availability if (pitfall := machine.pitfall(one))}
     if not pitfalls:
@@ -113,7 +113,7 @@ def pitfall_lines(found: Measurements, batches: pd.DataFrame) -> list[PitfallLin
 
 
 def judged(row: Comparison, certificates: Certificates) -> tuple[Estimate, str]:
-    """The estimate and its reason. A time that leaves work out is never called fast."""
+    """The estimate and its reason. The verdict is `refused` if the time leaves work out."""
     if row.estimate.ratio is None or certificates.waits(row.id):
         return row.estimate, row.reason
     return replace(row.estimate, verdict="refused"), "; ".join(filter(None, [EARLY, row.reason]))
@@ -122,7 +122,7 @@ def judged(row: Comparison, certificates: Certificates) -> tuple[Estimate, str]:
 def loss_differences(
     certificates: Certificates, one: BenchmarkId, base: BenchmarkId
 ) -> dict[str, Any]:
-    """Differences of the two long runs in float64; empty if there is only one run."""
+    """Differences of the two long runs in float64; None if there is only one run."""
     own, other = (
         certificates.found[side][1].losses if side in certificates.found else []
         for side in (one, base)

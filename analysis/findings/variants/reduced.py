@@ -1,5 +1,5 @@
-"""What a reduced precision gains, and how far it leads from float64: each variant in bfloat16 or
-TF32 over the float32 variant of its own framework."""
+"""How much faster a reduced precision is, and how far it leads from float64: each variant in
+bfloat16 or TF32 over the float32 variant of its own framework."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -44,7 +44,7 @@ class ReducedLine(ToReference):
 
 
 def reduced_lines(found: Measurements, check: LossCheck) -> list[ReducedLine]:
-    """On devices that are here. What cannot be computed here is a row with its reason."""
+    """A row for each variant whose float32 variant was measured; without a ratio, with a reason."""
     machine, certificates = found.machine, Certificates(found.machine).found
     formats = {one: own for one in found.availability if (own := machine.format(one))}
     pairs = {one: one._replace(variant=own.beside) for one, own in formats.items()}
@@ -71,7 +71,7 @@ def reduced_lines(found: Measurements, check: LossCheck) -> list[ReducedLine]:
 
 
 def distances(row: CertificateRow | None) -> tuple[float | None, float | None]:
-    """The largest of a first gradient, and of a loss."""
+    """The largest distance of a first gradient, and of a loss."""
     if row is None:
         return None, None
     return max(row.rounding.values(), default=None), max(row.float32, default=None)

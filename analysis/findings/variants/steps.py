@@ -48,7 +48,7 @@ def step_lines(found: Measurements, check: LossCheck) -> list[StepLine]:
         for one in found.availability
         if (one.framework, one.variant) in changes
     }
-    # None of a device that is not here.
+    # Without devices on which nothing was measured.
     chain = {o: base for o, base in chain.items() if {o, base} & found.processes.keys()}
     rows = {row.id: row for row in comparisons(found, check, chain)}
     result: list[StepLine] = []
