@@ -1,7 +1,7 @@
 """Today's steps, averaged as the tools of 2016 averaged theirs: what the statistic alone does.
 
-It is about the rule only. The steps are those of a study whose contenders do the same work in the
-same minutes, and nothing is measured for it.
+Only the rule differs. The steps are those of a study whose contenders do the same work in the same
+minutes; nothing is measured anew.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +22,9 @@ DECIDED = ("faster", "slower")
 
 
 class Process(NamedTuple):
-    """The steps of one process in milliseconds, without those that each turn discards: all of them,
-    of which the first `warmup` warm it up, and those after these turn by turn. `ms` has transfer
-    and step."""
+    """One process's steps, without those that each turn discards: `ms` (transfer and step) and
+    `data_ms` of all of them, of which the first `warmup` are warm-up, and the `ms` of the others by
+    turn."""
 
     batch: int
     ms: list[float]
@@ -34,7 +34,7 @@ class Process(NamedTuple):
 
 
 def printed_speeds(own: Process) -> float:
-    """From the mean of speeds in samples a second, each of a turn, printed with two decimals."""
+    """Milliseconds, from the mean of the turns' speeds in samples a second, with two decimals."""
     speeds = [round(own.batch * len(ms) / sum(ms) * 1e3, 2) for ms in own.turns]
     return own.batch * 1e3 / fmean(speeds)
 
@@ -54,9 +54,9 @@ STATISTICS: dict[str, Callable[[Process], float]] = {
 
 @dataclass(frozen=True)
 class Average:
-    """A row of averages.csv: what a statistic makes of a contender's processes, each with as many
-    `steps`. `value_ms` is their median. `over_ours` is that over the study's own figure, `least`
-    and `most` are of single processes, of which every tool had one in 2016."""
+    """A row of averages.csv: a statistic of a contender's processes, of `steps` steps each.
+    `value_ms` is the median process, and `over_ours` that over the study's own figure. `least` and
+    `most` are of single processes; in 2016 every tool had one."""
 
     workload: str
     contender: str
@@ -72,7 +72,7 @@ class Average:
 @dataclass(frozen=True)
 class Order:
     """A row of orders.csv: single processes of two frameworks, one averaged by `one`, the other by
-    `other`. `changed`: how often the order is not the study's, which knows who is faster."""
+    `other`. `changed`: how often their order contradicts the study's verdict."""
 
     one: str
     other: str
@@ -81,7 +81,7 @@ class Order:
 
 
 def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
-    """Those of the usual variants, by contender, in the order of the replicates."""
+    """The processes of the usual variants, by contender, in the order of the replicates."""
     batch = {one.name: from_dict(one.description).batch for one in machine.records.workloads}
     rows = machine.batches[machine.batches["variant"].isin(USUAL)]
     rows = rows[(rows["round"] == 0) | ~rows["warmup"]]
@@ -104,7 +104,7 @@ def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
 
 
 def averages(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> list[Average]:
-    """Of each contender that the study compares; `found` are its `processes`."""
+    """A row for each statistic of each contender with a time in `study`. `found`: `processes`."""
     figures = {one[:5]: one.median for one in study.times}
     return [
         Average(one.workload, one.contender, name, len(own), len(own[0].ms), median(values), *(
@@ -118,8 +118,8 @@ def averages(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> 
 
 
 def orders(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> list[Order]:
-    """Each statistic against each, over the pairs of frameworks of which one is faster. Processes
-    of one replicate stand against each other."""
+    """Each pair of statistics, over the pairs of frameworks with a decided verdict. A process is
+    compared with that of the same replicate."""
     pairs = [
         (found[one], found[other], row.verdict == "faster")
         for row in study.ratios

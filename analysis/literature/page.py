@@ -123,8 +123,7 @@ def measured(studies: Sequence[StudyTables]) -> str:
 
 
 def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTables]) -> list[str]:
-    """What the studies ask that are needed; which of them had a GPU, and in a framework's words
-    why the others had none."""
+    """The questions of the studies that claims still need, and why there was no GPU."""
     if name not in DECIDES:
         return []
     asked = {word for one in own for word in one.claim.studies}

@@ -28,7 +28,7 @@ MARKS = {True: "o", False: "D"}  # processors, GPUs
 
 @dataclass(frozen=True)
 class Work:
-    """Of a network: trained parameters, and multiply-adds of one sample's forward pass, in all
+    """A network's trained parameters, and the multiply-adds of one sample's forward pass in all
     layers and in the first, whose input needs no gradient."""
 
     parameters: int
@@ -42,8 +42,8 @@ class Work:
 
 @cache
 def networks() -> Mapping[str, Work]:
-    """By name. A layer works `positions` times on `inputs` numbers for each of its `outputs`;
-    `more` are the parameters of each output besides, `times` the layers of this shape."""
+    """The work of each network by name. A layer has `positions` of `inputs` multiply-adds for each
+    of its `outputs`. `more` counts further parameters of each output, `times` the equal layers."""
     found: dict[str, Work] = {}
     for row in rows("layers.csv"):
         positions, inputs, outputs, more, times = (
@@ -72,7 +72,7 @@ def processors() -> Mapping[str, dict[str, str]]:
 
 
 def peak(device: str, threads: int | None) -> float:
-    """Floating-point operations a second in float32, of as many cores as there are threads."""
+    """Floating-point operations a second in float32, of one core for each thread."""
     own = processors()[device]
     cores = int(own["cores"])
     if threads is not None:
@@ -82,9 +82,9 @@ def peak(device: str, threads: int | None) -> float:
 
 @dataclass(frozen=True)
 class Share:
-    """What a cell needs of its processor's peak; `low` is the least that the rounding of its time
-    allows. `defined` is the same for the definition in the authors' repository, None if that
-    does the work of the name or was not read."""
+    """The share of its processor's peak that a cell needs; `low` is the least that the rounding of
+    its time allows. `defined` is the same for the definition in the authors' repository, None if
+    that does the work of its name or was not read."""
 
     cell: Cell
     value: float
@@ -97,13 +97,12 @@ class Share:
 
     @property
     def impossible(self) -> bool:
-        """Whether the processor cannot have done the work. On a GPU, convolutions may take fewer
-        operations than are counted (Winograd), so that a share above 1 proves nothing."""
+        """Whether the processor cannot have done the work. On a GPU, a share above 1 proves
+        nothing, because convolutions may take fewer operations than are counted (Winograd)."""
         return self.exceeds and self.cell.device in CPUS
 
 
 def shares() -> list[Share]:
-    """Of every readable cell."""
     return [share(cell) for cell in readable()]
 
 

@@ -19,8 +19,8 @@ VERDICTS: Sequence[Verdict] = get_args(Verdict)
 
 
 def decided(findings: Findings) -> list[Judgement]:
-    """Those with a ratio of this study, verdict by verdict. There are none if its intervals are at
-    another confidence than the rules are about."""
+    """The judgements that ratios of this study decide, by verdict. There are none if its intervals
+    are at another confidence than the rules."""
     asked = findings.machine.study
     if asked.confidence != CONFIDENCE:
         return []
@@ -34,7 +34,7 @@ def decided(findings: Findings) -> list[Judgement]:
     return sorted(found_by_ratios, key=lambda one: VERDICTS.index(one.verdict))
 
 
-# Kept with the findings, as their tables are, because the line on the fold asks again.
+# Kept with the findings, like their tables, because the line on the closed section asks again.
 DECIDED = cached_property(decided)
 DECIDED.__set_name__(Findings, "decided_claims")
 

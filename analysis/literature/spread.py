@@ -19,8 +19,8 @@ from frameworks.device import HOST
 @dataclass(frozen=True)
 class Apart:
     """A row of spread.csv: the slowest framework over the fastest on a network, with its 95 %
-    interval, and what it was in 2016: the median over the table's columns of the network, of five
-    tools, of these had they all trained the same network, and of two tools."""
+    interval, and in 2016: the median (`then`) and range over the columns of Table 7 for five tools,
+    the median had they all trained the same network, and the median for two tools."""
 
     network: str
     threads: int
@@ -38,8 +38,8 @@ class Apart:
 
 
 def apart(studies: Sequence[StudyTables], effects: Mapping[tuple[str, str], float]) -> list[Apart]:
-    """`effects`: the time of what a tool trained over that of the network that it is named after,
-    by network and tool."""
+    """`effects`: by network and tool, the time of what the tool trained over that of the network
+    itself."""
     cells = [
         replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), 1.0))
         for cell in readable()
@@ -62,8 +62,8 @@ def by_network(found: Sequence[Over]) -> dict[str, list[float]]:
 
 
 def widest(studies: Sequence[StudyTables]) -> dict[tuple[str, int], MeasuredRatio]:
-    """Of each network and number of threads, the pair of frameworks that is farthest apart, the
-    slower one first. All three are compared; of a network in several studies, the first counts."""
+    """For each network and number of threads, the pair of frameworks that is farthest apart, the
+    slower one first. If several studies have a network, the first one counts."""
     names = {name.lower(): name for name in networks()}
     pairs = {row.pair for study in studies for row in study.ratios if row.pair.axis == "framework"}
     pairs |= {Pair(pair.axis, pair.over, pair.one) for pair in pairs}

@@ -25,7 +25,7 @@ VERDICTS: dict[str, Verdict] = {
 NEEDED = ("pairs", "contenders", "missing")  # tables
 OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients")
 CONFIDENCE = 0.95  # of the intervals in a study's tables
-RECORDED = ("start", "gradients")  # of these, a brief report has none
+RECORDED = ("start", "gradients")  # tables that a brief report leaves out
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 UNLIKE = "was not shown to have the losses of"
@@ -63,7 +63,7 @@ class Time(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Of two contenders that differ in `axis` only: `one` has this value there, `over` that."""
+    """Two contenders that differ in `axis` only: the values of the first and of the second."""
 
     axis: str
     one: str
@@ -78,10 +78,9 @@ EAGER = Pair("variant", "trap-eager", "default")
 
 @dataclass(frozen=True)
 class MeasuredRatio:
-    """A row of a study's pairs.csv, traps.csv or parts.csv, read in the direction of a claim.
-    `verdict` is the study's, None if the pair was not compared, and then `reason` says why.
-    `certificate` sums up what was proven about both sides; it is empty if they may not be
-    compared."""
+    """A ratio of a study's pairs.csv, traps.csv, parts.csv or elementwise.csv, in the direction of
+    a claim. `verdict` is the study's; it is None if the pair was not compared, and `reason` says
+    why. `certificate` sums up what was proven about both sides, "" if they may not be compared."""
 
     study: str
     machine: str
@@ -131,13 +130,13 @@ class MeasuredRatio:
 
 @dataclass(frozen=True)
 class StudyTables:
-    """`hardware`: the devices on which anything was measured. `missing`: why a device is not
-    there, by its name. `aliases`: what writing to the result of a framework's `to` does to the
-    original, by framework and setting. `compilation`: what was read back of each framework's
-    tutorial variant. `unread`: what losses and weights end with if nobody waits, by framework.
-    `memory`: MiB of a process at its most, less what it had before its network, by the same five
-    columns as a time. `starts` and `gradients` are by these columns, too: what a process takes
-    before its steps, and the tensor whose float32 gradient is farthest from the reference's."""
+    """`hardware`: the processor, and other devices on which anything was measured. `missing`: why a
+    device is not there, by its name. `aliases`: what writing to the result of a framework's `to`
+    does to the original, by framework and setting. `compilation`: how each framework's tutorial
+    variant runs its steps. `unread`: whether loss and weights are the same if nobody waits, by
+    framework. By the first five columns of a time: `memory`, the MiB of a process at its most, less
+    what it had before its network; `starts`, what a process takes before its steps; `gradients`,
+    the largest distance of a float32 gradient from the reference's."""
 
     name: str
     ratios: tuple[MeasuredRatio, ...]
@@ -165,7 +164,7 @@ def read(folder: Path) -> StudyTables:
     """A study from the tables of its report.
 
     Raises:
-        RecordError: the folder has no tables, or they are of an older samestep.
+        RecordError: the folder has no tables, or they are of an older version.
     """
     tables = {name: table(folder / "tables" / f"{name}.csv") for name in NEEDED}
     tables |= {name: optional(folder, name) for name in OPTIONAL}
@@ -181,13 +180,13 @@ def read(folder: Path) -> StudyTables:
 
 
 def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTables:
-    """A study from the rows of its tables; of some, the ratios along one axis only.
+    """A study from the rows of its tables; `studies.csv` may limit its ratios to one axis.
 
     Raises:
         RecordError: a column is missing, or intervals are not at CONFIDENCE.
     """
     traps, alone = tables.get("traps", ()), tables.get("elementwise", ())
-    # More threads than cores say what these bring, and not who is faster.
+    # A study of more threads than cores says what these bring, not which framework is faster.
     axis = next((one["axis"] for one in rows("studies.csv") if one["study"] == name), "")
     try:
         ratios = tuple(ratio(name, row) for row in tables["pairs"])
@@ -291,7 +290,7 @@ def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
 
 
 def recorded(folder: Path, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """Tables that a brief report does not have, from the records of its machine."""
+    """Tables that a brief report leaves out, from the records of its first machine."""
     machines = sorted(folder.glob("machines/*"))
     if not names or not machines:
         return {}
@@ -326,10 +325,10 @@ def pitfall(study: str, row: dict[str, str]) -> MeasuredRatio:
 
 
 def evidence(row: dict[str, str]) -> tuple[str, str]:
-    """What a ratio of a pitfall rests on, because no certificate allows it; and why it does not.
+    """What allows a ratio of a pitfall, because no certificate does; and why it is not allowed.
 
-    Its losses have to be those of the variant beside it, because both have then done the same work,
-    and another time counts only if the probe of its fence found work that was still to be done.
+    Its losses must be those of the variant beside it, so that both have done the same work. A time
+    that differs counts only if the probe of its fence found unfinished work.
     """
     losses = [number(row[f"loss_{step}"]) for step in ("1", "10", "100", "last")]
     known = [loss for loss in losses if loss is not None]
@@ -371,7 +370,7 @@ def unranked(study: str, row: dict[str, str], pair: Pair, name: str, ends: str) 
 
 
 def read_back(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], str]:
-    """What frameworks said of results that may share memory with the original."""
+    """What writing to the result of a framework's `to` did to the original."""
     return {
         (row["framework"], setting): row[setting]
         for row in rows

@@ -1,4 +1,4 @@
-"""The numbers of 2016 that stand beside today's in the figures: a row of `then.csv` each."""
+"""The numbers of 2016 that figures compare with today's: a row of `then.csv` each."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
@@ -9,15 +9,15 @@ from analysis.literature.table7 import Cell, Over
 # PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
 # measured one after the other, as in 2016.
 ITSELF = 1.24
-BOTH = ("TensorFlow", "Torch")  # whose like is timed today
+BOTH = ("TensorFlow", "Torch")  # compared with today's TensorFlow and PyTorch
 GPU_OF_2016 = "gtx-1080"
 
 
 @dataclass(frozen=True)
 class Then:
     """`low` and `high`: the interval that the table's rounding leaves open. `band_low` and
-    `band_high`, of ratios between tools: `ITSELF` beyond it. A band with 1 in it does not tell who
-    was faster. `note`: what is uncertain about the cells behind the value."""
+    `band_high`: a factor of `ITSELF` beyond it, for all quantities except shares of the peak. A
+    band that contains 1 does not say who was faster. `note`: what is uncertain about the cells."""
 
     quantity: str
     network: str
@@ -47,7 +47,7 @@ def named(cell: Cell, against: str) -> tuple[str, str, str, str, int | None]:
 
 
 def above(cell: Cell) -> str:
-    """What stands beside every number with a cell that exceeds its processor's peak."""
+    """The note for a cell that exceeds its processor's peak, else ""."""
     return f"{cell.tool} exceeds the peak" if peaks.share(cell).exceeds else ""
 
 

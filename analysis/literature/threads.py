@@ -1,5 +1,5 @@
-"""What a second thread brings on the networks of 2016, then and today; and what it brings as a
-worker of its own."""
+"""What a second thread gains on the networks of 2016, then and today, and what it gains as a second
+worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ FRAMEWORKS = tuple(PALETTE)  # in the order of the marks
 @dataclass(frozen=True)
 class Gain:
     """A row of threads.csv: how many times as fast two threads are as one, with the 95 % interval.
-    `efficiency` is that over two. `serial_share` is the share of the step that would have to run
-    on one thread to explain it (Amdahl); below 0, something else gains, like a second cache. The
-    last three: the least, the median and the most of the tools of 2016 on both processors."""
+    `efficiency` is half of that. `serial_share` is the share of the step that would have to run on
+    one thread to explain it (Amdahl); below 0, something else gains, like a second cache. The last
+    three: the least, the median and the most of the tools of 2016 on both processors."""
 
     network: str
     framework: str
@@ -63,7 +63,7 @@ def divided(studies: Sequence[StudyTables]) -> list[Divided]:
 
 
 def gains(studies: Sequence[StudyTables]) -> list[Gain]:
-    """By network; of a network in several studies, from the first."""
+    """By network. If several studies have a network, the first one counts."""
     found: dict[tuple[str, str], Gain] = {}
     then: dict[str, list[float]] = {}
     for over in threads_over(2, 1):

@@ -18,7 +18,7 @@ from analysis.report.prose import DECLARED, two
 from frameworks.device import HOST
 
 NOW, THEN, WORK, ANOTHER = "#0072b2", "#d55e00", "#009e73", "#b8578a"
-TODAY = {  # of each variant: what the legend says, its colour, and how far above 2016 it stands
+TODAY = {  # by variant: text in the legend, colour, and how far above 2016 it is drawn
     DEFAULT: ("today", NOW, 0.12),
     TUNED: ("today, tuned", ANOTHER, 0.3),
 }
@@ -50,9 +50,9 @@ class Beside:
 class Defined:
     """A row of definitions.csv: what a tool trained under a network's name, over that network.
 
-    `grade`: how well it is known (data/definitions.csv). `operations` of the definition, `ratio` of
-    its time today in this framework with its 95 % interval, and the `published` time of the tool
-    over Torch's, with the least and the most of its cells.
+    `grade`: how well it is known (data/definitions.csv). `operations` and `ratio`: those of the
+    definition, and its time today with its 95 % interval, both over the network's. `published`: the
+    tool's time over Torch's in 2016, with the least and the most of its cells.
     """
 
     network: str
@@ -69,7 +69,7 @@ class Defined:
 
 
 def beside(studies: Sequence[StudyTables]) -> list[Beside]:
-    """By network, threads and variant; of those in several studies, from the first."""
+    """By network, threads and variant. If several studies have them, the first one counts."""
     found = []
     first: dict[tuple[str, int, str], str] = {}
     for row in certified(studies, TOOLS, TODAY):
@@ -116,7 +116,7 @@ def certified(
 
 
 def table(rows: Sequence[Any]) -> list[Sequence[object]]:
-    """The fields of the rows of one class, under their names."""
+    """The rows of one class as a table, below the names of their fields."""
     head = tuple(field.name for field in fields(rows[0]))
     return [head, *(tuple(map(rounded, astuple(row))) for row in rows)]
 

@@ -1,7 +1,7 @@
-"""What moving numbers takes: to the device, inside its memory, and beside a network's step.
+"""How long moving numbers takes: to the device, inside its memory, and beside a network's step.
 
 Times follow latency + bytes/bandwidth, fitted by least absolute deviations on the medians of all
-sizes. The interval of the bandwidth comes from drawing replicates again.
+sizes. The interval of the bandwidth is a bootstrap over replicates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ LEVELS = (0.025, 0.975)
 
 
 class Way(NamedTuple):
-    """In which direction, by which framework, where."""
+    """A direction, by one framework on one device."""
 
     direction: str
     framework: str
@@ -61,8 +61,7 @@ class TransferTime:
 @dataclass(frozen=True)
 class Bandwidth:
     """A row of bandwidth.csv: the line through the times of all sizes, and the 95 % interval of
-    its bandwidth. `over_copy` is that bandwidth over the one of `copy`, by the same framework and
-    threads on the same device."""
+    its bandwidth. `over_copy` is that bandwidth over that of `copy` under the same conditions."""
 
     direction: str
     framework: str
@@ -95,7 +94,7 @@ Sizes = Mapping[int, list[float]]
 
 
 def times(machine: Machine) -> dict[Way, dict[int, list[float]]]:
-    """Of the operations `copy` and `fill` at all sizes, and of putting what they work on."""
+    """Times of the operations `copy` and `fill` at all sizes, and of putting their operands."""
     found: dict[Way, dict[int, list[float]]] = {}
     works = {one.name: from_dict(one.description) for one in machine.records.workloads}
     batches = machine.batches
@@ -140,7 +139,7 @@ def bandwidths(found: Mapping[Way, Sizes]) -> list[Bandwidth]:
 
 
 def fitted(sizes: Sizes) -> tuple[float, float, float, float]:
-    """Latency in microseconds, gigabytes a second, and the interval of these."""
+    """Latency in microseconds, bandwidth in GB/s, and the bandwidth's interval."""
     ordered = sorted(sizes)
     own = [np.array(sizes[size]) for size in ordered]
     generator = np.random.default_rng(SEED)
@@ -159,8 +158,8 @@ def line(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
 
 def lines(sizes: Sequence[int], values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Constant and slope with the least sum of absolute deviations, for each row of `values`
-    (draws, sizes). Such a line goes through two of the points. Neither is allowed below 0, if any
-    line is left then."""
+    (draws, sizes). The best line goes through two of the points, so these are tried. Lines with a
+    negative constant or no positive slope count only if there is no other."""
     x = np.array(sizes, float)
     one, other = np.transpose([*combinations(range(len(x)), 2)])
     slopes = (values[:, other] - values[:, one]) / (x[other] - x[one])
@@ -179,7 +178,7 @@ def order(way: Way) -> tuple[int, int, str, int, str]:
 
 
 def shares(report: Path) -> list[TransferShare]:
-    """What bringing a mini-batch to the device takes of each step in a report.
+    """The share of each step in a report that bringing a mini-batch to the device takes.
 
     Raises:
         RecordError: the report has no tables.

@@ -63,7 +63,7 @@ def parameters_of_vgg_19() -> Calculation:
 
 
 def most_of_the_peak(network: str, tool: str, definition: str) -> Calculation:
-    """The claim falls with a cell that needs more than the peak of its processor."""
+    """The claim does not hold if a cell needs more than the peak of its processor."""
     most = max(
         (one for one in shares() if (one.cell.network, one.cell.tool) == (network, tool)),
         key=lambda one: one.low,
@@ -101,12 +101,12 @@ LIMIT = 0.05
 
 
 def fixed_cost(studies: Sequence[StudyTables], small: str) -> Calculation | None:
-    """Whether what a step costs whatever its size is below 5 % of the step of every network.
+    """Whether the fixed cost of a step is below 5 % of the step of every network.
 
     A step of the smallest workload costs at least as much, so it is an upper bound, which cannot
-    show that the claim does not hold. `small` is the
-    study of small workloads. Only the tutorials' variants with a certificate count. None if a
-    network, or a small workload under the same conditions, is not there.
+    show that the claim does not hold. `small` names the study of small workloads. Only the
+    tutorials' variants with a certificate count. None if a network, or a small workload under the
+    same conditions, was not measured.
     """
     every = [(study.name, own) for study in studies for own in certified(study)]
     names = {name.lower() for name in networks()}
@@ -165,9 +165,9 @@ SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resn
 
 
 def gradients_of_shards(studies: Sequence[StudyTables], name: str) -> Calculation | None:
-    """Whether PyTorch's gradients of two halves, averaged, are those of the whole: the certificate
-    of two workers says so of every network without batch normalisation, and denies it of those with
-    it. None if it was tried on none of either kind."""
+    """Whether PyTorch's gradients of two halves, averaged, are those of the whole. The certificate
+    of two workers must agree on every network without batch normalisation, and must not agree on
+    those with it. None if either kind was not tried."""
     rows = {
         row.workload: row
         for study in studies
@@ -192,7 +192,7 @@ REFUSED, AGREES = "two-workers/cpu/2 refused: ", "agrees to "
 
 
 def distance(certificate: str) -> float:
-    """The largest that a certificate found; infinite if it does not say that both agree."""
+    """The largest distance in a certificate; infinite if it does not say that both agree."""
     agrees = certificate.startswith(AGREES)
     return float(certificate.removeprefix(AGREES)) if agrees else math.inf
 
@@ -201,9 +201,9 @@ WIDTHS = Pair("workload", "mlp-width-2048", "mlp-width-16")
 
 
 def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
-    """That a step with its gradients takes longer in a wider network, which is enough against the
-    claim. None if it does not in any framework, or if no study has both widths: then the other
-    parts of the claim decide."""
+    """The claim does not hold if a step with its gradients takes longer in a wider network. None if
+    it does not in any framework, or if no study has both widths: the other parts of the claim then
+    decide."""
     grows = [row for study in studies for row in of_widths(study) if (row.low or 0.0) > 1]
     said = listing(
         f"{with_ends(row.value, row.low, row.high)} in {title(row.framework)}" for row in grows
@@ -218,7 +218,7 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
 
 
 def of_widths(study: StudyTables) -> list[MeasuredRatio]:
-    """One for each framework: with the fewest threads."""
+    """One row for each framework, with its fewest threads."""
     rows = [row for row in study.of(WIDTHS) if row.usable and row.variant == "default"]
     return list({row.framework: row for row in sorted(rows, key=lambda row: -row.threads)}.values())
 
@@ -254,9 +254,9 @@ SLACK = 0.03  # of memory, whose allocators round
 
 
 def memory(studies: Sequence[StudyTables], name: str) -> Calculation | None:
-    """Whether PyTorch's process takes less memory than TensorFlow's in training each network, as in
-    their tutorials, beside what each has before it. None if a network was not measured. The process
-    also holds the other networks of its contest."""
+    """Whether PyTorch's process takes less memory than TensorFlow's to train each network, as in
+    their tutorials, beyond what each has before that. None if a network was not measured. The
+    process also holds the other networks of its contest."""
     found = {
         own.workload: study.memory[own[:5]] / study.memory[other]
         for study in studies

@@ -1,8 +1,8 @@
 """Each claim of the literature, and the verdict that tables give it.
 
-`data/claims.csv` says what was claimed and by which rule it is judged, `data/rules.csv` which rows
-of a study's tables the rule is about. No verdict is written by hand, and no row counts whose
-contenders are without a certificate; studies.py says what counts for a pitfall.
+`data/claims.csv` has each claim and the rule that judges it, `data/rules.csv` the rows of a study's
+tables that the rule is about. No verdict is written by hand. A row counts only if its contenders
+have certificates; studies.py says what counts for a pitfall.
 """
 
 import math
@@ -41,10 +41,10 @@ Verdict = Literal[
 DECIDED: dict[bool | None, Verdict] = {
     True: "holds here", False: "does not hold here", None: "cannot tell"
 }  # fmt: skip
-# Claims whose rule is no text that rules.py reads. Those about the parts of a step are shares in
-# `data/claims.csv`: an update below 10 % of a step is a step of less than 1/0.9 of the time of loss
-# and gradients, and gradients below 50 % of these are loss and gradients in less than twice the
-# time of the loss.
+# Claims with a rule that rules.py cannot read. Claims about the parts of a step are shares in
+# `data/claims.csv`. An update below 10 % of a step means that the step takes less than 1/0.9 of the
+# time of loss and gradients; gradients below 50 % of these mean less than twice the time of the
+# loss.
 BACKWARD, UPDATE = Pair(PART, GRADIENTS, LOSS), Pair(PART, STEP, GRADIENTS)
 ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
     "C54": ((UPDATE, Rule("all rows", 1 / 0.9)), (BACKWARD, Rule("all rows", 1 / 0.5))),
@@ -53,7 +53,7 @@ ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
 }
 FROM_STUDIES = {**MEASURED, "both devices": both_devices}
 UNPLANNED = "none planned"  # instead of a study
-# What no table decides of them.
+# The parts of these claims that no table decides.
 OPEN = {"C55": "(a) and (c) were not measured", "C59": "two GPUs were not measured"}
 
 
@@ -64,7 +64,7 @@ class Claim:
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
     calculation that decides it instead, some from the times of studies. `pair` and the last five:
-    the rows of pairs.csv, or of traps.csv, that the rule is about; an empty tuple means any.
+    the ratios that the rule is about (`MeasuredRatio`); an empty tuple means any.
     """
 
     id: str
@@ -143,8 +143,8 @@ def claim(row: dict[str, str], selection: dict[str, str]) -> Claim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and the rows that decide it: one for each variant, or, of pairs of variants,
-    for each framework."""
+    """A verdict, why, and the rows that decide it: one for each variant, or for each framework if
+    the pair is of variants."""
 
     claim: Claim
     verdict: Verdict
@@ -172,7 +172,7 @@ def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
 
 
 def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
-    """Which rule judges which pairs."""
+    """The pairs that a claim is about, with their rules."""
     own = rule(one.rule)
     return ASKED.get(one.id) or ([(one.pair, own)] if one.pair and own else [])
 
@@ -211,7 +211,7 @@ def lacks(one: Claim) -> str:
 
 
 def by_variant(found: Sequence[Answer]) -> str:
-    """The verdict of each variant's own rows, if they differ. A median is not taken apart."""
+    """The verdict of each variant's own rows, if they differ; "" for a median."""
     if found[0].rule.median:
         return ""
     groups = grouped((answer.row.variant, answer.holds) for answer in found)
@@ -238,9 +238,9 @@ def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
 
 
 def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio, ...]:
-    """Of each variant, the row that decides: the farthest from the rule's limit, but the nearest
-    if all have to hold and do. For a median, each framework's row in the middle. Of pairs of
-    variants, a row of each framework, also of one that says something else than the verdict."""
+    """For each variant, the row that decides: the farthest from the rule's limit, or the nearest if
+    all must hold and do. For a median, each framework's median row. For pairs of variants, a row of
+    each framework, even if it contradicts the verdict."""
     own = found[0].rule
     if own.median:
         measured = [

@@ -1,5 +1,5 @@
-"""Claims about a processor and a GPU beside each other: an epoch from the start of a process, and
-whether both compute the same."""
+"""Claims that compare a processor with a GPU: an epoch from the start of a process, and whether
+both compute the same."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ STEPS = {"mnist-cnn": 937}  # full mini-batches of an epoch of MNIST
 
 
 def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:
-    """The processor's time to the end of an epoch over the GPU's: a start and the steps. The errors
-    of these four times are taken as independent."""
+    """The processor's time to the end of an epoch (a start and the steps) over the GPU's. The
+    errors of these four times are taken as independent."""
     for row in study.of(DEVICES):
         sides = [(row.workload, row.framework, row.variant, *own) for own in ends(row)]
         if row.usable and row.workload in STEPS and all(side in study.starts for side in sides):
@@ -34,7 +34,7 @@ def ends(row: MeasuredRatio) -> list[tuple[str, int]]:
 
 
 def epoch(study: StudyTables, side: Key, replicates: int) -> tuple[float, float]:
-    """Seconds, with their standard error. `replicates`: of the steps."""
+    """Seconds of a start and an epoch, with their standard error. `replicates`: of the steps."""
     start = study.starts[side]
     (step,) = (own for own in study.times if own[:5] == side)
     steps = STEPS[step.workload] / 1000
@@ -49,9 +49,9 @@ REFUSED = "refused: "
 
 
 def both_devices(studies: Sequence[StudyTables], _: str) -> Calculation | None:
-    """Whether a processor and a GPU agree in float64, and gradients in float32 with those. Both are
-    compared with the same reference. None if no certificate is about both. A declared deviation
-    says nothing, because it is one from the reference."""
+    """Whether a processor and a GPU agree in float64, and their float32 gradients with that. Both
+    are compared with the same reference. None if no certificate is about both. A declared
+    deviation does not count, because it says how far each is from the reference only."""
     rows = [
         (study, row)
         for study in studies

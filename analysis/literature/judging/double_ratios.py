@@ -1,5 +1,5 @@
-"""Ratios of ratios: who gains more from a second thread, and whose ratio is smaller on one network
-than in the median of the others.
+"""Ratios of ratios: which framework gains more from a second thread, and whose ratio is smaller on
+one network than in the median of the others.
 
 Both ratios are of one study. Their errors are taken as independent, which makes intervals too wide
 if both have the same noise. Student's test has the degrees of freedom of one of the two.
@@ -28,8 +28,7 @@ def double_ratios(ratios: Sequence[MeasuredRatio]) -> Iterator[MeasuredRatio]:
 
 
 def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
-    """Of two frameworks, the time with two threads over that with one: one framework's ratio over
-    the other's."""
+    """The time with two threads over that with one, and one framework's ratio over another's."""
     own = [row for row in oriented(ratios, "threads") if row.pair == SECOND]
     for row, other in product(own, own):
         if row.framework < other.framework and same(row, other, "workload", "variant", "pair"):
@@ -37,8 +36,8 @@ def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
 
 
 def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
-    """Of two frameworks, the ratio on a network of Table 7 over the median of those on the others.
-    None if the study lacks a network. The axis names the two frameworks."""
+    """The ratio of two frameworks on a network of Table 7 over its median on the other networks.
+    There are none if the study lacks a network. The axis names the two frameworks."""
     every = {name.lower() for name in networks()}
     alike = grouped(
         ((row.machine, row.device, row.variant, row.pair, row.threads), row)
@@ -54,8 +53,8 @@ def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio
 
 
 def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
-    """The median ratio, which is unusable if one of them is. Its error is that of the one or two in
-    the middle."""
+    """The median ratio, which is unusable if any of them is. Its error is that of the one or two
+    ratios in the middle."""
     reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
     if not all(row.usable for row in rows):
         return replace(rows[0], certificate="", reason="; ".join(reasons))
@@ -95,8 +94,8 @@ def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) ->
 
 
 def around(row: MeasuredRatio, log: float, error: float) -> MeasuredRatio:
-    """The row with this ratio's logarithm, of this standard error, and the verdict of its
-    interval."""
+    """The row with a ratio, its interval and its verdict, from the logarithm and its standard
+    error."""
     reach = quantile(row.replicates) * error
     low, high = math.exp(log - reach), math.exp(log + reach)
     verdict: Verdict = "faster" if high < 1 else "slower" if low > 1 else "cannot tell"
@@ -104,5 +103,5 @@ def around(row: MeasuredRatio, log: float, error: float) -> MeasuredRatio:
 
 
 def quantile(replicates: int) -> float:
-    """Student's, of an interval's half in standard errors."""
+    """Half of the width of Student's interval, in standard errors."""
     return t_exceeded((1 - CONFIDENCE) / 2, replicates - 1)

@@ -1,8 +1,8 @@
 """From ratios to a verdict: the few functions that judge every claim about times.
 
 A rule is text, as in `data/claims.csv`: `FASTER(10)`, `all rows FASTER(1/0.55)`, `EXISTS slower`,
-`not FASTER(2)`, `no row FASTER(1/0.97)`, `REACHES(1.9)`, `EXISTS DIFFERS(3 %)`. What this module
-cannot read, it does not judge.
+`not FASTER(2)`, `no row FASTER(1/0.97)`, `REACHES(1.9)`, `EXISTS DIFFERS(3 %)`. It does not judge
+claims with any other rule.
 """
 
 import math
@@ -24,9 +24,10 @@ LEVEL = 0.05  # of all tests of a study together
 
 @dataclass(frozen=True)
 class Rule:
-    """`limit`: the ratio that a faster side has to stay below; None asks for slower. `reach`: the
-    ratio that the interval has to include or lie above. `margin`: how far from 1 the whole interval
-    has to lie, on either side. `median`: the median over networks has to, in each framework."""
+    """`limit`: the ratio that a faster side must stay below. `reach`: the ratio that the interval
+    must include or lie above. `margin`: how far from 1 the whole interval must lie, on either side.
+    Without any of these, the side must be slower. `median`: the rule is about the median over
+    networks, in each framework."""
 
     quantifier: str
     limit: float | None
@@ -35,7 +36,7 @@ class Rule:
     margin: float | None = None
 
     def nearest(self, ratio: float) -> float:
-        """The ratio that a test has to exclude: of a margin, the end nearer to this one."""
+        """The ratio that a test must exclude; for a margin, the end that is nearer to `ratio`."""
         if self.margin:
             ends = (1 - self.margin, 1 + self.margin)
             return min(ends, key=lambda end: abs(math.log(ratio / end)))
@@ -113,8 +114,8 @@ def most(said: Sequence[bool | None]) -> bool | None:
 
 
 def together(quantifier: str, said: Sequence[bool | None], complete: bool) -> bool | None:
-    """What the rows say together. `complete`: whether every row that the claim is about is there;
-    without that, only a row against all, or one that exists, decides."""
+    """What the rows say together. `complete`: whether every row that the claim is about is there.
+    If not, only a counterexample to "all", or an example for "exists", decides."""
     if quantifier in NEGATED:
         denied = together(NEGATED[quantifier], said, complete)
         return None if denied is None else not denied
