@@ -1,1 +1,2 @@
-"""What whole studies, run at different times, say together: the page docs/repeatability.md."""
+"""Compares whole studies: two side by side, a series of repeats (docs/repeatability.md), and their
+controls (docs/calibration.md)."""

@@ -32,11 +32,11 @@ Logs: TypeAlias = "pd.Series[float]"  # by replicate
 class Trial:
     """One control in one study.
 
-    `error` has the logarithm of its measured over its true slowdown in each contest, against its
-    contender, in another process. `beside` has the same against the control that only waited, in
-    the same process, if the study has one. `only_waits` marks that control itself: its true
-    slowdown is taken as 1, so `error` is what waiting costs. `waits` is the share of its time that
-    a control waits between steps, inside and outside the timed region.
+    `error` has the logarithm of its measured over its true slowdown in each contest, compared with
+    its contender, in another process. `beside` has the same compared with the control that only
+    waited, in the same process, if the study has one. `only_waits` marks that control itself: its
+    true slowdown is taken as 1, so `error` is what waiting costs. `waits` is the share of its time
+    that a control waits between steps, inside and outside the timed region.
     """
 
     study: Path
@@ -136,8 +136,8 @@ def several(originals: Sequence[BenchmarkId]) -> str:
 
 
 def contest_mean(tried: Sequence[tuple[Path, Logs]]) -> Mean | None:
-    """Student's interval over contests. If several contenders of a contest have such a control,
-    their mean is the contest's value."""
+    """Student's interval over contests. If several contenders of a contest have this control, their
+    mean is the contest's value."""
     values: list[float] = []
     for study in dict.fromkeys(study for study, _ in tried):
         own = pd.concat([logs for where, logs in tried if where == study])
@@ -158,7 +158,6 @@ def coverage(logs: Iterable[Logs]) -> tuple[int, int]:
 
 
 def finding(rows: Sequence[PooledControl]) -> str:
-    """How many pooled intervals contain the truth."""
     said = []
     for where, waits in (
         (" that wait after turns or not at all", False),

@@ -43,11 +43,12 @@ NAMES = {
     "samestep.commit": "commit of samestep",
     "samestep.dirty": "uncommitted changes",
 }
-# Different at every look, told in another line, or told as ratios that cannot be compared.
+# Facts that differ at every reading, or that another row shows.
 PASSING = {
     "summary", "load_average", "cpu.mhz.now", "cpu.flags", "cpu.vendor", "memory.available_gib",
     "variables",
 }  # fmt: skip
+# Keys of the configuration with rows of their own, or that decide which ratios are compared.
 APART = {"study", "title", "contenders", "workloads", "replicates", "minutes", "interpreters"}
 COMMIT = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 VARIABLE = "variable "
@@ -148,7 +149,7 @@ def configured(machine: Machine) -> dict[str, str]:
 
 
 def settings(first: NumberedStudy, second: NumberedStudy) -> Iterator[Change]:
-    """What frameworks said of themselves."""
+    """Settings that differ between the studies."""
     for (framework, name), by_value in changed_settings([first, second]).items():
         sides = [
             " and ".join(v for v, own in by_value.items() if number in [s.number for s in own])
@@ -158,7 +159,7 @@ def settings(first: NumberedStudy, second: NumberedStudy) -> Iterator[Change]:
 
 
 def speed(one: Machine, other: Machine) -> Iterator[Change]:
-    """How long the machine's own computations took, in which no framework has a part."""
+    """How long the machine's own computations took, which use no framework."""
     before, after = log_times(one), log_times(other)
     for threads in sorted(before.keys() & after.keys()):
         moved = math.exp(after[threads] - before[threads]) - 1

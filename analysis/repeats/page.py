@@ -51,7 +51,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that is computed once, for both ways to show it."""
+    """Everything that Markdown and the terminal show, computed once."""
 
     found: list[Series]
     joint: list[Joint]
@@ -251,7 +251,7 @@ def about(share: float) -> str:
 
 
 def setting(framework: str, name: str, by_value: Mapping[str, list[NumberedStudy]]) -> str:
-    """`TensorFlow's onednn is False in study 12 and True in study 13`"""
+    """`TensorFlow's onednn is no in study 12 and yes in study 13`"""
     values = [
         f"{value} in {'study' if len(studies) == 1 else 'studies'} {numbers(studies)}"
         for value, studies in by_value.items()
@@ -271,7 +271,7 @@ def turned(rows: Sequence[Movement]) -> str:
 
 
 def speed_sentences(page: Page) -> Iterator[str]:
-    """Which part of the movement goes with the machine's own speed."""
+    """How much of the movement goes with the machine's own speed."""
     for series in page.found:
         found = speeds(series)
         for one in found:

@@ -1,4 +1,4 @@
-"""The studies of a page, numbered by time, and what their contests say together."""
+"""The studies of a page, numbered by time, and the tests of all their contests together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -91,8 +91,8 @@ def joint_tests(series: Series) -> Iterator[Joint]:
 
 
 def contests(findings: Findings, rows: Sequence[Movement]) -> Floats:
-    """Log-ratios of a study, (replicates, rows), NaN where a replicate has none. All workloads of
-    a replicate are one unit, because they may have been measured by the same processes."""
+    """Log-ratios of a study, (replicates, rows), NaN if a replicate has none. All workloads of a
+    replicate are one unit, because the same processes may have measured them."""
     measured = findings.measured
     columns = [
         paired(measured[row.id], measured[row.base])
@@ -104,8 +104,8 @@ def contests(findings: Findings, rows: Sequence[Movement]) -> Floats:
 
 
 class Captures(NamedTuple):
-    """How often one study's interval contains another's estimate, of `pairs` ordered pairs, and
-    how often it would if all studies had one truth and one scatter."""
+    """How many of `pairs` ordered pairs have an estimate of the second study in the interval of the
+    first (`seen`), and which share would if both had the same true ratio and scatter."""
 
     where: str
     pairs: int
@@ -148,9 +148,9 @@ def captures(found: Sequence[Series]) -> list[Captures]:
 
 
 class Speed(NamedTuple):
-    """The share of the ratios' variance, between studies or within occasions, that goes with
-    the machine's speed, and the share that any number would take by chance. `own`: whether the
-    speed is that of the machine's own turns."""
+    """The share of the ratios' variance, between studies or within occasions, that the machine's
+    speed explains, and the share that any number would explain by chance. `own`: whether the speed
+    is that of the machine's own turns."""
 
     where: str
     share: float
@@ -159,7 +159,7 @@ class Speed(NamedTuple):
 
 
 def speeds(series: Series) -> list[Speed]:
-    """Empty if the studies are too few, or no study has contenders outside a comparison."""
+    """Empty if the studies are too few, or if the speed is unknown in one of them."""
     studies = series.studies
     rows = [row for row in series.rows if row.studies == len(studies)]
     turns = [log_times(study.machine) for study in studies]

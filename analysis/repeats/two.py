@@ -1,8 +1,8 @@
 """Two studies side by side: which ratios moved further than the first study predicts.
 
-B's ratio is expected in a prediction interval: around A's ratio, as wide as both intervals make it
-if both studies have one truth. Given a series of studies like A, the series' own prediction of
-another study takes its place, because it knows how far ratios move from day to day.
+The second study's ratio is expected in a prediction interval around the first one's. Its width
+follows from both intervals, if both studies have the same true ratio. If repeats of the first study
+are given, their series predicts instead, because it knows how far ratios move from day to day.
 """
 
 import math
@@ -28,8 +28,8 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class MovedRatio:
-    """One ratio in both studies; `expected` is the prediction interval of the second, None if a
-    study has one replicate. `declared`: a difference between the two sides is declared."""
+    """One ratio in both studies; `expected` is the prediction interval of the second, None without
+    one. `declared`: a difference between the two sides is declared."""
 
     moved: Movement
     before: Estimate
@@ -57,7 +57,7 @@ class MovedRatio:
 
 @dataclass(frozen=True)
 class NotCompared:
-    """What one study has and the other cannot be compared with, and why."""
+    """A pair that has a ratio in a study but is not compared, and why."""
 
     id: BenchmarkId
     base: BenchmarkId
@@ -66,7 +66,7 @@ class NotCompared:
 
 @dataclass(frozen=True)
 class Two:
-    """Both studies; 1 is the first. `series`: how many studies predict, one without a series."""
+    """Both studies. `series`: the number of studies that predict, 1 without repeats."""
 
     first: NumberedStudy
     second: NumberedStudy
@@ -123,8 +123,8 @@ def side_by_side(one: Machine, other: Machine, earlier: Sequence[Machine] = ()) 
 
 
 def every_pair(findings: Findings) -> dict[Pair, Comparison]:
-    """The comparisons with the reference and all others between frameworks, from either side: the
-    other study may have another reference."""
+    """The comparisons with the reference and all other pairs of frameworks, in both directions,
+    because the other study may have another reference."""
     lines = [
         Comparison(line.id, line.base, line.estimate, line.certificate, line.reason)
         for line in findings.pairs
@@ -180,7 +180,7 @@ def row(
 def from_intervals(
     before: Estimate, after: Estimate, confidence: float, of_other: float
 ) -> Ends | None:
-    """Where the second ratio is expected, from the first and from both intervals."""
+    """The prediction interval of the second ratio, from the first ratio and both intervals."""
     errors = before.standard_error(confidence), after.standard_error(of_other)
     if before.ratio is None or errors[0] is None or errors[1] is None:
         return None
@@ -190,8 +190,8 @@ def from_intervals(
 
 
 def predictions(series: Sequence[Findings]) -> dict[Pair, Ends]:
-    """Where the series expects each ratio of another occasion, or of another study if its
-    occasions are too few."""
+    """The series' prediction interval of each ratio for another occasion, or for another study if
+    there are too few occasions."""
     found = {}
     for moved in movements(series):
         for low, high in (
@@ -205,8 +205,8 @@ def predictions(series: Sequence[Findings]) -> dict[Pair, Ends]:
 
 
 def unlike_workloads(one: Machine, other: Machine) -> dict[str, str]:
-    """Workloads of one name that are not the same work, with what differs. The number of samples
-    may differ, because the time of a step does not depend on it."""
+    """Workloads of the same name that differ, and how. The number of samples may differ, because
+    the time of a step does not depend on it."""
     found = {}
     for name in workloads(one).keys() & workloads(other).keys():
         if differ := list(differences(workloads(one)[name], workloads(other)[name])):

@@ -18,7 +18,7 @@ FEW = 6  # unrecorded facts that are named
 
 
 def heads(found: Two) -> list[str]:
-    """Which studies they are: `A: reference, on amd-epyc-2c, 07:58 to 08:33 on ...`"""
+    """Which studies they are: `A: study reference on amd-epyc-2c, 07:58 to 08:33 on ...`"""
     return [
         f"{letter}: study {study.machine.study.name} on {study.machine.name}, {when(study.machine)}"
         for letter, study in (("A", found.first), ("B", found.second))
@@ -26,7 +26,7 @@ def heads(found: Two) -> list[str]:
 
 
 def answer(found: Two) -> Iterator[str]:
-    """The first sentences: what moved, what turned, and what that is worth."""
+    """The first sentences: which ratios moved or changed direction, and what chance explains."""
     rows, judged = found.rows, found.judged
     if not rows:
         yield "No ratio can be compared."
@@ -114,7 +114,7 @@ def where(one: BenchmarkId) -> str:
 
 
 def apart(found: Two) -> list[str]:
-    """What is not compared, and why, a line for each reason."""
+    """The pairs that are not compared, a line for each reason."""
     groups: dict[str, list[tuple[object, ...]]] = {}
     for one in found.apart:
         same = one.base.framework == one.id.framework
