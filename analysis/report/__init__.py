@@ -1,1 +1,1 @@
-"""Turns findings into sentences, tables, figures and the page that shows them."""
+"""Turns findings into sentences, tables and figures, and writes the pages that show them."""

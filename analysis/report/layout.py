@@ -130,8 +130,8 @@ class Section:
     """A section with the same parts for every machine. `about` is printed once for all machines.
 
     A section without a part is left out of the report. With `inside` it is folded, and `inside`
-    gives the line on the closed fold, which says what it holds. `in_markdown`: whether report.md,
-    which has the answer and the main tables only, has the section, too.
+    gives the line on the closed section. `in_markdown`: whether report.md, which has only the
+    answer and the main tables, has the section, too.
     """
 
     title: str
@@ -143,8 +143,8 @@ class Section:
 
 @dataclass(frozen=True)
 class StudySection:
-    """A section about the study, not about each machine; folded with the line `inside`. The `first`
-    ones, on both pages, come before the machines' first screens."""
+    """A section about the study, not about each machine; folded if it has a line `inside`. A
+    `first` section comes before the machines' first screens, on both pages."""
 
     title: str
     parts: Callable[[Sequence[Chapter]], Parts]

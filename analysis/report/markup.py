@@ -1,5 +1,5 @@
-"""Text in pages: its marks, and what keeps text of others (names of hosts, messages of frameworks)
-from becoming markup."""
+"""Marks up the report's own text, and escapes text of others (names of hosts, messages of
+frameworks)."""
 
 import html
 import json
@@ -43,7 +43,7 @@ def for_fence(value: Any) -> Markup:
 
 
 def fence(text: str) -> Markup:
-    """What encloses this text in Markdown, and is longer than any fence in it."""
+    """A fence for this text in Markdown, longer than any fence in it."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     return Markup("`" * max(3, longest + 1))
 
@@ -54,9 +54,9 @@ def on_one_line(value: Any) -> str:
 
 
 def packed(text: str) -> Markup:
-    """A CSV file for the page's script, which undoes it: each cell and each row once. A row has the
-    places of its cells, empty where a cell is that of the row above. No parser can take it for a
-    tag."""
+    """A CSV file for the page's script, which unpacks it: each cell and each row once. A row has
+    the places of its cells, empty if a cell equals that of the row above. No parser can take it for
+    a tag."""
     places: dict[str, int] = {}
     rows: dict[str, int] = {}
     order, above = [], list[int]()
@@ -80,5 +80,5 @@ def variable(colour: str) -> str:
 
 
 def numbers(values: Iterable[float | None]) -> str:
-    """Numbers for the page's script, with an empty place for each that is not there."""
+    """Numbers for the page's script, with `-` for None."""
     return " ".join("-" if value is None else f"{value:.6g}" for value in values)

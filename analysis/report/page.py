@@ -41,9 +41,9 @@ LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `setti
 
 
 class Shown(NamedTuple):
-    """A section as the pages show it: its parts below the names of the machines, "" if there
-    is one machine or the section is about the study. With `inside` it is folded. It is `first`
-    if it comes before the machines."""
+    """A section as the pages show it. `chapters` has its parts with the machines' names, "" if
+    there is one machine, if all have the same parts, or if the section is about the study. With
+    `inside` it is folded. `first`: it comes before the machines."""
 
     title: str
     anchor: str
@@ -60,9 +60,10 @@ def write(
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have.
 
-    `brief`: only report.md, what it shows or links, and the tables that judge claims, without the
-    table of settings, which is larger than all others together. Of several machines, it has what is
-    between them and their first screens. `further` sections come before the last one.
+    `brief`: only report.md, the files that it shows or links, and the tables that judge claims,
+    without the table of settings, which is larger than all others together. For several machines,
+    only the first screens and the sections between machines. `further` sections come before the
+    last one.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):
@@ -135,7 +136,7 @@ def show(
             about = section.about
             in_markdown = section.in_markdown and not (brief and len(chapters) > 1)
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
-            alike = all(own == shown[0][1] for _, own in shown)  # what all machines share
+            alike = all(own == shown[0][1] for _, own in shown)  # shown once for all machines
             found = [("" if alike else chapter.name, own) for chapter, own in shown]
             found = found[:1] if alike else found
             if section.inside:
@@ -143,7 +144,7 @@ def show(
                 inside = lines[0][1] if lines else ""
                 if len({line for _, line in lines}) > 1 or len(lines) < len(chapters):
                     inside = " ".join(f"{name}: {line}" for name, line in lines if line)
-                # A line that is missing means that what is inside must be seen.
+                # A machine without a line needs its section open.
                 inside *= all(line for _, line in lines)
         if kept := [(name, own) for name, own in found if own]:
             name = anchor(section.title)

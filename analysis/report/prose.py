@@ -1,4 +1,4 @@
-"""Names and numbers as sentences have them: two digits, speed first, no configuration keys."""
+"""Names and numbers for sentences: two digits, speed first, no configuration keys."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
@@ -23,7 +23,7 @@ METHOD = "../../docs/method.md"  # from a report's folder, reports/<study>
 
 
 def workload(name: str) -> str:
-    """`MNIST CNN`; a workload of the user's own by its own name."""
+    """`MNIST CNN`; a workload of the user by its name."""
     return WORKLOADS.get(name, name)
 
 
@@ -36,7 +36,7 @@ def size(number: float) -> str:
 
 
 def variant(name: str) -> str:
-    """`as in the tutorials`; a variant without a name for people by its own name."""
+    """`as in the tutorials`; a variant without words for it by its name."""
     return VARIANTS.get(name, name)
 
 
@@ -49,8 +49,8 @@ def two(value: float) -> str:
 
 
 def as_long(ratio: float) -> str:
-    """What the slower side takes, for a ratio of 1 or more: `takes 1.9 times as long`, or
-    `takes 6 % longer` if it is near 1."""
+    """How much longer the slower side takes, for a ratio of 1 or more: `takes 1.9 times as long`,
+    or `takes 6 % longer` if it is near 1."""
     if ratio < NEAR:
         return f"takes {percent(float(f'{ratio - 1:.2g}'))} longer"
     return f"takes {two(ratio)} times as long"

@@ -13,8 +13,7 @@ Ends = Sequence[float | None]  # ratio, low, high
 class Table:
     """`columns`: heading, and whether its cells are numbers. `file`: the file that has all columns.
     `notes`: rows that the table leaves out, a line for each reason. `exact`, in a table of pairs:
-    for each row its ratio and interval, from which the page's script computes those of the
-    reverse."""
+    each row's ratio and interval, which the page's script can invert."""
 
     caption: str
     columns: list[tuple[str, bool]]

@@ -16,7 +16,7 @@ GAP = "   "
 
 
 def all_lines(chapters: Sequence[Chapter]) -> Iterator[str]:
-    """Several machines: whether they agree, then each by itself."""
+    """Whether the machines agree, if there are several; then the lines of each machine."""
     with titled(chapters[0].findings.machine.titles):
         yield from wrapped(across([chapter.findings for chapter in chapters]))
     for chapter in chapters:
@@ -24,7 +24,7 @@ def all_lines(chapters: Sequence[Chapter]) -> Iterator[str]:
 
 
 def lines(chapter: Chapter) -> list[str]:
-    """Warnings, the headline, the findings, the matrix, the strip, and how to make it more
+    """Warnings, the headline, the findings, the matrix, the strip, and how to make ratios more
     precise; below the machine's name if there are several."""
     with titled(chapter.findings.machine.titles):
         shown = screen(chapter)

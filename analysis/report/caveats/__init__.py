@@ -1,1 +1,1 @@
-"""Caveats that weaken the conclusions; one function checks for each."""
+"""Caveats that weaken the conclusions, each checked by a function."""

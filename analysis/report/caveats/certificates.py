@@ -13,7 +13,7 @@ from analysis.report.prose import contender, place, places
 from analysis.report.prose import workload as workload_title
 from analysis.report.sections.sameness.differences import named
 
-PART = 0.5  # of a turn's steps: fewer that were compared are a warning
+PART = 0.5  # of a turn's steps: a warning if fewer were compared
 NAMED = 2  # tensors of a workload
 
 
@@ -55,8 +55,7 @@ def uncertified(findings: Findings) -> Iterator[Caveat]:
 
 
 def other_optimisers(findings: Findings) -> Iterator[Caveat]:
-    """An optimiser that is refused and that no workload here uses; no comparison is refused
-    for it."""
+    """Refused optimisers that no workload here uses. No comparison is refused because of them."""
     found: dict[str, list[tuple[BenchmarkId, str]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
@@ -72,7 +71,6 @@ def other_optimisers(findings: Findings) -> Iterator[Caveat]:
 
 
 def compared_in_part(findings: Findings) -> Iterator[Caveat]:
-    """Long turns, in most of which a contender could have computed something else."""
     check = findings.loss_check
     if check.first is not None and check.share < PART:
         yield warning(
@@ -84,7 +82,6 @@ def compared_in_part(findings: Findings) -> Iterator[Caveat]:
 
 
 def hidden(findings: Findings) -> Iterator[Caveat]:
-    """Updates that storing in float32 hides."""
     found = hidden_updates(findings.machine)
     if found:
         parts = [

@@ -9,7 +9,7 @@ from analysis.format import count, listing, percent, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, share, subject, workload
 
-# In studies of one workload a contest, slowed controls waited between steps. That has slowed the
+# In studies with one workload in a contest, slowed controls waited between steps. That slowed the
 # next step by up to this share, so they may take longer than their truth (docs/calibration.md).
 WAITING = 0.05
 

@@ -21,34 +21,35 @@ from frameworks.device import HOST
 APART = 1.5  # slowest over fastest replicate
 SWITCHES = 100  # involuntary, per second of steady state
 STARVED, ALONE = 0.9, 1.1  # of one processor's time
-# Processor time outside the timed region: of that inside it, and milliseconds for each mini-batch.
-# Right contenders took up to 0.10 of the first.
+# Processor time outside the timed region: as a share of that inside it, where right contenders took
+# up to 0.10, and in milliseconds for each mini-batch.
 OUTSIDE, OUTSIDE_MS = 0.15, 1.0
 # Threads that wait for more work spin before they sleep. With 16 threads on 16 cores, PyTorch's
-# OpenMP took up to 8.6 ms of each after a turn; with one and two it is within the above. Beside a
-# GPU all of them may spin, although they compute for moments of a step only.
+# OpenMP took up to 8.6 ms of each after a turn; with one or two it stays within the above. Beside a
+# GPU all threads may spin, although they compute for moments of a step only.
 SPUN, SPUN_MS = 2, 10.0
 NAMED = 3  # contenders
-# Longer than others between timed steps: of a step, and milliseconds. If it was more than 0.1 ms,
-# right contenders took up to 2.3 % of a step on the processor. Copying the loss from a GPU took JAX
-# 0.35 ms.
+# By how much longer than others between timed steps: share of a step, and milliseconds. Above
+# 0.1 ms, right contenders took up to 2.3 % of a step on the processor. Copying the loss from a GPU
+# took JAX 0.35 ms.
 BETWEEN, BETWEEN_MS, COPYING_MS = 0.03, 0.2, 0.5
-# Longer to read weights after a turn than again: of a step, and milliseconds. In right contenders
-# it was up to 0.6 of a step, with a large table of words. JAX keeps what it has copied from a GPU.
+# By how much longer the first reading of weights takes than the second: share of a step, and
+# milliseconds. Right contenders took up to 0.6 of a step, with a large embedding. JAX keeps what it
+# has copied from a GPU.
 LATE, LATE_MS = 1.0, 2.0
-# Times the processor time of the others (right contenders: 0.28 to 4.8), and how many others.
+# Times the others' median processor time (right contenders: 0.28 to 4.8), and the fewest others.
 FAR, LIKE = 6.0, 2
 APART_ALONE = 8.0  # times, of the only two contenders; right ones are up to 5.7 times apart
 CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 2.6
-# Of the processor time, more than the cores were busy (right contenders: 0.03), and the least.
+# Share of the processor time that exceeds the cores' (right contenders: 0.03), and the least time.
 AWAY, ENOUGH_S = 0.2, 1.0
 SETS_CORES = "Look for what sets the cores of a process or thread after its import."
-OVERHEAD_NS = 2e6  # of the others' mini-batch: below it, most time is Python and dispatch
+OVERHEAD_NS = 2e6  # of a mini-batch: below it, most processor time is Python and dispatch
 
 
 def no_steady_state(findings: Findings) -> Iterator[Caveat]:
-    """A warning about contenders without a ratio, because they alone drifted; a note about those
-    that may have."""
+    """A warning about contenders that have no ratio because they alone drifted, and a note about
+    contenders that may have drifted."""
     margin = findings.machine.study.margin
     if drifting := [line for line in findings.steady if not line.steady]:
         yield warning(
@@ -64,7 +65,7 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
 
 
 def drifted(lines: Sequence[SteadyLine]) -> str:
-    """The contender that drifted most, and how many did, too."""
+    """The contender that drifted most, and the number of the others that drifted."""
     worst = max(lines, key=lambda line: abs(line.drift or 0.0))
     others = len(lines) - 1
     return (
@@ -77,7 +78,7 @@ def drifted(lines: Sequence[SteadyLine]) -> str:
 
 def interference(findings: Findings) -> Iterator[Caveat]:
     """Ratios that leave their interval without the disturbed turns: a warning if a decided verdict
-    changes with one of them, else a note."""
+    changes, else a note."""
     left = leaving(findings.unflagged_pairs)
     if not left:
         return
@@ -90,7 +91,7 @@ def interference(findings: Findings) -> Iterator[Caveat]:
 
 
 def at_work(row: OffClockLine) -> float:
-    """The threads that computed in timed steps, or that may have, on the processor."""
+    """The number of threads that computed in timed steps; beside a GPU, all that may have."""
     if row.id.device != HOST.name:
         return row.id.threads
     if not row.processor_ms or not row.share or not row.step_ms:
@@ -141,8 +142,8 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
 
 
 def beyond_others(row: OffClockLine, rows: Sequence[OffClockLine]) -> float:
-    """Milliseconds by which giving weights took longer than again, beyond what it did in another
-    framework at least: new memory costs time, for 250 MB more than a second on one machine."""
+    """Milliseconds by which the first reading of weights took longer than the second, beyond the
+    least in other frameworks: new memory takes time (over a second for 250 MB on one machine)."""
     others = [
         other.late_ms or 0.0
         for other in rows
@@ -176,7 +177,6 @@ def other_cores(findings: Findings) -> Iterator[Caveat]:
 
 
 def computed_elsewhere(findings: Findings) -> Iterator[Caveat]:
-    """Contenders with more processor time than their cores were busy."""
     spent: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for contest in findings.machine.records.contests:
         here = {c.name for c in contest.contenders if c.device == HOST.name and not c.runs}
@@ -198,7 +198,6 @@ def computed_elsewhere(findings: Findings) -> Iterator[Caveat]:
 
 
 def faster_than_arithmetic(findings: Findings) -> Iterator[Caveat]:
-    """Contenders that compute faster than the machine can."""
     if fast := too_fast(findings):
         yield warning(
             "Too fast",
@@ -209,7 +208,6 @@ def faster_than_arithmetic(findings: Findings) -> Iterator[Caveat]:
 
 
 def faster_than_memory(findings: Findings) -> Iterator[Caveat]:
-    """Single operations that move their vectors faster than caches can."""
     rows = findings.machine.matched_rows(ELEMENTWISE.of(findings))
     if fast := {row.id: share for row in rows if (share := row.share or 0.0) > CACHED}:
         yield warning(
@@ -251,7 +249,6 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
 
 
 def two_apart(each: "pd.Series[float]") -> Iterator[Caveat]:
-    """Of two contenders, nobody knows which one is far off."""
     for _, own in each.groupby(["workload", "threads"]):
         if len(own) == 2 and own.min() * APART_ALONE < own.max() - OVERHEAD_NS:
             yield note(
@@ -264,7 +261,7 @@ def two_apart(each: "pd.Series[float]") -> Iterator[Caveat]:
 
 
 def medians_of_others(own: "pd.Series[float]") -> "pd.Series[float]":
-    """For each contender the median of all others; NaN if there are too few to be a rule."""
+    """For each contender, the median of all others; NaN with fewer than `LIKE` others."""
     found = [own.drop(key).median() if len(own) > LIKE else np.nan for key in own.index]
     return pd.Series(found, own.index)
 

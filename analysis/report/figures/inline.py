@@ -1,5 +1,5 @@
-"""A drawing in few bytes, with text as text: embedded in the page, in the page's colours and with
-ids of its own, or as a file of its own."""
+"""Writes a drawing in few bytes, with letters as text: in the page, with the page's colours and its
+own ids, or as a file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 
 TEXT = {"font-family": "'DejaVu Sans'", "font-size": "8.5px", "fill": "currentColor"}
 LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
-# DejaVu Sans, with which it was drawn, has the widest letters: another one's need no more room.
+# DejaVu Sans, which lays out the drawing, has the widest letters: other fonts need no more room.
 ROOT = TEXT | LINES | {"font-family": "'DejaVu Sans',Verdana,sans-serif"}
 SVG = "http://www.w3.org/2000/svg"
 LEFT_OUT = {"metadata", "style"}
@@ -49,7 +49,7 @@ def drawing(root: Element, svg: str, name: str, colours: Mapping[str, str]) -> s
 def simplified(
     element: Element, ids: Mapping[str, str], colours: Mapping[str, str]
 ) -> list[Element]:
-    """The element without what nothing shows or refers to: nothing, or its children alone."""
+    """The element without invisible and unused parts: itself, only its children, or nothing."""
     tag = element.tag.rpartition("}")[2]
     if tag in LEFT_OUT:
         return []
@@ -75,7 +75,7 @@ def simplified(
 
 
 def as_one_path(children: Sequence[Element]) -> list[Element]:
-    """Grid lines, which differ in nothing but their place and have only text between them, as one
+    """Joins grid lines, which differ only in their place and have only text between them, into one
     path."""
     found: list[Element] = []
     last: Element | None = None
@@ -96,7 +96,7 @@ def unplaced(element: Element) -> dict[str, str]:
 
 
 def as_markers(children: Sequence[Element]) -> list[Element]:
-    """A mark that is drawn at many points as the marker of one path through them."""
+    """Replaces a mark that is drawn at many points by the marker of one path through them."""
     found: list[Element] = []
     names: dict[tuple[str, str], str] = {}  # by what is drawn, and how
     for child in children:
@@ -158,8 +158,8 @@ def css(items: Mapping[str, str]) -> str:
 
 
 def path(value: str) -> str:
-    """A path of straight lines from point to point, to 0.1 points. A path with curves is that of a
-    small marker: without blanks."""
+    """A path of straight lines, in relative steps to 0.1 points. A path with curves belongs to a
+    small marker and only loses its blanks."""
     parts = re.findall(r"([A-Za-z])([^A-Za-z]*)", value)
     if {letter for letter, _ in parts} - set("MLz"):
         return "".join(letter + " ".join(numbers.split()) for letter, numbers in parts)

@@ -19,8 +19,8 @@ from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
 ENTRIES, HIGH = 17, 8  # of a legend, and of one of its columns
-LABEL = 26  # letters of a name, so that panels keep some room beside it
-PLAIN = "default"  # the variant without a word in labels
+LABEL = 26  # letters of a name, so that it leaves room for the panels
+PLAIN = "default"  # the variant that labels do not name
 
 
 class Panel(NamedTuple):
@@ -64,8 +64,8 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         return min(around + each * self.rows, max(TALLEST, 1.9 * self.rows))
 
     def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[BenchmarkId]]]:
-        """Axes with a title for each panel. If `labels`, contenders stand on the y axes, and panels
-        of a row share these, so that the names are written once."""
+        """Axes with a title for each panel. If `labels`, contenders are on the y axes, which panels
+        of a row share, so that names are written once."""
         grid = drawn.subplots(self.rows, self.columns, squeeze=False, sharey=labels)
         for number, (axes, (panel, benchmarks)) in enumerate(
             zip(grid.flat, self.items(), strict=False)
@@ -161,7 +161,7 @@ def powers(axes: Axes, which: str, most: int = 6) -> None:
 
 
 def first_conditions(lines: Sequence[Row]) -> list[Row]:
-    """Under the first line's device and threads, because others would need a page of their own."""
+    """The lines with the first line's device and threads, because all would not fit."""
     return [line for line in lines if line.id[3:] == lines[0].id[3:]]
 
 
@@ -186,7 +186,7 @@ def legend(drawn: Canvas, contenders: Collection[tuple[str, str]], theme: Theme)
 
 
 def entries(drawn: Canvas, handles: Sequence[Any], columns: int) -> None:
-    """A legend above everything; those beyond `ENTRIES`, whose looks repeat, are counted."""
+    """A legend above everything; entries beyond `ENTRIES`, whose looks repeat, are counted."""
     shown = [*handles[:ENTRIES]]
     if more := handles[ENTRIES:]:
         shown.append(Line2D([], [], linestyle="none", label=f"and {len(more)} more"))

@@ -22,8 +22,8 @@ PAPER = "#fefdfc"  # stands for the page's background
 WIDTH = 4.9  # inches at 96 pixels: a phone of 390 pixels shows text at three quarters of its size
 TALLEST = 6.1  # inches, unless there are more panels than fit
 
-# After Okabe and Ito (2008): distinct with any colour vision. Each has 3:1 against a white page,
-# and its shade for a dark page, which the page's style sheet has, too, against that.
+# After Okabe and Ito (2008): distinct with any colour vision. Each colour has a contrast of 3:1 on
+# a white page, and its shade (also in the page's style sheet) on a dark page.
 PALETTE = {"pytorch": "#d55e00", "tensorflow": "#0072b2", "jax": "#009e73", "keras": "#b8578a"}
 SPARE = ["#8a6a00", "#6a51a3", "#6b6b6b", "#b2182b"]
 SHADES = {
@@ -79,8 +79,8 @@ THEME: Any = {
 
 @contextmanager
 def themed() -> Iterator[None]:
-    """The theme, whatever the user's matplotlibrc says. Nobody can mend what matplotlib warns of,
-    such as letters that its font lacks: a reader's font has them."""
+    """The theme, whatever the user's matplotlibrc says. It hides warnings of letters that
+    matplotlib's font lacks, because a reader's font has them."""
     usual = {
         key: value
         for key, value in matplotlib.rcParamsDefault.items()
@@ -93,9 +93,9 @@ def themed() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its title, what it shows in a sentence (`finding`), and how to read it
-    (`caption`); `alt` describes it to those who do not see it. A figure that is not `inlined` is
-    only a file, light and dark: the page itself has the same without a drawing.
+    """A drawing with its title, a sentence on what it shows (`finding`), how to read it
+    (`caption`), and a description for people who cannot see it (`alt`). A figure that is not
+    `inlined` is only a file, light and dark: the page has the same without a drawing.
     """
 
     drawn: Canvas = field(compare=False, repr=False)
@@ -108,9 +108,9 @@ class Figure:
 
     @cached_property
     def svg(self) -> str:
-        """Letters are text, colours still INK and PAPER, coordinates to 0.01 points, which is finer
-        than any screen. The same drawing gives the same bytes. It takes longest, and a brief report
-        asks for few of its figures."""
+        """The drawing with letters as text, colours still INK and PAPER, and coordinates to 0.01
+        points, finer than any screen. The same drawing gives the same bytes. Only figures that are
+        shown are drawn, because this takes longest."""
         written = io.StringIO()
         with themed():
             settle(self.drawn)

@@ -1,4 +1,4 @@
-"""What the report says first, as plain data: the pages draw it, the terminal prints it."""
+"""The first screen of the report, as plain data: the pages draw it, the terminal prints it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,8 @@ from analysis.report.prose import DECLARED
 @dataclass(frozen=True)
 class Cell:
     """`time` in milliseconds and `relative`, times the fastest of the column, as they are shown
-    ("43.7"; "1.3" and a times sign, or "fastest"). `share` of the column's slowest, from 0 to 1, is
-    the bar's length.
-    `fastest`: the fastest, or not distinguishable from it. `about`: the interval, or why there is
-    no time."""
+    ("43.7"; "1.3" and a times sign, or "fastest"). `share`: the bar's length, 1 for the slowest of
+    the column. `fastest`: as `MatrixLine.first`. `about`: the interval, or why there is no time."""
 
     time: str
     relative: str = ""

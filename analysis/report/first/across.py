@@ -1,4 +1,4 @@
-"""Several machines in one report: whether they agree on who is faster, and where least."""
+"""Several machines in one report: whether they agree, and the largest difference."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ OPPOSITE = {"faster", "slower"}
 
 
 def across(machines: Sequence[Findings]) -> str:
-    """Nothing is pooled over machines. "" for one machine."""
+    """Opposite verdicts and the largest difference, without pooling; "" for one machine."""
     if len(machines) == 1:
         return ""
     here = f"On these {len(machines)} machines"

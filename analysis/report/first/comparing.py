@@ -1,4 +1,5 @@
-"""Who is fastest where, and what the others take: sentences from pairs of one variant."""
+"""Which framework is fastest where, and how much longer the others take: sentences from pairs of
+one variant."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,15 @@ from analysis.report.prose import DECLARED, NEAR, spread, two, workload
 from analysis.stats.inference import Estimate
 from frameworks.device import HOST
 
-SENTENCES = 4  # about one variant; what more would say is summed up
-NAMED = 3  # frameworks in a sum, or groups of columns
+SENTENCES = 4  # about one variant; if there are more, they are summed up
+NAMED = 3  # frameworks in a summary, or groups of columns
 PLACES = 2  # workloads in one sentence, with a number for each
 ROOM = 14  # words of a sentence for the columns that it is about
 
 
 @dataclass(frozen=True)
 class Rival:
-    """What another framework takes, over the fastest of a column."""
+    """Another framework's time over that of the fastest of a column."""
 
     framework: str
     estimate: Estimate
@@ -46,7 +47,7 @@ class Race:
 
     @property
     def level(self) -> list[str]:
-        """The winner, and who was not shown to be slower."""
+        """The winner, and the frameworks whose verdict is not `slower`."""
         return [self.winner, *(one.framework for one in self.rivals if not one.slower)]
 
 
@@ -83,8 +84,8 @@ def against(row: PairLine, winner: str, other: str) -> Rival | None:
 
 
 def fastest_and_others(found: Sequence[Race]) -> list[str]:
-    """Who is fastest on which workloads, then what each slower framework takes there. If that
-    takes many sentences: what each takes wherever it is slower."""
+    """Who is fastest on which workloads, then how much longer the others take there. If that needs
+    many sentences: how much longer each framework takes wherever it is slower."""
     groups = grouped((frozenset(race.level), race) for race in found)
     first = [fastest(own, found) for own in groups.values()]
     then = [followers(own) for own in groups.values()]
@@ -137,7 +138,7 @@ def followers(own: Sequence[Race]) -> list[str]:
 
 
 def twofold(found: Sequence[tuple[Column, Rival]]) -> str:
-    """`1 or 2 threads` for the two columns of a workload, if each has a ratio to be read."""
+    """`1 or 2 threads` if a workload has two columns whose ratios read differently."""
     columns = [place for place, _ in found]
     digits = {two(one.ratio) for _, one in found}
     if len(columns) != 2 or len(digits) != 2 or {one.device for one in columns} != {HOST.name}:
@@ -163,7 +164,7 @@ def summed_up(found: Sequence[Race]) -> list[str]:
 
 
 def behind(found: Iterable[Race]) -> dict[str, list[tuple[Column, Rival]]]:
-    """By framework: where it is slower than the fastest, and how much."""
+    """By framework: where it is slower than the fastest, and by how much."""
     return grouped(
         (one.framework, (race.column, one)) for race in found for one in race.rivals if one.slower
     )
@@ -187,7 +188,7 @@ def mark(found: Iterable[Rival]) -> str:
 
 
 def places(own: Sequence[Race], every: Sequence[Race]) -> str:
-    """`on the MLP`, `on the MNIST CNN with 1 thread`, or in how many columns if these are many."""
+    """`on the MLP`, `on the MNIST CNN with 1 thread`, or the number of columns if that is long."""
     texts = []
     for name in dict.fromkeys(race.column.workload for race in own):
         mine = [race.column for race in own if race.column.workload == name]

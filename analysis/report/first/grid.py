@@ -13,7 +13,7 @@ from analysis.report.prose import CROSSED, DECLARED, contender, two, variant, wo
 from frameworks.device import HOST
 
 Key = tuple[str, str]  # a framework and its variant
-Turned = set[tuple[BenchmarkId, BenchmarkId]]  # compared, with another direction elsewhere
+Turned = set[tuple[BenchmarkId, BenchmarkId]]  # pairs with another direction in another study
 
 NEAR = 1.2  # below it, two digits of a ratio are too few
 TIMES = "\u00d7"
@@ -41,7 +41,7 @@ def matrix(findings: Findings) -> Matrix:
             groups.setdefault(name, {}).setdefault(key(line.id), []).append(line)
 
     def order_of(own: Sequence[MatrixLine]) -> tuple[str, float]:
-        """Sorts rows by time; steps by framework, and in their order."""
+        """Sort key: rows by time; steps by framework, and in their order."""
         who = own[0].id
         return (who.framework, steps[key(who)].position) if key(who) in steps else ("", total(own))
 
@@ -98,12 +98,12 @@ def titled(name: str) -> str:
 
 
 def place(name: str) -> tuple[bool, bool, int, str]:
-    """The tutorials' way first, then tuned; the steps to it and what is opt-in come last."""
+    """Sort key: the tutorials' way, tuned, other variants, the steps to tuned, opt-in variants."""
     return (name == OPT_IN, name == STEPS, *order(name, *USUAL))
 
 
 def total(lines: Sequence[MatrixLine]) -> float:
-    """Sorts rows by time; those with gaps come last."""
+    """Sort key: the sum of the row's times; rows with gaps come last."""
     return sum(line.ms if line.ms is not None else 1e9 for line in lines)
 
 
@@ -127,7 +127,7 @@ def cell(line: MatrixLine, slowest: float, turned: Turned) -> Cell:
 
 def crossed(line: MatrixLine, turned: Turned) -> bool:
     """Whether its comparison with the fastest had another direction in another study; for the
-    fastest, whether one of its comparisons had."""
+    fastest, whether any of its comparisons had."""
     if line.id == line.base:
         return any(line.id in sides for sides in turned)
     return bool({(line.id, line.base), (line.base, line.id)} & turned)

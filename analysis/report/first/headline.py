@@ -1,4 +1,4 @@
-"""The headline: who is fastest everywhere, if anybody is; and where tuning matters more."""
+"""The headline: which framework is fastest everywhere, if any, and where tuning matters more."""
 
 from collections.abc import Collection
 
@@ -39,8 +39,8 @@ def controls(findings: Findings) -> str:
 
 
 def contests(findings: Findings) -> dict[Column, list[MatrixLine]]:
-    """The columns in which two frameworks or more have a ratio, with the contenders that have
-    one. The fastest has one to itself."""
+    """The columns in which two frameworks or more can be compared, with the contenders that have a
+    ratio or are the fastest."""
     found = grouped(
         (line.column, line)
         for line in findings.matrix
@@ -52,7 +52,7 @@ def contests(findings: Findings) -> dict[Column, list[MatrixLine]]:
 
 
 def winner(findings: Findings) -> str:
-    """Decided by intervals: one that is not significantly slower than the fastest counts, too."""
+    """The frameworks with a `first` contender in every column."""
     columns = contests(findings)
     measured = {line.id.framework for line in findings.matrix if line.ms is not None}
     if len(measured) == 1:
@@ -89,7 +89,7 @@ def refused(findings: Findings, columns: Collection[Column]) -> bool:
 
 
 def doubt(findings: Findings) -> str:
-    """That steps of a fastest framework are faster than the machine can compute them."""
+    """A doubt if steps of a fastest framework are faster than the machine can compute them."""
     firsts = {line.id for own in contests(findings).values() for line in own if line.first}
     fast = listing(
         dict.fromkeys(title(one.framework) for one in too_fast(findings) if one in firsts)

@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, canvas
 from analysis.report.first import Cell, FirstScreen, Matrix, MatrixRow
 
-NAMES, COLUMN = 1.45, 1.4  # inches, the names' column at least, and each other one
+NAMES, COLUMN = 1.45, 1.4  # inches: the names' column at least, and each other column
 LETTER = 0.075  # inches of a name's letter, on average
 HEADING, GROUP, ROW = 0.45, 0.33, 0.4  # inches, from top to top
 BAR, FULL = 0.09, 0.88  # a bar's height in inches, and the longest's length in columns

@@ -1,5 +1,5 @@
-"""The findings: who is fastest in each variant, what tuning gains, what opt-in variants gain or
-cost, and what a start costs."""
+"""The findings: which framework is fastest in each variant, what tuning gains, what opt-in variants
+gain or cost, and what a start costs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -27,7 +27,7 @@ CUTS, OPTED = 3, 2  # frameworks and opt-in variants in one sentence
 
 
 def sentences(findings: Findings) -> list[str]:
-    """Plain text: nothing in a name can make a mark of it."""
+    """The findings as plain text, without rich text's marks."""
     if findings.machine.alone:
         return []
     found = (
@@ -38,8 +38,8 @@ def sentences(findings: Findings) -> list[str]:
 
 
 def compared(findings: Findings) -> Iterator[str]:
-    """For the tutorials' variant and the tuned one: who is fastest, and what the others take. For
-    others only if a study has neither."""
+    """The fastest framework, and how much longer the others take, in the tutorials' variant and in
+    tuned; in other variants only if a study has neither."""
     there = {one.variant for one in findings.matched}
     for name in [one for one in USUAL if one in there] or sorted(there)[: len(USUAL)]:
         own = fastest_and_others(races(findings, name))
@@ -49,7 +49,7 @@ def compared(findings: Findings) -> Iterator[str]:
 
 
 def sized(findings: Findings) -> str:
-    """From which size on more threads, or another device, pay; the sweep that is named first."""
+    """The sizes from which more threads, or another device, pay, in the first sweep with any."""
     rows = [
         row for row in CROSSOVERS.of(findings)
         if row.axis in ("threads", "device") and row.id.variant in USUAL and row.pays
@@ -73,7 +73,7 @@ def sized(findings: Findings) -> str:
 
 
 def tuning(findings: Findings) -> str:
-    """What tuning gains in milliseconds, where it gains most, for each framework."""
+    """What tuning gains each framework in milliseconds, in the column of the largest gain."""
     ms = {row.id: row.median_ms or 0.0 for row in findings.contenders}
     gains = [row for row in findings.pairs if row.axis == "variant" and tuned(row)]
     if not gains:
@@ -134,7 +134,7 @@ def effect(rows: Sequence[PairLine]) -> str:
 
 
 def start(findings: Findings) -> str:
-    """The start that costs most, if it decides who wins a short run; opt-in variants apart."""
+    """The start that costs most, if it decides who wins a short run; without opt-in variants."""
     rows = [row for row in findings.machine.matched_rows(findings.start) if row.id.variant in USUAL]
     totals = {row.id.framework for row in rows if row.total_s is not None}
     late = [row for row in rows if row.ahead == "from" and 1 < (row.steps or 0) < MANY]

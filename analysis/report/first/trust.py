@@ -113,7 +113,7 @@ def repeats(findings: Findings) -> Chip:
 
 
 def not_covered(findings: Findings) -> Chip:
-    """What no number here speaks of."""
+    """What the study did not measure."""
     found = []
     devices = {one.device for one in findings.measured}
     found += [f"{one.title}s" for name, one in DEVICES.items()

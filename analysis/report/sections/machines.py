@@ -1,4 +1,4 @@
-"""Several machines beside each other: their own speeds, each ratio on each, and what differs.
+"""Compares several machines: their own speeds, each ratio on each machine, and what differs.
 Nothing is pooled over machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ def own_speeds(findings: Findings) -> dict[tuple[str, int], float]:
 
 
 def ratios(found: Mapping[int, Findings], where: str, held: Mapping[str, Rows]) -> Table:
-    """Machine by contender: each ratio with its interval, taken on that machine alone."""
+    """A row for each machine, a column for each pair: the ratio with its interval there."""
     confidence = percent(next(iter(found.values())).machine.study.confidence)
     return Table(
         f"{where}: ratios of times, each with its {confidence} interval",
@@ -102,7 +102,7 @@ def cell(row: Comparison | None) -> str:
 
 
 def ordered(shared: Sequence[Rows]) -> Iterator[str]:
-    """The comparisons in which another side is faster on another machine."""
+    """The comparisons with opposite verdicts on two machines."""
     turned = False
     for rows in shared:
         faster, slower = (

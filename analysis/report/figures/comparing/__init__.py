@@ -1,1 +1,1 @@
-"""Figures of who takes how long compared with whom, and of what variants and sizes change."""
+"""Figures that compare frameworks, variants and sizes."""

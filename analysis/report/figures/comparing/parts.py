@@ -1,4 +1,4 @@
-"""What forward pass, gradients and update take of a step: a stacked bar for each framework."""
+"""The shares of a step: forward pass, gradients and update, a stacked bar for each framework."""
 
 from collections.abc import Sequence
 
@@ -64,7 +64,7 @@ def reach(row: PartLine) -> float:
 
 
 def bar(axes: Axes, row: PartLine, place: int, colour: str) -> None:
-    """An update of less than nothing has no bar: the gradients' then ends beyond the step."""
+    """If the update's share is negative, it has no bar, and the gradients' ends beyond the step."""
     forward = row.forward_share or 0.0
     gradient = forward + (row.gradient_share or 0.0)
     last = max(forward, gradient)
@@ -79,7 +79,7 @@ def bar(axes: Axes, row: PartLine, place: int, colour: str) -> None:
 
 
 def extremes(rows: Sequence[PartLine]) -> str:
-    """What loss and gradients take over the loss, and the largest update."""
+    """How much longer loss and gradients take than the loss, and the largest update."""
     over = [row.gradient_over_forward for row in rows if row.gradient_over_forward is not None]
     most = max(rows, key=lambda row: row.update_share or 0.0)
     text = f"Loss and gradients take {spread(min(over), max(over))} times as long as the loss."

@@ -24,7 +24,7 @@ WIDTH = 3.8  # inches at 96 pixels: a phone of 390 pixels shows it in full size
 ROW, AROUND = 0.295, 1.05  # inches for each row, and around them all
 ABOVE = 0.46  # of a row, by which its words stand above its interval
 LETTERS = 50  # that fit into the width
-BEHIND = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}  # words, instead of lines
+BEHIND = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}  # words, so that no line shows there
 CUT = 2.5  # intervals are drawn this far beyond the outermost ratio
 
 
@@ -82,8 +82,7 @@ def forest(findings: Findings, theme: Theme, name: str, rows: Sequence[PairLine]
 
 
 def places(rows: Sequence[PairLine]) -> list[PairLine | str]:
-    """Rows from the top, with a heading above each workload, variant and device; below it pair by
-    pair."""
+    """Rows from the top, pair by pair, with a heading above each workload, variant and device."""
 
     def heading(row: PairLine) -> str:
         parts = [workload(row.id.workload), variant(row.id.variant)]
@@ -103,13 +102,13 @@ def sides(row: PairLine) -> tuple[str, str]:
 
 
 def hollow(row: PairLine) -> bool:
-    """Whether the pair computes the same but for what is declared."""
+    """Whether the pair differs in a declared way."""
     return "declared" in row.certificate
 
 
 def draw_rows(axes: Axes, lines: Sequence[PairLine | str], theme: Theme) -> None:
-    """Each row's words above its interval, over the whole width: the pair on the left, ratio and
-    verdict on the right."""
+    """Each row's words stand above its interval: the pair on the left, the ratio and verdict on the
+    right."""
     for place, row in enumerate(lines):
         if isinstance(row, str):
             above(axes, place, row, fontweight="bold", bbox=BEHIND)
@@ -182,7 +181,6 @@ def limits(axes: Axes, rows: Sequence[Comparison | PairLine | PitfallLine], marg
 
 
 def finding(rows: Sequence[PairLine]) -> str:
-    """In how many pairs the times differ, and where they differ most."""
     decided = [row for row in rows if row.estimate.verdict in ("faster", "slower")]
     if not decided:
         return f"No time differs significantly, in {count(len(rows), 'pair')} of frameworks."

@@ -1,5 +1,4 @@
-"""Speed against distance: what a reduced precision gains in time, and how far it leads from
-float64."""
+"""Speed against distance: how much faster a reduced precision is, and how far from float64."""
 
 from collections.abc import Sequence
 
@@ -71,7 +70,6 @@ def entries(rows: Sequence[ReducedLine], theme: Theme) -> list[Line2D]:
 
 
 def best(rows: Sequence[ReducedLine]) -> str:
-    """Who gains most, and what it costs."""
     faster = [row for row in rows if row.estimate.verdict == "faster"]
     if not faster:
         return "No step is significantly faster than in float32."

@@ -97,7 +97,6 @@ def waterfall(axes: Axes, rows: Sequence[StepLine], colour: str) -> None:
 
 
 def largest(panels: Panels) -> str:
-    """The change that gains most."""
     rows = [
         row
         for own in panels.values()

@@ -1,5 +1,5 @@
-"""How the ratio of two contenders depends on the size: a panel for each sweep and each thing in
-which they differ."""
+"""How the ratio of two contenders depends on the size: a panel for each sweep and each kind of
+pair."""
 
 from collections.abc import Sequence
 
@@ -68,8 +68,8 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def panels(rows: Sequence[CrossoverLine]) -> dict[tuple[str, str], list[CrossoverLine]]:
-    """By kind of pair and by sweep; pairs of frameworks with the most threads only, and with the
-    study's reference only."""
+    """By kind of pair and by sweep. Pairs of frameworks are shown with the most threads and one
+    base only."""
     most = max((row.id.threads for row in rows), default=0)
     return grouped(
         ((kind(row), row.sweep.name), row)

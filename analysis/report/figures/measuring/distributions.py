@@ -72,7 +72,7 @@ def violin(axes: Axes, logs: Floats, place: int, colour: str) -> None:
 
 
 def scatter(findings: Findings, benchmarks: list[BenchmarkId]) -> str:
-    """How far processes of one contender differ: half of the contenders', and the most."""
+    """How far the processes of a contender differ: the most, and the median of all contenders."""
     spreads = []
     for one in benchmarks:
         medians = findings.measured[one]["median"]

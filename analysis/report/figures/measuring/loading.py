@@ -1,4 +1,4 @@
-"""What is waited for and what a step takes if mini-batches are prepared meanwhile: stacked bars."""
+"""How long steps take, and wait, if mini-batches are prepared meanwhile: stacked bars."""
 
 from collections.abc import Sequence
 
@@ -75,7 +75,6 @@ def bar(axes: Axes, height: int, row: LoadingLine, theme: Theme) -> None:
 
 
 def finding(rows: Sequence[LoadingLine]) -> str:
-    """Over all contenders, what each loader leaves of the cost of preparation."""
     found: dict[str, list[float]] = {}
     for row in rows:
         found.setdefault(row.words, []).append(row.estimate.ratio or 0.0)

@@ -1,4 +1,4 @@
-"""What each contender's step consists of under its framework's profiler, as stacked bars."""
+"""The operations of each contender's step under its framework's profiler, as stacked bars."""
 
 from collections.abc import Sequence
 

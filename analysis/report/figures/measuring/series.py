@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.report.figures.panels import Panels, legend, logarithmic, than, where, who
 from analysis.report.figures.style import PAPER, Figure, Theme, bare, canvas
 
-POINTS = 400  # of a line: more cannot be seen
+POINTS = 400  # of a line: more would not be visible
 
 
 def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
@@ -70,7 +70,6 @@ def series(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def first_step(firsts: list[tuple[float, BenchmarkId]]) -> str:
-    """Whose first mini-batch is slowest beside its steady ones."""
     if not firsts:
         return ""
     ratio, one = max(firsts, key=lambda pair: pair[0])

@@ -1,4 +1,4 @@
-"""What each contender takes to start: its import, its network, its first mini-batch."""
+"""The start cost of each contender: import, network, and first mini-batch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from analysis.report.figures.panels import name as named
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.report.prose import spread, two
 
-# Filled, hatched and hollow: three shades of a colour would not differ enough from the page.
+# Filled, hatched and hollow, because shades of a colour would not differ enough from the page.
 PARTS = {"import": "import", "build": "network", "compile": "first mini-batch"}
 BESIDE = 3  # points between a bar and its total
 
@@ -79,7 +79,6 @@ def filling(part: str, colour: str) -> dict[str, Any]:
 
 
 def slowest(lines: Sequence[StartLine]) -> str:
-    """What each framework's start takes, the slowest first."""
     found = grouped((line.id.framework, line) for line in lines)
     sums = {name: [sum(seconds(line)) for line in held] for name, held in found.items()}
     order = sorted(sums, key=lambda name: -max(sums[name]))

@@ -16,7 +16,7 @@ from analysis.report.figures.style import INK, TALLEST, Figure, Theme, bare, can
 from analysis.report.prose import DECLARED, workload
 from workflows.records.schema import CertificateRow
 
-EVERY = 10  # steps per point: more cannot be seen, and make the file several times as large
+EVERY = 10  # steps per point: more points would not be visible, but make the file much larger
 FLOOR = 1e-17  # a difference of zero is drawn here, because the axis is logarithmic
 FEW = 4  # names in a sentence; more are counted
 
@@ -113,7 +113,7 @@ def furthest(held: list[CertificateRow]) -> Any:
 
 
 def agreement(found: Mapping[str, Rows], steps: int) -> str:
-    """Who agrees to what, and who does not."""
+    """Which contenders agree, and how closely, and which do not."""
     statuses: dict[Contender, set[str]] = {}
     worst = 0.0
     for rows in found.values():

@@ -67,7 +67,7 @@ def pitfall_costs(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def extremes(rows: Sequence[PitfallLine]) -> str:
-    """The pitfall that costs most time, and the one that changes the loss most."""
+    """The pitfalls that cost most time, change the loss most, and report the shortest time."""
     slowest = max(
         (row for row in rows if row.effect), key=lambda row: row.estimate.ratio or 0.0, default=None
     )
@@ -117,7 +117,7 @@ def places(rows: Sequence[PitfallLine]) -> list[PitfallLine | str]:
 
 
 def label(time: Axes, loss: Axes, place: float, text: str, weight: str) -> None:
-    """Words above a row, over both panels, and therefore written by the one drawn last."""
+    """Words above a row, over both panels. The loss panel writes them, because it is drawn last."""
     across = blended_transform_factory(time.transAxes, time.transData)
     written = loss.text(0, place, text, transform=across, va="center", fontsize=8.5,
                         fontweight=weight, bbox=BEHIND)  # fmt: skip

@@ -1,1 +1,1 @@
-"""Sections on who takes how long compared with whom."""
+"""Sections that compare contenders, variants, workloads and studies."""

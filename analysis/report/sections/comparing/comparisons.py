@@ -22,14 +22,14 @@ FASTEST = (
 
 
 def within_variants(findings: Findings) -> list[Comparison]:
-    """Of the comparisons of two that were measured, those of one variant, if there are any. A
-    refused one has no ratio."""
+    """The measured comparisons within one variant, if there are any; else all measured ones.
+    Refused comparisons have no ratio."""
     rows = [row for row in findings.comparisons if row.estimate.verdict != "missing"]
     return [row for row in rows if row.id.variant == row.base.variant] or rows
 
 
 def elsewhere(findings: Findings) -> str:
-    """Which other comparisons there are, and where."""
+    """Which other comparisons there are, and which section has them."""
     shown = within_variants(findings)
     rest = [row for row in findings.comparisons if row.estimate.ratio and row not in shown]
     who = list(dict.fromkeys(contender(row.id) for row in rest))
@@ -74,7 +74,7 @@ def marks(findings: Findings) -> set[BenchmarkId]:
 
 
 def same(certificate: str, verdict: str = "") -> str:
-    """`yes, to 1.5e-14`, `† Adam` for what is declared, or `no` without a certificate, or if timed
+    """`yes, to 1.5e-14`; `† Adam` for a declared deviation; `no` without a certificate, or if timed
     turns or settings contradict it."""
     if verdict == "refused":
         return "no"

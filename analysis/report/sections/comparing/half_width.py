@@ -11,7 +11,7 @@ from analysis.report.prose import places, share
 
 Lines = Sequence[HalfWidthLine]
 
-FEWEST = 5  # replicates whose scatter says how many more are needed
+FEWEST = 5  # replicates: the scatter of fewer cannot say how many more are needed
 TOO_FEW = f"Set `replicates` to {FEWEST} or more: fewer cannot say how many would be enough."
 
 
@@ -86,8 +86,8 @@ def all_of(short: Lines) -> str:
 
 
 def again(command: str, replicates: int, limited: bool) -> str:
-    """The study's own command with as many replicates, and without its limit in minutes if it is
-    `limited`; "" if it was not Snakemake's."""
+    """The study's own command with this number of replicates, and without its limit in minutes if
+    it is `limited`; "" if it was not Snakemake's."""
     other = {"replicates": str(replicates), **({"minutes": ""} if limited else {})}
     words = [word for word in shlex.split(command) if word.partition("=")[0] not in other]
     if words[:1] != ["snakemake"]:

@@ -1,4 +1,4 @@
-"""What a reduced precision gains and costs, if the study has variants in one."""
+"""How much faster reduced precisions are, and how exact, if the study has variants in one."""
 
 from analysis.data.results import grouped
 from analysis.findings.variants.reduced import ReducedLine

@@ -1,4 +1,4 @@
-"""What a further thread or another device gains, in sentences; the pairs are in a file."""
+"""What more threads or another device gain, in sentences; the pairs are in a file."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def gain(row: PairLine) -> float:
 
 
 def thread_sentences(findings: Findings) -> list[str]:
-    """Each number of threads against the fewest."""
+    """Each number of threads compared with the fewest."""
     rows = along(findings, "threads")
     fewest = min((row.base.threads for row in rows), default=0)
     groups = grouped((row.id.threads, row) for row in rows if row.base.threads == fewest)
@@ -29,7 +29,7 @@ def thread_sentences(findings: Findings) -> list[str]:
 
 
 def device_sentences(findings: Findings) -> list[str]:
-    """Each device against the processor, by workload."""
+    """Each device compared with the processor, by workload."""
     groups = grouped(
         ((row.id.workload, row.id.device, row.base.device), row)
         for row in along(findings, "device")
@@ -46,7 +46,7 @@ def gains(rows: list[PairLine]) -> str:
 
 
 def extremes(rows: list[PairLine]) -> str:
-    """Who gains most and who least, if that differs."""
+    """The contenders that gain most and least, if their gains differ."""
     least, most = min(rows, key=gain), max(rows, key=gain)
     if two(gain(least)) == two(gain(most)):
         return ""

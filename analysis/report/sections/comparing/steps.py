@@ -16,12 +16,12 @@ NAMED = 3  # changes in a sentence
 
 
 def chains(findings: Findings) -> list[list[StepLine]]:
-    """The steps of one framework under the same conditions, in order."""
+    """The steps of each framework under the same conditions, in order."""
     return list(grouped((row.id._replace(variant=""), row) for row in findings.steps).values())
 
 
 def summary(rows: Sequence[StepLine]) -> str:
-    """`PyTorch, MLP, 1 thread: from 118 to 34 ms. Freed memory kept takes off 48 % ...`"""
+    """`PyTorch, MLP, 1 thread: from 118 to 34 ms. “freed memory kept” takes off 48 % ...`"""
     one = rows[0].id
     start, end = rows[0].start_ms, rows[-1].level_ms
     opening = f"{title(one.framework)}, {place(one)}"
@@ -35,7 +35,7 @@ def summary(rows: Sequence[StepLine]) -> str:
 
 
 def effect(row: StepLine) -> str:
-    """`freed memory kept takes off 48 %`"""
+    """`“freed memory kept” takes off 48 %`"""
     ratio = row.estimate.ratio or 1.0
     size = percent(float(f"{abs(1 - ratio):.2g}"))
     return f"\u201c{row.change}\u201d {'takes off' if ratio < 1 else 'adds'} {size}"

@@ -1,4 +1,4 @@
-"""Variants of one framework against each other: what tuning gains."""
+"""Compares the variants of one framework: what tuning gains."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ from analysis.report.tables import Table, column, intervals
 
 
 def along(findings: Findings, axis: str) -> list[PairLine]:
-    """The pairs that differ in this alone and have a ratio."""
+    """The pairs that differ in `axis` only and have a ratio."""
     return [row for row in findings.pairs if row.axis == axis and row.estimate.ratio is not None]
 
 
 def sentences(findings: Findings) -> list[str]:
-    """For each framework and pair of its variants: first those with the tutorials' way, the largest
-    gain first."""
+    """For each framework and pair of its variants: pairs with the tutorials' variant first, then
+    the largest gains first."""
     groups = grouped(
         ((row.id.framework, row.id.variant, row.base.variant), row)
         for row in along(findings, "variant")

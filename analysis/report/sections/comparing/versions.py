@@ -26,7 +26,7 @@ def age(framework: str) -> list[int]:
 
 
 def later(findings: Findings) -> list[PairLine]:
-    """Pairs of two versions of one framework, each with the earliest one of the study."""
+    """Pairs of versions of one framework, each compared with the earliest version of the study."""
     known = sorted({one.framework for one in findings.matched if base(one.framework)}, key=age)
     first = {base(name): name for name in reversed(known)}
     rows = []

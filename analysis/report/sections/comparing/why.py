@@ -1,4 +1,4 @@
-"""Why a variant is faster than another of its framework: only from what was recorded of both."""
+"""Why a tuned variant is faster than its framework's default: only recorded differences."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,8 +13,8 @@ from analysis.report.prose import DECLARED, place, share, two
 from analysis.report.sections.comparing.comparisons import declared
 
 MANY = 1000  # page faults of a mini-batch; each costs the kernel a tenth of a microsecond or more
-FEW = 0.1  # of them, in another variant
-# Settings that change how the same mathematics is done, as a sentence has them.
+FEW = 0.1  # of these, in the other variant
+# Settings that change how the same mathematics is done, in words.
 SPEED = {
     "freed_memory": "freed memory",
     "huge_pages": "huge pages",
@@ -30,8 +30,8 @@ Settings = Mapping[BenchmarkId, Mapping[str, str]]
 
 
 def causes(findings: Findings) -> Iterator[str]:
-    """For each framework and workload whose tuned variant is faster: what was recorded that
-    differs, with the fewest threads."""
+    """For each workload, framework and device with a faster tuned variant: the recorded
+    differences, with the fewest threads."""
     use = {row.id: row for row in findings.machine.matched_rows(USE.of(findings))}
     settings: dict[BenchmarkId, dict[str, str]] = {}
     for row in findings.settings:
@@ -66,7 +66,7 @@ def differences(pair: PairLine, settings: Settings) -> Iterator[str]:
 
 
 def apart(one: str, other: str) -> tuple[str, str]:
-    """Two values; of `Adam(foreach=None, fused=True)` and another Adam, what differs."""
+    """Two values; for two calls like `Adam(foreach=None, fused=True)`, only what differs."""
     calls = [re.fullmatch(r"[\w.]+\.(\w+)\((.*)\)", value) for value in (one, other)]
     if not (calls[0] and calls[1]) or calls[0][1] != calls[1][1]:
         return one, other
@@ -89,7 +89,7 @@ def fewer_faults(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
 
 
 def limit(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
-    """How far both are from the machine's limit; "" if it was not recorded."""
+    """How far both variants are from the machine's limit; "" if that was not recorded."""
     slow, fast = use.get(pair.base), use.get(pair.id)
     if not (slow and fast and slow.limit.share and fast.limit.share):
         return ""

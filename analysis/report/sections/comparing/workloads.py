@@ -1,4 +1,4 @@
-"""Workloads compared with each other: of one contender, or those that are named after others."""
+"""Compares workloads with each other, each pair in one contender."""
 
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
@@ -10,8 +10,8 @@ from analysis.report.tables import Table, intervals
 
 
 def between(findings: Findings) -> list[PairLine]:
-    """Pairs of workloads with a ratio: of each that is named after another (`lstm-cntk`) and that
-    one, if there are any. Otherwise all, unless contenders are compared with each other."""
+    """Pairs of workloads with a ratio. If some are named after another workload (`lstm-cntk`),
+    only these pairs; otherwise all pairs, unless contenders are compared with each other."""
     rows = [
         row for row in findings.pairs
         if row.axis == "workload" and row.estimate.ratio is not None

@@ -14,7 +14,7 @@ def again(chapters: Sequence[Chapter]) -> Parts:
     report = f"reports/{machines[0].study.name}"
     folders = [f"reports/{m.study.name}/machines/{m.records.machine}" for m in machines]
     command = ["python", "-m", "analysis", *folders, "--out", report]
-    # Studies of several names, or two starts of a machine, are where their reader has put them.
+    # The folders are unknown for studies of several names, or for two starts of a machine.
     alone = len({m.study.name for m in machines}) == 1 and len({*folders}) == len(folders)
     others = any(machine.others for machine in machines)
     return [

@@ -54,8 +54,8 @@ def disturbed(turns: list[TurnLine], hit: list[TurnLine]) -> str:
 
 
 def shares(turns: list[TurnLine]) -> list[str]:
-    """The share of all turns that other processes took. The kernel's ticks are too coarse for one
-    turn."""
+    """The shares of all turns that the host and other processes took. The kernel's ticks are too
+    coarse for one turn."""
     found = []
     for name, who in (("steal_s", "the host took {}"), ("other_s", "other processes {}")):
         known = [line.turn for line in turns if getattr(line.turn, name) is not None]
@@ -67,8 +67,8 @@ def shares(turns: list[TurnLine]) -> list[str]:
 
 
 def effect(pairs: list[Pair]) -> str:
-    """`The estimates keep these turns. Without them, ratios move by at most 3.3 %, and none leaves
-    its interval.`"""
+    """`The estimates keep them. Without them, ratios move by at most 3.3 %, and none leaves its
+    interval.`"""
     shifts = [
         abs(calm.estimate.ratio / main.estimate.ratio - 1)
         for main, calm in pairs
@@ -84,7 +84,7 @@ def effect(pairs: list[Pair]) -> str:
 
 
 def leaving(pairs: list[Pair]) -> list[Pair]:
-    """Ratios that are outside their own interval without the flagged turns, or not there."""
+    """Ratios that leave their own interval, or disappear, without the flagged turns."""
     return [
         (main, calm)
         for main, calm in pairs
@@ -104,8 +104,8 @@ def reversed_by(pair: Pair) -> bool:
 
 
 def describe(left: list[Pair]) -> str:
-    """`the ratio of MLP, TensorFlow, tuned, 1 thread becomes 2.0 and leaves its interval`. Of many
-    the first few are named, those whose verdict changes before others."""
+    """`the ratio of MLP, TensorFlow, tuned, 1 thread becomes 2.0 and leaves its interval`. At most
+    `NAMED` are named, those whose verdict changes first."""
     texts = []
     for main, calm in sorted(left, key=lambda pair: not reversed_by(pair))[:NAMED]:
         where = places([main.id]) + f" {DECLARED}" * declared(main)

@@ -1,4 +1,4 @@
-"""Who prepares mini-batches, and whether that hides it, if the study has loaders."""
+"""Which loader prepares mini-batches, and how long steps wait for it, if the study has loaders."""
 
 from analysis.data.results import grouped
 from analysis.findings.variants.loading import LoadingLine

@@ -1,4 +1,4 @@
-"""The machine, its own speed, and everything else that was recorded of the surroundings."""
+"""The machine, its own speed, and everything else that was recorded about it."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from analysis.findings.machine import summary as machine_summary
 from analysis.findings.series.machine_speed import SPEED, speed_summary
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Section, Terms
 
-ELSEWHERE = ("summary", "samestep", "dataset")  # on this page already
+ELSEWHERE = ("summary", "samestep", "dataset")  # subjects that the page shows already
 
 
 def recorded(lines: Iterable[MachineLine]) -> list[tuple[str, str]]:

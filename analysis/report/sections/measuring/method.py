@@ -15,7 +15,7 @@ from workflows.records.machine_records import WorkloadRecord
 
 
 def method(findings: Findings) -> list[tuple[str, str]]:
-    """Terms with their text, and a link to the whole story of each."""
+    """Terms with their text, each with a link to the method's page."""
     machine = findings.machine
     lines = [
         ("Same computation", same(machine)),

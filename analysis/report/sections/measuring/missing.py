@@ -14,8 +14,8 @@ NOTHING = "Nothing: every contender was measured in every replicate."
 
 
 def gaps(findings: Findings) -> list[str]:
-    """A line for each device that no contender could use, for each other cause, and for energy
-    that the machine does not tell."""
+    """A line for each device that no contender could use, for each other cause, and for each reason
+    why energy was not measured."""
     absent = unused(findings)
     found = [without(findings, name, lines) for name, lines in absent.items()]
     groups = grouped(
@@ -38,7 +38,7 @@ def unused(findings: Findings) -> Mapping[str, list[MissingLine]]:
 
 
 def without(findings: Findings, name: str, lines: Sequence[MissingLine]) -> str:
-    """`No GPU on this machine: 12 comparisons left out.`, and the frameworks' own words."""
+    """`No GPU on this machine: 12 comparisons left out.`, and the frameworks' messages."""
     lost = sum(row.id.device == name for row in findings.comparisons)
     what = count(lost, "comparison") if lost else count(len(lines), "contender")
     words = "; ".join(dict.fromkeys(line.reason for line in lines))

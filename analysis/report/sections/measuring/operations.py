@@ -1,4 +1,4 @@
-"""What a step's time goes to, by each framework's own profiler."""
+"""Where a step's time goes, by each framework's own profiler."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -38,7 +38,7 @@ WORDS = MappingProxyType(
 
 
 def largest(found: Sequence[Profile]) -> list[str]:
-    """A sentence for each contender, with its fewest threads: what most of its time goes to."""
+    """A sentence for each contender, with its fewest threads: the largest parts of its steps."""
     own: dict[BenchmarkId, list[Profile]] = {}
     for profile in sorted(found, key=lambda one: one.id.threads):
         key = profile.id._replace(workload="", threads=0)
@@ -83,7 +83,6 @@ def cell(size: float | None) -> str:
 
 
 def slowed(findings: Findings, found: Sequence[Profile]) -> str:
-    """By how much the profilers slow the steps."""
     medians = {row.id: row.median_ms for row in findings.contenders if row.median_ms}
     times = [profile.ms / medians[profile.id] for profile in found if profile.id in medians]
     if not times:

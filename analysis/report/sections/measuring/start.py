@@ -63,7 +63,7 @@ def interval(row: StartLine) -> str:
 
 
 def rival(rows: list[StartLine]) -> str:
-    """The one framework that all are compared with, or `the reference`."""
+    """The framework that all are compared with, or `the reference` if there are several."""
     found = {against(row) for row in rows if row.ahead}
     return next(iter(found)) if len(found) == 1 else "the reference"
 
@@ -74,7 +74,7 @@ def against(row: StartLine) -> str:
 
 
 def beats(row: StartLine, known: str = "") -> str:
-    """`after 93 steps (80 to 106)`, with the other side if it is not the `known` one."""
+    """`after 93 steps (80 to 106)`, after the other side's name if it is not `known`."""
     if not row.ahead:
         return ""
     who = "" if against(row) == known else f"{against(row)}: "
@@ -106,7 +106,7 @@ def between(row: StartLine) -> str:
 
 
 def costs(findings: Findings) -> str:
-    """What each framework's start costs; "" if imports were not timed."""
+    """Seconds of each framework's start; "" if imports were not timed."""
     totals = grouped(
         (title(row.id.framework), row.total_s)
         for row in start_rows(findings)
@@ -122,7 +122,7 @@ def costs(findings: Findings) -> str:
 
 
 def start_sentences(findings: Findings) -> list[str]:
-    """What starts cost, and for each pair of frameworks whether that pays off."""
+    """What starts cost, and whether a slower start pays off, for each pair of frameworks."""
     pairs = grouped((sides(row), row) for row in start_rows(findings) if row.ahead)
     marked = marks(findings)
     found = [describe(*names, rows, marked) for names, rows in pairs.items()]
@@ -157,7 +157,7 @@ def describe(one: str, other: str, rows: list[StartLine], marked: set[BenchmarkI
 
 
 def caches(findings: Findings) -> str:
-    """Which caches of compilers had something in them when processes started."""
+    """The state of compilers' caches when processes started."""
     found = compiler_caches(findings.machine)
     if not found:
         return ""

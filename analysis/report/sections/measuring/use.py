@@ -1,4 +1,4 @@
-"""What steps take of the machine: the share of its limit, memory, and page faults."""
+"""How steps use the machine: share of its limit, memory, page faults, off the clock, energy."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def compared(findings: Findings) -> list[UseLine]:
 
 
 def use_table(rows: Sequence[UseLine], off_clock: Sequence[OffClockLine] = ()) -> Table:
-    """Without the columns that these records do not have."""
+    """The table of use.csv, without columns that the records do not have."""
     known = {row.id: share(row.share) for row in off_clock if row.share is not None}
     columns = {
         "limit, ms": column([row.limit.ms or None for row in rows]),

@@ -1,4 +1,4 @@
-"""An A/A study: each contender against a second copy of itself."""
+"""An A/A study: each contender compared with a second copy of itself."""
 
 from analysis.findings.controls import expected_misses, judged, missed
 from analysis.findings.findings import Findings

@@ -20,7 +20,7 @@ Rows = list[tuple[Line, CertificateRow]]
 
 
 def certificate_summary(findings: Findings) -> list[str]:
-    """How the proof was made, and how it came out."""
+    """How certificates were made, how many agree, and the loss check."""
     machine = findings.machine
     records = machine.records.certificates
     if not records:
@@ -110,7 +110,7 @@ def result(own: Rows) -> str:
 
 
 def optimisers(own: Rows) -> str:
-    """`sgd, momentum agree; rmsprop declared`: those that no workload here is timed with."""
+    """`agrees: sgd, momentum; declared: rmsprop`: the optimisers besides the workload's own."""
     found: dict[str, list[str]] = {}
     for kind in dict.fromkeys(kind for _, row in own for kind in row.optimisers):
         statuses = {row.optimisers[kind].status for _, row in own if kind in row.optimisers}
@@ -134,7 +134,7 @@ def largest(values: Iterable[float | None]) -> str:
 
 
 def reasons(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
-    """Why a certificate is refused or failed, with the likely cause; or was at first."""
+    """Why a certificate is refused or failed, with the likely cause, or was at first."""
     for own in groups:
         line = own[0][0]
         if line.status in ("refused", "failed"):

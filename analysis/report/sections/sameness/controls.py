@@ -1,4 +1,4 @@
-"""The self-test: controls, which are contenders that run a second time, so the truth is known."""
+"""The self-test: controls, contenders that run a second time, so their true ratio is known."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def distance(row: ControlLine) -> float:
 
 
 def originals(rows: list[ControlLine]) -> str:
-    """The contender that has controls, or how many have."""
+    """The contender that has controls, or the number of contenders that have."""
     found = {row.original._replace(workload="") for row in rows}
     return subject(*found) if len(found) == 1 else f"Each of {len(found)} contenders"
 
@@ -119,7 +119,7 @@ def self_test(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    """What stands on the closed section; "" leaves it open, which is right if it failed."""
+    """The line on the closed section; "" leaves it open, because the self-test failed."""
     findings = chapter.findings
     if any(one.heading == "Self-test failed" for one in chapter.warnings):
         return ""

@@ -97,8 +97,7 @@ def own_ways(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    """What stands on the closed section; "" leaves it open, which is right if a setting differs
-    by mistake."""
+    """The line on the closed section; "" leaves it open if a setting differs by mistake."""
     table = difference_table(chapter.findings)
     if table is None or any(one.status == "mismatched" for one in audited(chapter.findings)):
         return ""

@@ -8,7 +8,7 @@ from analysis.report.sections.sameness.differences import audited
 
 
 def answers(one: Entry) -> str:
-    """The one answer of all frameworks, or each framework's own."""
+    """The answer that all frameworks share, or each framework's own."""
     if len(set(one.values.values())) == 1:
         return next(iter(one.values.values()))
     return "; ".join(f"{title(name)}: {value}" for name, value in one.values.items())

@@ -14,8 +14,8 @@ from analysis.report.tables import Table, intervals
 
 
 def pitfall_summary(rows: Sequence[PitfallLine]) -> str:
-    """All pitfalls in a few sentences; "" if none was timed. A sentence that counts rows counts
-    what chance does not explain among so many."""
+    """All pitfalls in a few sentences; "" if none was timed. Counts of slower and faster pitfalls
+    leave out effects that chance may explain among so many."""
     timed = [row for row in rows if row.estimate.ratio is not None]
     if not timed:
         return ""
