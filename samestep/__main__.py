@@ -11,8 +11,7 @@ from samestep.terminal import Problem, unknown
 
 
 class Command(NamedTuple):
-    """`example` is one that works. The module of its name is imported only for the command that is
-    run."""
+    """A command's `summary` and a working `example`. Its module is imported only if it is run."""
 
     summary: str
     example: str
@@ -57,7 +56,7 @@ COMMANDS = {
     ),
 }
 ABOUT = "The same training step, timed in every framework."
-STUDY = "snakemake --cores 1"  # what runs a study is no command of ours
+STUDY = "snakemake --cores 1"  # runs a study; samestep has no command for that
 
 
 def main(words: Sequence[str]) -> int:

@@ -26,8 +26,8 @@ DAMAGED = (
 
 
 def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
-    """Write an archive of these machines' records, each read, checked and written anew, so that
-    records of an earlier samestep are masked as today's are. `scratch`: an empty folder.
+    """Write an archive of these machines' records. They are read, checked and written anew, so that
+    records of earlier versions are masked like today's. `scratch`: an empty folder.
 
     Raises:
         RecordError: records cannot be used.
@@ -45,14 +45,13 @@ def pack(folders: Sequence[Path], archive: Path, scratch: Path) -> None:
 
 
 def unpack(archive: Path) -> list[Path]:
-    """The machines' folders of an archive, in `reports/` under its name.
+    """Unpack an archive into `reports/` under its name, and return the machines' folders. It writes
+    only files of records, and all of them or none.
 
-    Nothing is written but the files that records have, none that is too large, and all or none.
-
-    Raises Problem if the archive is none of ours, damaged, too large for the disk, if its records
+    Raises Problem if the archive is damaged or too large, if it has other files, if its records
     cannot be used, or if the study is there already.
     """
-    from analysis.data.loading import load  # which takes a second to import
+    from analysis.data.loading import load  # takes a second to import
 
     study = archive.name.removesuffix(SUFFIX)
     if not re.fullmatch(STUDY, study):
@@ -63,7 +62,7 @@ def unpack(archive: Path) -> list[Path]:
             f"{home} is there already: samestep report {study} reports on that; rename "
             f"{archive.name}, or remove that folder"
         )
-    if archive.exists() and not archive.is_file():  # others may have no end
+    if archive.exists() and not archive.is_file():  # a pipe or a device may have no end
         raise Problem(f"{archive}: not a file")
     partial = home.with_name(f".{study}.partial")  # a fixed name: a killed run's is removed
     try:

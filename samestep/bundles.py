@@ -1,5 +1,5 @@
-"""A study as one archive for a machine without internet: the code of a commit, the configuration,
-MNIST, and the wheels of every environment. `run.sh` in it does the rest there."""
+"""Packs a study for a machine without internet: the code of a commit, the configuration, MNIST, and
+the wheels of every environment. `run.sh` in the archive runs the study there."""
 
 import hashlib
 import shlex
@@ -38,7 +38,7 @@ TAGS = {
 }
 # What is installed instead, for a GPU. PyTorch's wheels on PyPI have CUDA already.
 CUDA = {"jax==": "jax[cuda13]==", "tensorflow-cpu==": "tensorflow[and-cuda]=="}
-ROOM = {"none": 5e8, "cuda": 4e9}  # bytes of an environment's wheels, guessed before pip knows
+ROOM = {"none": 5e8, "cuda": 4e9}  # bytes of an environment's wheels, guessed before the download
 COMPILED = 1.3  # times what wheels unpack to, because Python compiles their modules
 
 
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
 
 
 class Bundle:
-    """What goes into the archive, in the folder `top`, and beside it in `scratch` what does not."""
+    """The content of the archive in the folder `top`, and temporary files in `scratch`."""
 
     def __init__(
         self, study: Configuration, target: Target, scratch: Path, name: str,
@@ -121,7 +121,7 @@ class Bundle:
         return commit
 
     def mnist(self) -> bool:
-        """Copy the files of MNIST that the study needs, if they can be had. Returns whether."""
+        """Copy MNIST's files if the study needs them. Returns whether they are in the archive."""
         settings = MnistSettings(**self.study.mnist.model_dump())
         kinds = {self.study.workload(name).dataset.kind for name in self.study.workloads}
         if "mnist" not in kinds or settings.source == "stand-in":
@@ -143,7 +143,7 @@ class Bundle:
         return True
 
     def installer(self) -> list[str]:
-        """A pip under the other machine's version of Python, by which it judges conditions."""
+        """A pip under the other machine's Python, which decides conditional requirements."""
         python, here = self.target.python, f"{sys.version_info.major}.{sys.version_info.minor}"
         found = sys.executable if python == here else shutil.which(f"python{python}")
         if not found:
@@ -152,8 +152,8 @@ class Bundle:
         return [str(self.scratch / "venv" / "bin" / "python"), "-m", "pip"]
 
     def wheels(self, wanted: Wanted, pip: list[str]) -> int:
-        """Put an environment's wheels there, and a file with their names and hashes. Returns how
-        many bytes they unpack to."""
+        """Put an environment's wheels into `top`, and a file with their names and hashes. Returns
+        the number of bytes that they unpack to."""
         folder = self.scratch / "wheels" / wanted.name
         folder.mkdir(parents=True)
         pins = folder / "constraints.txt"
@@ -177,8 +177,8 @@ class Bundle:
         return unpacked
 
     def built(self, requirement: str, pip: list[str]) -> str:
-        """The wheel of a package that was installed from a folder or a repository; any other
-        requirement as it is."""
+        """The path of a wheel, built from a package in a folder or a repository; any other
+        requirement unchanged."""
         if " @ " not in requirement:
             return requirement
         folder = self.scratch / "built" / requirement.partition(" @ ")[0]
@@ -194,7 +194,7 @@ def write(
     """Write the archive of the study that these configuration files describe.
 
     Raises:
-        Problem: the study cannot be carried, a wheel is missing, or the disk is too small.
+        Problem: the study cannot be packed, a wheel is missing, or the disk is too small.
         OSError: a file cannot be read or written.
     """
     wanted = list(environments(study, target.gpu))
@@ -243,7 +243,7 @@ def environments(study: Configuration, gpu: str) -> Iterator[Wanted]:
 
 
 def packages(names: Iterable[str]) -> Iterator[str]:
-    """The packages of adapters that are no folders here: they describe their frameworks."""
+    """The packages of adapters that are not folders here, which describe their frameworks."""
     for name in dict.fromkeys(framework(name).unversioned for name in names):
         if name not in bundled() and (package := entry_points()[name].dist):
             if not (found := source(package)):
@@ -272,7 +272,7 @@ def with_cuda(requirement: str) -> str:
 
 
 def require_kind(wheel: str, name: str, gpu: str) -> None:
-    """Raises Problem if pip has found the build for other devices than were asked for."""
+    """Raises Problem if pip found a build for other devices than the target's."""
     if gpu == "none" and wheel.startswith("nvidia_cu"):
         raise Problem(
             f"{name}: pip brings CUDA ({wheel}). For PyTorch's CPU build, set "

@@ -1,8 +1,8 @@
-"""Tasks in their order, each with a time limit, a log and a record of how it ended.
+"""Runs tasks in order, each with a time limit, a log and a record of how it ended.
 
-However a run ends, its archive has what there is, and the next run goes on: with the task that was
-stopped, then with those not begun, and last with those that failed, took longer than their limit or
-could not be tried.
+However a run ends, its archive has all results so far, and the next run goes on: with the tasks
+that were stopped or not begun, and last with those that failed, exceeded their limit or could not
+be tried.
 """
 
 import os
@@ -37,16 +37,16 @@ from workflows.stages.collect import collect
 How = Literal["done", "left out", "failed", "cut off", "stopped"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LATER: tuple[How, ...] = ("failed", "cut off", "left out")
-ARRAYS = (".npy", ".npz")  # data sets and weights: large, and made again where they are needed
-REFERENCE = "reference"  # the folder that has nothing else
+ARRAYS = (".npy", ".npz")  # data sets and weights: large, and made again if they are needed
+REFERENCE = "reference"  # the folder of the reference's arrays
 PACKING_S, LEAST_S, PATIENCE_S = 20.0, 10.0, 10.0
-TAIL = 4000  # characters of a log in which its last line is
+TAIL = 4000  # characters at the end of a log that are searched for its last line
 
 
 class Task(NamedTuple):
     """`words`: a module and its arguments. `settles`: what is known afterwards. `files`: the
-    configurations of the study that it runs, if it runs one. `absent`: the exit status that says
-    that it cannot be tried here."""
+    configurations of the study that it runs, None if it runs none. `absent`: the exit status which
+    means that the task cannot be tried here."""
 
     name: str
     minutes: float
@@ -57,14 +57,14 @@ class Task(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the outcome depends on."""
+        """A hash of what the outcome depends on."""
         files = [Path(file).absolute() for file in self.files or ()]
         return content_hash([self.words, code(), files_hash(DEFAULT, *files)])
 
 
 class Ended(Record):
     """`how`: done; left out, because it cannot be tried here; failed; cut off at the task's own
-    limit; or stopped with the whole run. `said`: the last line of its log, unless it is done."""
+    limit; or stopped with the whole run. `said`: the last line of its log, "" if it is done."""
 
     how: How
     key: str
@@ -98,19 +98,19 @@ class FirstHour:
             self.state = read_json(self.home / "state.json", State)
 
     def ended(self, task: Task) -> Ended | None:
-        """How a task has ended; None if it was not run, or with other code."""
+        """How a task has ended; None if it was not run with this code and configuration."""
         found = self.state.tasks.get(task.name)
         return found if found and found.key == task.key else None
 
     def left(self) -> list[Task]:
-        """What is to be run, in the order in which it is. A framework that was missing may be
-        there now."""
+        """The tasks to run, in order. Tasks that were left out are tried again, because a missing
+        framework may be there now."""
         how = {task.name: one.how for task in self.tasks if (one := self.ended(task))}
         todo = [task for task in self.tasks if how.get(task.name) != "done"]
         return sorted(todo, key=lambda task: how.get(task.name) in LATER)
 
     def run(self) -> int:
-        """Run what is left. Returns 0 if nothing is left then but what cannot be tried here."""
+        """Run what is left. Returns 0 if every task is then done or cannot be tried here."""
         for number in SIGNALS:
             signal.signal(number, interrupt)
         guardian.adopt()
@@ -164,7 +164,7 @@ class FirstHour:
         write_json(self.home / "state.json", self.state)
 
     def share(self, task: Task) -> None:
-        """Write the records of a task's study as `samestep share` does, as far as there are any."""
+        """Write the records of a task's study, if there are any, as `samestep share` does."""
         try:
             folders = self.folders(task)
             if not folders.study.exists():
@@ -183,7 +183,7 @@ class FirstHour:
         return Folders(self.machine / study.study)
 
     def pack(self) -> None:
-        """The archive: state, logs, the archives of studies, and what another clone needs to go
+        """Write the archive: state, logs, archives of studies, and what another clone needs to go
         on."""
         places = [self.home]
         for task in self.tasks:

@@ -1,4 +1,4 @@
-"""Studies as people name them: by name, by folder, or by the folders of their machines."""
+"""Finds studies by their name, their folder, or the folders of their machines."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What every command says in the same way: problems, unknown names, tables."""
+"""Output that all commands share: problems, unknown names, tables."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,14 +11,12 @@ WIDTH = 240  # columns of output that goes to a file or a pipe
 
 
 class Problem(Exception):
-    """Something that the person who typed the command has to mend; the exit status is 2.
-
-    The message says what is wrong and what to do.
-    """
+    """Something that the user must fix; the exit status is 2. The message says what is wrong and
+    what to do."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "", more: str = "") -> Problem:
-    """No `kind` has this name: the nearest name, and all names that there are."""
+    """A Problem for an unknown name, with the nearest name and all known names."""
     from frameworks.workloads.parsing import suggestion
 
     names = list(known)
@@ -27,7 +25,7 @@ def unknown(kind: str, name: str, known: Iterable[str], where: str = "", more: s
 
 
 def console() -> "Console":
-    """Texts are printed as they are: those of others may look like markup."""
+    """A console that prints text unchanged, because texts of others may look like markup."""
     from rich.console import Console
 
     found = Console(highlight=False, markup=False, emoji=False)

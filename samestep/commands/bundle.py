@@ -1,4 +1,4 @@
-"""`bundle`: a study as one archive, for a machine without internet."""
+"""`bundle`: packs a study into one archive, for a machine without internet."""
 
 import argparse
 import platform

@@ -1,4 +1,4 @@
-"""`check`: tells the author of an adapter, rule by rule, what holds and how to mend the rest."""
+"""`check`: shows, rule by rule, whether an adapter keeps the contract, and how to fix it."""
 
 import argparse
 import json
@@ -103,7 +103,7 @@ def require_variant(description: Framework, variant: str) -> None:
 
 
 def show(outcomes: list[Outcome]) -> None:
-    """One line for each rule that holds, one paragraph for each broken rule."""
+    """A paragraph for each broken rule, a line for each other rule."""
     console = Console(highlight=False, soft_wrap=True)
     width = max(len(outcome.rule) for outcome in outcomes)
     for outcome in outcomes:
@@ -126,7 +126,7 @@ def indented(text: str) -> str:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """How many rules hold, are broken or do not apply, and which to mend first."""
+    """How many rules hold, are broken or do not apply, and which to fix first."""
     by = {status: [o for o in outcomes if o.finding.status == status] for status in STYLES}
     counts = ", ".join(f"{len(found)} {status}" for status, found in by.items())
     first = f"; mend {by['broken'][0].rule!r} first" if by["broken"] else ""

@@ -1,4 +1,4 @@
-"""`compare`: studies of different times, machines or versions."""
+"""`compare`: compares studies of different times, machines or versions."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """1 if one study says faster and another slower; 2 if they cannot be compared."""
+    """1: one study says faster and another slower; 2: they cannot be compared."""
     words: list[str] = arguments.studies
     if len(words) < 2:
         raise Problem("compare needs two studies or more: samestep compare --help has an example")

@@ -1,4 +1,4 @@
-"""`gpu`: what a first hour on a GPU machine has to settle, in order, each within its own time."""
+"""`gpu`: runs the tasks of a first hour on a GPU machine in order, each with its own time limit."""
 
 import argparse
 from pathlib import Path

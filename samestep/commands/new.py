@@ -1,4 +1,4 @@
-"""`new`: begin an adapter, as a folder here or as a package elsewhere."""
+"""`new`: begins an adapter, as a folder here or as a package elsewhere."""
 
 import argparse
 import keyword
@@ -90,7 +90,7 @@ def check_name(name: str) -> None:
 
 def write(name: str, target: Path, package: bool) -> list[Path]:
     """Write the files and return their paths. Raises Problem instead of overwriting a file."""
-    # Not {name}.py, which would stand before the framework itself on the module path.
+    # Not {name}.py, which would be imported instead of the framework itself.
     own = f"samestep_{name}"
     title = name.replace("_", " ").title().replace(" ", "")
     values = {

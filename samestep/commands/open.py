@@ -1,4 +1,4 @@
-"""`open`: a study's report in a browser."""
+"""`open`: opens a study's report in a browser."""
 
 import argparse
 import webbrowser
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the path of the page, also if no browser can be opened."""
+    """Print the path of the page and open it. Without a browser, the status is 0, too."""
     page = find(arguments.study) if arguments.study else newest()
     print(visible(page))
     if not webbrowser.open(page.resolve().as_uri()):

@@ -1,4 +1,4 @@
-"""`plan`: what a study would do, for how long, and whether it fits here."""
+"""`plan`: says what a study would do, how long that takes, and whether it fits here."""
 
 import argparse
 from pathlib import Path
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures nothing and writes nothing. Raises Problem if the study cannot run here."""
+    """Print the plan; measure and write nothing. Raises Problem if the study cannot run here."""
     try:
         study = read([STUDY, *arguments.configfile])
         folders = Folders(Path("results") / fingerprint() / study.study)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def details(study: Configuration) -> dict[str, str]:
-    """What the first lines of a study leave out."""
+    """Details that the opening lines of a study leave out, by heading."""
     own, deal = contenders_here(study), study.contest
     able = [one for one in running(study) if not one.missing]
     groups = [" and ".join(map(names.workload, group)) for group in study.groups.values()]

@@ -1,4 +1,4 @@
-"""`report`: a study's report again, from its records; needs no framework."""
+"""`report`: writes a study's report again, from its records; needs no framework."""
 
 import argparse
 from pathlib import Path
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """2 if the records cannot be used; `analysis` has said why."""
+    """2: the records cannot be used, and `analysis` has printed why."""
     folders = [
         folder
         for word in arguments.studies

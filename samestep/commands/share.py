@@ -1,4 +1,4 @@
-"""`share`: a study's records as one file, for others to report on."""
+"""`share`: writes a study's records into one file, for others to report on."""
 
 import argparse
 import re

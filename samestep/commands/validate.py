@@ -1,4 +1,4 @@
-"""`validate`: the report's method, judged on simulated studies whose ratios are known."""
+"""`validate`: judges the report's method by simulated studies whose ratios are known."""
 
 import argparse
 
@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: the intervals cover the truth as often as they say; 1: they do not."""
+    """0: the intervals contain the truth as often as their confidence says; 1: they do not."""
     try:
         return validate(arguments)
     except (RecordError, OSError) as error:

@@ -1,4 +1,4 @@
-"""`workload`: layers, shapes, parameters, work and traffic of a workload, from its description."""
+"""`workload`: shows layers, shapes, parameters, work and traffic of a workload."""
 
 import argparse
 import json
@@ -56,7 +56,7 @@ def find(name: str, files: list[Path] | None) -> Workload:
 
 
 def described(workload: Workload) -> dict[str, Any]:
-    """The description as a configuration may have it, and the numbers that follow from it."""
+    """The description in the form of a configuration, and the numbers that follow from it."""
     return {
         **to_dict(workload),
         "stages": [
@@ -122,7 +122,7 @@ def show(workload: Workload) -> None:
 
 
 def large(value: float) -> str:
-    """Three digits, and all before the point."""
+    """Three digits below 100, one decimal below 1,000, else whole numbers."""
     return f"{value:.3g}" if value < 100 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
 
 
