@@ -52,7 +52,7 @@ def listing(items: Iterable[object], last: str = "and") -> str:
 
 
 def few(names: Sequence[str], most: int) -> str:
-    """`a, b and 3 more`, which names so many at most."""
+    """`a, b and 3 more`, which names `most` at most."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return listing([*names[:most], *more])
 
@@ -176,8 +176,8 @@ def markdown_cell(text: str) -> str:
 
 
 def unlinked(text: str) -> str:
-    """The text with whatever GitHub would make a link by itself cut in two, which nobody sees:
-    addresses, and those of mail. Entities, in which they could hide, are shown as they are."""
+    """The text without GitHub's automatic links: an invisible comment cuts addresses of pages and
+    mail in two. Entities, which could hide addresses, are shown as they are."""
     text = re.sub(r"&(?!(lt|amp);)(?=#?\w+;)", "&amp;", text)
     return re.sub(LINKED, rf"\g<0>{CUT}", text)
 
