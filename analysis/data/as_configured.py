@@ -21,7 +21,7 @@ JUDGING = ("margin", "confidence", "target_precision")
 NAMED = 3  # names in a message; more are counted
 
 
-def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
+def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
     """Faults of a data set: it is not what its workload and the configuration ask for. MNIST may
     be a split with fewer images, or the stand-in unless the configuration names another source."""
     own, asked = work.dataset, study.configuration
@@ -43,7 +43,7 @@ def drawn(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterato
         yield f"has seed {dataset.seed}, but the study's is {asked['seed']!r:.80}"
 
 
-def configured(study: StudyRecord) -> Iterator[str]:
+def study_faults(study: StudyRecord) -> Iterator[str]:
     """The keys whose values differ between a study and its configuration."""
     asked = study.configuration
     said: dict[str, Any] = {
@@ -58,17 +58,19 @@ def configured(study: StudyRecord) -> Iterator[str]:
             yield f"study: its {key} is {value!r:.80}, and {own}"
 
 
-def planned(records: MachineRecords) -> Iterator[str]:
+def plan_faults(records: MachineRecords) -> Iterator[str]:
     """Check that the study measured what its configuration asks for, and nothing else."""
     asked = records.study.configuration
     for key, other in confused(titles := records.study.titles):
         yield f"study.titles: {titles[key]!r} is a name of {other}, too"
     if isinstance(workloads := asked.get("workloads"), dict):
         known = {work.name for work in records.workloads}
-        yield from apart("workloads", known, set(workloads))
+        yield from name_faults("workloads", known, set(workloads))
     entries = asked.get("contenders")
     if isinstance(entries, list):
-        yield from entered(records, [entry for entry in entries if isinstance(entry, dict)])
+        yield from contender_faults(
+            records, [entry for entry in entries if isinstance(entry, dict)]
+        )
     groups = defaultdict[str, set[int]](set)
     everybody: dict[str, None] = {}
     for contest in records.contests:
@@ -86,7 +88,7 @@ def planned(records: MachineRecords) -> Iterator[str]:
             )
 
 
-def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[str]:
+def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[str]:
     """Check that contenders, numbers of threads and controls are those of the configuration."""
     asked, every = records.study.configuration, cores(records)
     wanted = defaultdict[tuple[str, ...], set[int]](set)
@@ -103,7 +105,9 @@ def entered(records: MachineRecords, entries: list[dict[str, Any]]) -> Iterator[
     for one in [*measured, *records.missing]:
         if one.framework not in UNCOMPARED:
             there[one.framework, one.variant, one.device] |= {one.threads}
-    yield from apart("contenders", *({" ".join(key) for key in each} for each in (there, wanted)))
+    yield from name_faults(
+        "contenders", *({" ".join(key) for key in each} for each in (there, wanted))
+    )
     for key, numbers in wanted.items():
         if key in there and (lacking := sorted(numbers - there[key])):
             yield f"contenders: {' '.join(key)} is not there with threads {lacking}"
@@ -125,7 +129,7 @@ def cores(records: MachineRecords) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def apart(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
+def name_faults(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
     for names, what in (
         (wanted - there, "in the configuration, and not in the records"),
         (there - wanted, "in the records, and not in the configuration"),

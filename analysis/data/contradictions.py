@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
-from analysis.data.as_configured import configured, drawn, planned
-from analysis.data.proofs import compared, looked_at, proven
+from analysis.data.as_configured import dataset_faults, plan_faults, study_faults
+from analysis.data.certificate_faults import certificate_faults, required_keys, row_faults
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.device import HOST
@@ -34,8 +34,8 @@ ASKED = 8  # requests to a contender beside its turns, at most
 def contradictions(records: MachineRecords) -> Iterator[str]:
     """Each fault of the records, with its key."""
     works = yield from described(records)
-    yield from configured(records.study)
-    yield from planned(records)
+    yield from study_faults(records.study)
+    yield from plan_faults(records)
     yield from belonging(records)
     yield from certified(records, works)
     # Earlier records have neither turns nor the state of compilers' caches.
@@ -82,7 +82,7 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
         if dataset.workload not in {one.name for one in records.workloads}:
             yield f"datasets: workload {dataset.workload} is not described"
         elif dataset.workload in works:
-            for fault in drawn(dataset, works[dataset.workload], records.study):
+            for fault in dataset_faults(dataset, works[dataset.workload], records.study):
                 yield f"datasets: {dataset.workload} {fault}"
     return works
 
@@ -110,19 +110,19 @@ def belonging(records: MachineRecords) -> Iterator[str]:
 def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterator[str]:
     parts = {(one.framework, one.variant) for one in records.parts}
     pitfalls = {(one.framework, one.variant) for one in records.pitfalls}
-    looked = [*looked_at(records.certificates)]
+    looked = [*required_keys(records.certificates)]
     everybody = {one.name for contest in records.contests for one in contest.contenders}
     if everybody:  # contests may be older than a change of the reference
         everybody |= {row.name for one in records.certificates for row in one.rows}
         everybody |= {one.name for one in records.missing}
     for certificate in (one for one in records.certificates if one.workload in works):
         own, where = works[certificate.workload], f"on {certificate.workload}"
-        for fault in proven(certificate, own, everybody):
+        for fault in certificate_faults(certificate, own, everybody):
             yield f"certificates: {certificate.framework} {where}: {fault}"
         for row in certificate.rows:
             named = (row.framework, row.variant)
             whole = () if named in parts | pitfalls else looked
-            for fault in compared(row, certificate, own, named in parts, whole):
+            for fault in row_faults(row, certificate, own, named in parts, whole):
                 yield f"certificates: {row.name} {where}: {fault}"
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from analysis.data.condensing import LARGE, condensed, in_float64, rows_of_a_turn
 from analysis.data.contradictions import contradictions
 from analysis.data.occasions import occasion
-from analysis.data.results import PARTS, Machine, Uncompared
+from analysis.data.results import PHASES, Machine, Uncompared
 from analysis.data.rows import Checks
 from analysis.data.turns import ahead, whole_turns
 from analysis.format import line
@@ -92,7 +92,7 @@ def read(folder: Path) -> Machine:
     for fault in contradictions(records):
         raise RecordError(f"{path}: {fault}")
     batches = possible(parts, records)
-    for part in PARTS:
+    for part in PHASES:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     apart = batches["framework"].isin(list(UNCOMPARED))
     # A single operation is timed with its operands in place.

@@ -7,9 +7,9 @@ from itertools import combinations
 
 from analysis.data.results import DEFAULT, BenchmarkId, Machine
 
-PARTS = ("variant", "threads", "device", "framework", "workload")
+FIELDS = ("variant", "threads", "device", "framework", "workload")
 BOTH = "contender"  # pairs that differ in framework and variant
-AXES = (*PARTS, BOTH)  # the order of pairs
+AXES = (*FIELDS, BOTH)  # the order of pairs
 
 
 def pairs(
@@ -43,7 +43,7 @@ def neighbours(
     groups = {contest.workload: contest.group for contest in machine.records.contests}
     found = []
     for base, one in combinations(sorted(benchmarks, key=machine.order), 2):
-        differ = [part for part in PARTS if getattr(one, part) != getattr(base, part)]
+        differ = [part for part in FIELDS if getattr(one, part) != getattr(base, part)]
         if differ == ["variant", "framework"]:
             differ = [BOTH]
         if len(differ) > 1:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.availability import Availability
-from analysis.data.results import PARTS, BenchmarkId, Machine, keyed
+from analysis.data.results import PHASES, BenchmarkId, Machine, keyed
 from analysis.stats.estimator import log_ratio
 from analysis.stats.rounds import Floats
 
@@ -48,7 +48,7 @@ def processes(batches: pd.DataFrame) -> pd.DataFrame:
     `q75` and `mean` of transfer and step, medians of each part, and the number of `batches`. For
     warm-up, their number and the very `first` mini-batch. `logs` has the logarithms of the steady
     times, (rounds, places)."""
-    keys, parts = [*COLUMNS, "replicate"], [f"{part}_ms" for part in PARTS]
+    keys, parts = [*COLUMNS, "replicate"], [f"{part}_ms" for part in PHASES]
     process = batches.groupby(keys).ngroup().to_numpy()
     order = np.lexsort((batches["step"].to_numpy(), process))
     rows = batches[[*keys, "round", "warmup", "weight", "ms", *parts]].iloc[order]

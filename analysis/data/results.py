@@ -16,7 +16,7 @@ Row = TypeVar("Row", bound=Any)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-PARTS = ["data", "transfer", "step"]  # of a mini-batch, in order
+PHASES = ["data", "transfer", "step"]  # of a mini-batch, in order
 DEFAULT, TUNED = "default", "tuned"
 USUAL = (DEFAULT, TUNED)  # all other variants are opt-in
 

@@ -1,6 +1,6 @@
 """Checks mini-batches, so that impossible ones are refused and never averaged.
 
-The checks read a table part by part, in its order, and remember only what later parts must
+The checks read a table in chunks, in its order, and remember only what later chunks must
 continue. Each check yields a line for each fault.
 """
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
-from workflows.records.columns import PARTS, UNIX_NS
+from workflows.records.columns import PHASES, UNIX_NS
 from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
@@ -101,7 +101,7 @@ class Seen:
 
     @cached_property
     def recorded(self) -> dict[Contest, dict[tuple[int, str], TurnRecord]]:
-        """The recorded turns that no part has had yet, by round and contender."""
+        """The recorded turns that no chunk has had yet, by round and contender."""
         return {
             (one.workload, one.replicate): {
                 (turn.round, turn.contender): turn for turn in one.turns
@@ -121,15 +121,15 @@ class Checks:
         self.seen.discard = asked if isinstance(asked, int) else None
 
     def check(self, table: pa.Table) -> None:
-        """Check the next part (turns.py).
+        """Check the next chunk (turns.py).
 
         Raises:
             RecordError: mini-batches do not belong to the records beside them, or contradict them
                 or each other; the message names the column and the row.
         """
-        part = Part(table)
+        chunk = Chunk(table)
         for check in (foreign, named, lasting, counted, placed, marked, alike, recorded):
-            for fault in check(part, self.seen):
+            for fault in check(chunk, self.seen):
                 raise RecordError(f"{self.path}: {fault}")
 
     def end(self) -> None:
@@ -146,7 +146,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class Part:
+class Chunk:
     """Whole turns, in the order in which they ran."""
 
     table: pa.Table
@@ -178,7 +178,7 @@ class Part:
     @cached_property
     def took(self) -> NDArray[np.int64]:
         """Nanoseconds of all parts of a mini-batch."""
-        return sum((self[name] for name in PARTS), np.zeros(self.table.num_rows, np.int64))
+        return sum((self[name] for name in PHASES), np.zeros(self.table.num_rows, np.int64))
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
@@ -203,9 +203,9 @@ class Part:
         )
 
 
-def foreign(part: Part, seen: Seen) -> Iterator[str]:
+def foreign(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """Rows of another machine or study, or of a contender that no contest has."""
-    for turn in part.turns:
+    for turn in chunk.turns:
         records = seen.records
         for column, own, wanted in (
             ("machine", turn.machine, records.machine),
@@ -217,29 +217,29 @@ def foreign(part: Part, seen: Seen) -> Iterator[str]:
             yield f"mini-batches of {turn.process}, which no contest record says was measured"
 
 
-def named(part: Part, seen: Seen) -> Iterator[str]:
+def named(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """A contender's name that differs from the columns with its parts."""
-    for row, turn in zip(part.begin, part.turns, strict=True):
+    for row, turn in zip(chunk.begin, chunk.turns, strict=True):
         parts = [turn.framework, turn.variant, turn.device, turn.threads]
         if turn.contender != "/".join(map(str, parts)):
-            yield part.fault("contender", row, f"its columns say {parts}")
+            yield chunk.fault("contender", row, f"its columns say {parts}")
 
 
-def lasting(part: Part, seen: Seen) -> Iterator[str]:
-    start = part["start_ns"]
+def lasting(chunk: Chunk, seen: Seen) -> Iterator[str]:
+    start = chunk["start_ns"]
     never = (start < UNIX_NS[0]) | (start > UNIX_NS[1])
-    yield from part.faults("start_ns", never, "no time of a measurement")
-    spent = part["transfer_ns"] + part["step_ns"]
+    yield from chunk.faults("start_ns", never, "no time of a measurement")
+    spent = chunk["transfer_ns"] + chunk["step_ns"]
     # A contender that computes nothing may take no time on a coarse clock; it is not compared.
-    compared = part.each([turn.contender.split("/")[0] not in UNCOMPARED for turn in part.turns])
-    yield from part.faults("step_ns", spent < compared, "a mini-batch that took no time")
+    compared = chunk.each([turn.contender.split("/")[0] not in UNCOMPARED for turn in chunk.turns])
+    yield from chunk.faults("step_ns", spent < compared, "a mini-batch that took no time")
     # Threads are pinned, but some adapter may free them.
-    cores = part.each([seen.cores[turn.contest] for turn in part.turns])
-    most = cores * (3.0 * part.took + TICK_NS)
-    yield from part.faults("cpu_ns", part["cpu_ns"] > most, "more than any processor has")
+    cores = chunk.each([seen.cores[turn.contest] for turn in chunk.turns])
+    most = cores * (3.0 * chunk.took + TICK_NS)
+    yield from chunk.faults("cpu_ns", chunk["cpu_ns"] > most, "more than any processor has")
 
 
-def counted(part: Part, seen: Seen) -> Iterator[str]:
+def counted(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """A process counts its steps from 0, never goes back to an earlier round, and does one thing
     after another.
 
@@ -247,39 +247,39 @@ def counted(part: Part, seen: Seen) -> Iterator[str]:
     for overlap there.
     """
     before = []
-    for turn, size, end in zip(part.turns, part.sizes, part.ends, strict=True):
+    for turn, size, end in zip(chunk.turns, chunk.sizes, chunk.ends, strict=True):
         reached = seen.processes.get(turn.process, Reached())
         before.append(reached)
         steps = reached.steps + int(size)
         seen.processes[turn.process] = Reached(steps, turn.round, int(end))
     steps, rounds, ends = np.array(before).T
-    expected = part.each(steps) + part.place
-    yield from part.faults("step", part["step"] < expected, "this step is there twice")
-    yield from part.faults("step", part["step"] > expected, "a step before it is missing")
-    back = part.each(np.array([turn.round for turn in part.turns]) < rounds)
-    yield from part.faults("round", back, "a later round came before it")
-    start = part["start_ns"]
-    early = np.concatenate([[False], start[1:] < start[:-1] + part.took[:-1] - SLACK_NS])
-    early[part.begin] = False
-    early &= part.each([turn.contender not in seen.slowed for turn in part.turns])
-    yield from part.faults("start_ns", early, "it began before the one before had ended")
-    early = part.each(start[part.begin] < ends - SLACK_NS)
-    yield from part.faults("start_ns", early, "its turn began before the one before had ended")
+    expected = chunk.each(steps) + chunk.place
+    yield from chunk.faults("step", chunk["step"] < expected, "this step is there twice")
+    yield from chunk.faults("step", chunk["step"] > expected, "a step before it is missing")
+    back = chunk.each(np.array([turn.round for turn in chunk.turns]) < rounds)
+    yield from chunk.faults("round", back, "a later round came before it")
+    start = chunk["start_ns"]
+    early = np.concatenate([[False], start[1:] < start[:-1] + chunk.took[:-1] - SLACK_NS])
+    early[chunk.begin] = False
+    early &= chunk.each([turn.contender not in seen.slowed for turn in chunk.turns])
+    yield from chunk.faults("start_ns", early, "it began before the one before had ended")
+    early = chunk.each(start[chunk.begin] < ends - SLACK_NS)
+    yield from chunk.faults("start_ns", early, "its turn began before the one before had ended")
 
 
-def placed(part: Part, seen: Seen) -> Iterator[str]:
+def placed(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """A turn has the position that the contest's order gives it, and no other turn has it."""
-    positions = part["position"][part.begin]
-    wrong = part["position"] != part.each(positions)
-    yield from part.faults("position", wrong, "its turn began at another position")
-    for row, turn, position in zip(part.begin, part.turns, positions.tolist(), strict=True):
+    positions = chunk["position"][chunk.begin]
+    wrong = chunk["position"] != chunk.each(positions)
+    yield from chunk.faults("position", wrong, "its turn began at another position")
+    for row, turn, position in zip(chunk.begin, chunk.turns, positions.tolist(), strict=True):
         key = (*turn.contest, turn.round, position)
         if key in seen.positions:
-            yield part.fault("position", row, "another contender had this position")
+            yield chunk.fault("position", row, "another contender had this position")
         seen.positions.add(key)
         order = seen.orders[turn.contest]
         if turn.round and order and not right(order, turn.round, position, turn.contender):
-            yield part.fault("position", row, "the contest's order has another one there")
+            yield chunk.fault("position", row, "the contest's order has another one there")
 
 
 def right(order: list[list[str]], number: int, position: int, name: str) -> bool:
@@ -288,25 +288,25 @@ def right(order: list[list[str]], number: int, position: int, name: str) -> bool
     return position < len(here) and here[position] == name
 
 
-def marked(part: Part, seen: Seen) -> Iterator[str]:
+def marked(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """Round 0 is warm-up, and later turns begin with the same number of warm-up mini-batches."""
-    flags, later = part["warmup"], part["round"] > 0
-    yield from part.faults("warmup", ~flags & ~later, "round 0 is warm-up")
+    flags, later = chunk["warmup"], chunk["round"] > 0
+    yield from chunk.faults("warmup", ~flags & ~later, "round 0 is warm-up")
     if seen.discard is None and later.any():  # in earlier records
-        first = part.turns.index(next(turn for turn in part.turns if turn.round))
-        seen.discard = int(np.add.reduceat(flags, part.begin, dtype=int)[first])
+        first = chunk.turns.index(next(turn for turn in chunk.turns if turn.round))
+        seen.discard = int(np.add.reduceat(flags, chunk.begin, dtype=int)[first])
     asked = seen.discard or 0
-    wrong = later & (flags != (part.place < asked))
-    yield from part.faults("warmup", wrong, f"the first {asked} of a turn are warm-up")
+    wrong = later & (flags != (chunk.place < asked))
+    yield from chunk.faults("warmup", wrong, f"the first {asked} of a turn are warm-up")
 
 
-def alike(part: Part, seen: Seen) -> Iterator[str]:
+def alike(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """All contenders train on the same mini-batches in a round, and the data set has them."""
-    numbers = part["batch"]
-    for row, size, turn in zip(part.begin, part.sizes, part.turns, strict=True):
+    numbers = chunk["batch"]
+    for row, size, turn in zip(chunk.begin, chunk.sizes, chunk.turns, strict=True):
         if turn.contest != seen.contest:
             if turn.contest in seen.contests:
-                yield part.fault("replicate", row, "this contest had ended before")
+                yield chunk.fault("replicate", row, "this contest had ended before")
             seen.contest, seen.batches = turn.contest, {}
             seen.contests.add(turn.contest)
         own = numbers[row : row + size]
@@ -314,40 +314,40 @@ def alike(part: Part, seen: Seen) -> Iterator[str]:
         both = min(len(own), len(known))
         if (wrong := own[:both] != known[:both]).any():
             at = row + int(np.argmax(wrong))
-            yield part.fault("batch", at, "others had another mini-batch")
+            yield chunk.fault("batch", at, "others had another mini-batch")
         if len(known) and len(known) != len(own):
-            yield part.fault("batch", row, f"others had {len(known)} mini-batches in this round")
+            yield chunk.fault("batch", row, f"others had {len(known)} mini-batches in this round")
         if not len(known):
             seen.batches[turn.round] = own.copy()
-    most = part.each([seen.sizes.get(turn.workload, np.inf) for turn in part.turns])
-    yield from part.faults("batch", numbers >= most, "the data set has fewer mini-batches")
+    most = chunk.each([seen.sizes.get(turn.workload, np.inf) for turn in chunk.turns])
+    yield from chunk.faults("batch", numbers >= most, "the data set has fewer mini-batches")
 
 
-def recorded(part: Part, seen: Seen) -> Iterator[str]:
+def recorded(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """Each turn has a record that agrees in position, time, context switches and processor time."""
     switched, spent = (
-        np.add.reduceat(part[name], part.begin, dtype=np.int64) for name in ("switches", "cpu_ns")
+        np.add.reduceat(chunk[name], chunk.begin, dtype=np.int64) for name in ("switches", "cpu_ns")
     )
-    starts, positions = (part[name][part.begin] for name in ("start_ns", "position"))
+    starts, positions = (chunk[name][chunk.begin] for name in ("start_ns", "position"))
     counts = zip(switched.tolist(), spent.tolist(), strict=True)
-    turns = zip(part.begin, part.turns, positions, starts, part.ends, counts, strict=True)
+    turns = zip(chunk.begin, chunk.turns, positions, starts, chunk.ends, counts, strict=True)
     for row, turn, position, start, end, (switches, cpu_ns) in turns:
         if turn.contest not in seen.recorded:
             continue
         one = seen.recorded[turn.contest].pop((turn.round, turn.contender), None)
         if one is None or one.position != position:
-            yield part.fault("position", row, "no turn is recorded there")
+            yield chunk.fault("position", row, "no turn is recorded there")
         elif (
             start < one.start_ns - SLACK_NS
             or end > one.start_ns + round(one.duration_s * 1e9) + SLACK_NS
         ):
-            yield part.fault("start_ns", row, "it is not within its recorded turn")
+            yield chunk.fault("start_ns", row, "it is not within its recorded turn")
         elif switches != one.switches:
             text = f"its turn has {switches}, and {one.switches} are recorded"
-            yield part.fault("switches", row, text)
+            yield chunk.fault("switches", row, text)
         elif cpu_ns > one.most_cpu_ns:
             text = f"its turn has {cpu_ns / 1e9:.3g} s, far more than is recorded"
-            yield part.fault("cpu_ns", row, text)
+            yield chunk.fault("cpu_ns", row, text)
 
 
 def cores_of(contest: ContestRecord) -> int:

@@ -13,7 +13,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.stats.fieller import PayOff, pay_off
 from analysis.stats.inference import student
 
-PARTS = ("import", "build", "first", "compile", "excess", "total")
+COSTS = ("import", "build", "first", "compile", "excess", "total")
 
 
 class Range(NamedTuple):
@@ -86,14 +86,14 @@ def start_lines(
     for benchmark, cost in costs.items():
         base = bases.get(benchmark, benchmark)
         pair = compared(benchmark, base, costs, machine.study.confidence)
-        ranges = {part: over(cost[part], machine.study.confidence) for part in PARTS}
+        ranges = {part: over(cost[part], machine.study.confidence) for part in COSTS}
         lines.append(
             StartLine(
                 benchmark,
                 replicates=len(cost),
                 **{
                     f"{part}{end}_s": getattr(ranges[part], name)
-                    for part in PARTS
+                    for part in COSTS
                     for end, name in (("", "mean"), ("_low", "low"), ("_high", "high"))
                 },
                 reference=base.framework if pair else "",
@@ -138,7 +138,7 @@ def starting(
             "excess": sum((seconds * weight)[1:].tolist()) - int(weight[1:].sum()) * median / 1000,
             "step": median / 1000,
         }
-    columns = [*(part for part in PARTS if part != "total"), "step"]
+    columns = [*(part for part in COSTS if part != "total"), "step"]
     parts = pd.DataFrame.from_dict(table, orient="index").reindex(columns=columns).astype(float)
     parts["total"] = parts[["import", "build", "compile", "excess"]].sum(axis=1, skipna=False)
     return parts

@@ -6,7 +6,7 @@ from typing import get_args
 from urllib.parse import quote
 
 from analysis.format import count, device, listing, markdown_table, title, with_ends
-from analysis.literature.judging.claims import Judgement, Verdict
+from analysis.literature.judging.claims import ClaimVerdict, Judgement
 from analysis.literature.judging.devices import DEVICES, EPOCH
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
@@ -34,8 +34,8 @@ GRADES = (
     "Grade A: the files say so, and the published numbers show it. B: the files say so. C: the "
     "numbers alone show it; the files leave open what was timed."
 )
-NO_STUDY: Verdict = "needs a study that has not been run"
-NO_HARDWARE: Verdict = "needs hardware that is not here"
+NO_STUDY: ClaimVerdict = "needs a study that has not been run"
+NO_HARDWARE: ClaimVerdict = "needs hardware that is not here"
 DECIDES = {NO_STUDY: "study", NO_HARDWARE: "needs"}
 
 
@@ -45,7 +45,7 @@ def page(
     figures: Iterable[tuple[str, Figure]],
 ) -> str:
     """`figures`: with the name of the file that has all their numbers."""
-    verdicts: tuple[Verdict, ...] = get_args(Verdict)
+    verdicts: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
     own = {name: [one for one in judgements if one.verdict == name] for name in verdicts}
     parts = ["# Claims of the literature, judged", f"**{headline(judgements)}**"]
     numbers = [[name, str(len(own[name]))] for name in verdicts if own[name] or name != NO_STUDY]
@@ -104,7 +104,7 @@ def drawing(figure: Figure) -> str:
 
 def headline(judgements: Sequence[Judgement]) -> str:
     found = Counter(one.verdict for one in judgements)
-    hold, fall, open_ = (found[name] for name in get_args(Verdict)[:3])
+    hold, fall, open_ = (found[name] for name in get_args(ClaimVerdict)[:3])
     return (
         f"{hold + fall + open_} of {count(len(judgements), 'claim')} are judged: {hold} "
         f"{'holds' if hold == 1 else 'hold'} here, {fall} {'does' if fall == 1 else 'do'} not, "
@@ -122,7 +122,9 @@ def measured(studies: Sequence[StudyTables]) -> str:
     return f"Measured ratios come from the {which} {named}, on {on}."
 
 
-def remarks(name: Verdict, own: Sequence[Judgement], studies: Sequence[StudyTables]) -> list[str]:
+def remarks(
+    name: ClaimVerdict, own: Sequence[Judgement], studies: Sequence[StudyTables]
+) -> list[str]:
     """The questions of the studies that claims still need, and why there was no GPU."""
     if name not in DECIDES:
         return []

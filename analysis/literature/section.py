@@ -9,13 +9,13 @@ from typing import get_args
 
 from analysis.findings.findings import Findings, tables
 from analysis.format import capital
-from analysis.literature.judging.claims import Judgement, Verdict, judge
+from analysis.literature.judging.claims import ClaimVerdict, Judgement, judge
 from analysis.literature.page import said
 from analysis.literature.studies import CONFIDENCE, NEEDED, OPTIONAL, study
 from analysis.report.layout import Chapter, Paragraph, Parts, Section, Terms
 
 PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
-VERDICTS: Sequence[Verdict] = get_args(Verdict)
+VERDICTS: Sequence[ClaimVerdict] = get_args(ClaimVerdict)
 
 
 def decided(findings: Findings) -> list[Judgement]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
-from workflows.records.columns import PARTS
+from workflows.records.columns import PHASES
 from workflows.records.limits import SLACK_NS, TICK_NS
 from workflows.records.schema import UNCOMPARED, TurnRecord
 from workflows.worker.process import WorkerDied
@@ -47,7 +47,7 @@ def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) 
     if rows["batch"] != asked.batches or rows["step"] != steps:
         return "its turn has other mini-batches than it was asked for"
     start, cpu_ns = (np.array(rows[name], np.float64) for name in ("start_ns", "cpu_ns"))
-    took = np.sum([rows[name] for name in PARTS], axis=0, dtype=np.float64)
+    took = np.sum([rows[name] for name in PHASES], axis=0, dtype=np.float64)
     end_ns, cores = turn.start_ns + turn.duration_s * 1e9, psutil.cpu_count() or 1
     inside = (turn.start_ns - SLACK_NS <= start) & (start <= end_ns + SLACK_NS)
     if not inside.all() or start[0] + took.sum() > end_ns + SLACK_NS:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from workflows.records import limits
 
-PARTS = ("data_ns", "transfer_ns", "step_ns")  # of a mini-batch, in order
+PHASES = ("data_ns", "transfer_ns", "step_ns")  # of a mini-batch, in order
 
 BATCHES = pa.schema(
     [

@@ -113,7 +113,7 @@ def by_turn(findings: Findings, name: str) -> Mapping[BenchmarkId, pd.DataFrame]
     return by_benchmark(table.assign(logs=held))
 
 
-def silence(findings: Findings) -> list[str]:
+def reasons_without_energy(findings: Findings) -> list[str]:
     """Why no energy was measured: a line for each reason that the records have."""
     measured = {line.of for line in ENERGY.of(findings)}
     slow = [

@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings, Table, added
-from workflows.records.columns import PARTS
+from workflows.records.columns import PHASES
 
 SHORTEST = 0.9  # the share of the times between mini-batches that counts
 
@@ -99,7 +99,7 @@ def between_ms(rows: pd.DataFrame) -> dict[BenchmarkId, float]:
     """`between_ms`, from turns that were not condensed. A median would hide work that is put off in
     fewer than half of the steps; single long waits are the machine's."""
     own = rows[rows["weight"] == 1].sort_values(["replicate", "step"])
-    ends = own["start_ns"] + own[[*PARTS]].sum(axis=1)
+    ends = own["start_ns"] + own[[*PHASES]].sum(axis=1)
     turn = own.groupby([*COLUMNS, "replicate", "round"])
     waits = (turn["start_ns"].shift(-1) - ends)[turn["step"].shift(-1) == own["step"] + 1]
     each = waits.groupby([own.loc[waits.index, name] for name in COLUMNS])

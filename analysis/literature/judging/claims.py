@@ -31,14 +31,14 @@ from analysis.literature.table7 import rows
 from analysis.report.prose import workload
 from frameworks.device import GPU, HOST
 
-Verdict = Literal[
+ClaimVerdict = Literal[
     "holds here",
     "does not hold here",
     "cannot tell",
     "needs a study that has not been run",
     "needs hardware that is not here",
 ]
-DECIDED: dict[bool | None, Verdict] = {
+DECIDED: dict[bool | None, ClaimVerdict] = {
     True: "holds here", False: "does not hold here", None: "cannot tell"
 }  # fmt: skip
 # Claims with a rule that rules.py cannot read. Claims about the parts of a step are shares in
@@ -147,7 +147,7 @@ class Judgement:
     the pair is of variants."""
 
     claim: Claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     why: str
     deciding: tuple[MeasuredRatio, ...] = ()
 

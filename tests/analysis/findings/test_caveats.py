@@ -21,7 +21,7 @@ from analysis.report.caveats.registry import caveats
 from frameworks.workloads import load, to_dict
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import copied
-from workflows.records.columns import PARTS
+from workflows.records.columns import PHASES
 from workflows.records.schema import ContestRecord, TurnRecord
 
 QUIET = {**ENVIRONMENT, "virtualisation": {"hypervisor": False, "machine": "", "container": ""}}
@@ -284,7 +284,7 @@ def test_work_put_off_in_fewer_than_half_of_the_steps_is_seen(
         place = ("mlp", "pytorch", "tuned", "cpu", 1, 1, number // 10 + 1, number)
         rows.append((*place, start, 0, 0, step_ns, 1))
         start += 8_100_000 + (single_ms * 1_000_000 if number == 55 else 0)
-    names = [*COLUMNS, "replicate", "round", "step", "start_ns", *PARTS, "weight"]
+    names = [*COLUMNS, "replicate", "round", "step", "start_ns", *PHASES, "weight"]
     (found,) = between_ms(pd.DataFrame(rows, columns=names)).values()
     assert found == pytest.approx(expected_ms, rel=0.15)
 

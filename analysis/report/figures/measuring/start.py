@@ -16,7 +16,7 @@ from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canva
 from analysis.report.prose import spread, two
 
 # Filled, hatched and hollow, because shades of a colour would not differ enough from the page.
-PARTS = {"import": "import", "build": "network", "compile": "first mini-batch"}
+COSTS = {"import": "import", "build": "network", "compile": "first mini-batch"}
 BESIDE = 3  # points between a bar and its total
 
 
@@ -42,7 +42,7 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
             bare(axes, "x")
         handles = [
             Patch(label=label, edgecolor=INK, linewidth=0.9, **filling(part, INK))
-            for part, label in PARTS.items()
+            for part, label in COSTS.items()
         ]
         drawn.legend(handles=handles, loc="outside upper center", ncols=3)
         return Figure(
@@ -59,12 +59,12 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 def seconds(line: StartLine) -> list[float]:
     """By part, in order; a first mini-batch faster than a steady one costs nothing."""
-    return [max(getattr(line, f"{part}_s") or 0.0, 0.0) for part in PARTS]
+    return [max(getattr(line, f"{part}_s") or 0.0, 0.0) for part in COSTS]
 
 
 def stack(axes: Axes, place: int, line: StartLine, colour: str) -> None:
     left = 0.0
-    for part, time in zip(PARTS, seconds(line), strict=True):
+    for part, time in zip(COSTS, seconds(line), strict=True):
         axes.barh(place, time, left=left, height=0.62, edgecolor=colour, linewidth=0.9,
                   clip_on=False, **filling(part, colour))  # fmt: skip
         left += time
@@ -88,7 +88,7 @@ def slowest(lines: Sequence[StartLine]) -> str:
 
     first, *others = order
     means = [sum(part) for part in zip(*map(seconds, found[first]), strict=True)]
-    most = dict(zip(PARTS.values(), means, strict=True))
+    most = dict(zip(COSTS.values(), means, strict=True))
     part = max(most, key=lambda label: most[label])
     mostly = f", most of it for its {part}" if most[part] > sum(means) / 2 else ""
     if not others:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.missing import MissingLine
-from analysis.findings.series.energy import silence
+from analysis.findings.series.energy import reasons_without_energy
 from analysis.format import count, device, listing, sentence
 from analysis.report.layout import Bullets, Chapter, File, Paragraph, Parts, Section
 from analysis.report.prose import places
@@ -24,7 +24,7 @@ def gaps(findings: Findings) -> list[str]:
         if line.id.device not in absent
     )
     found += [gap(*cause, who) for cause, who in groups.items()]
-    return found + silence(findings)
+    return found + reasons_without_energy(findings)
 
 
 def unused(findings: Findings) -> Mapping[str, list[MissingLine]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.energy import ENERGY, EnergyLine, silence
+from analysis.findings.series.energy import ENERGY, EnergyLine, reasons_without_energy
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Bullets, Chapter, Paragraph
 from analysis.report.sections.measuring.missing import missing
@@ -64,7 +64,7 @@ def test_a_meter_that_stands_still_in_many_turns_counts_the_work_of_others(found
     findings = measured(found, still=4)
     assert ENERGY.of(findings) == []
     text = "The processor's meter of energy stood still in too many turns"
-    assert any(line.startswith(text) for line in silence(findings))
+    assert any(line.startswith(text) for line in reasons_without_energy(findings))
 
 
 def test_the_page_says_whose_energy_it_is(found: Found) -> None:

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from analysis.data.certificate_faults import REQUIRED, REQUIRED_LATER, row_faults
 from analysis.data.contradictions import contradictions
-from analysis.data.proofs import LOOKED_AT, LOOKED_AT_LATER, compared
 from frameworks.workloads import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
@@ -19,7 +19,7 @@ FAR = Measured(loss=[0.5] * 100, weights={})
 @pytest.fixture(scope="module")
 def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
     recipe = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=1, rounds=2)
-    return read_machine(write(tmp_path_factory.mktemp("proofs") / "one", recipe))[0]
+    return read_machine(write(tmp_path_factory.mktemp("certificates") / "one", recipe))[0]
 
 
 @pytest.mark.parametrize("status", ["agrees", "declared"])
@@ -51,7 +51,7 @@ def test_distances_that_contradict_a_status(
     assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
 
 
-@pytest.mark.parametrize("field", [*LOOKED_AT, *LOOKED_AT_LATER])
+@pytest.mark.parametrize("field", [*REQUIRED, *REQUIRED_LATER])
 def test_what_was_not_compared_is_not_believed(certified: MachineRecords, field: str) -> None:
     records = certified.model_copy(deep=True)
     row = next(one for one in rows_of(records) if one.status == "agrees")
@@ -110,5 +110,5 @@ def test_a_single_operation_is_as_exact_as_float32(
         framework="pytorch", variant="default", device="gpu", threads=1, status="agrees", ulp=ulp,
         long=Measured(loss=[1e-9], weights={1: {"result": 1e-7}}), unfenced=0.4,
     )  # fmt: skip
-    found = compared(row, certified.certificates[0], load("divide", None), False, ())
+    found = row_faults(row, certified.certificates[0], load("divide", None), False, ())
     assert len([*found]) == faults

@@ -28,12 +28,14 @@ from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
-LOOKED_AT = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
-LOOKED_AT_LATER = ("astray", "again")
+REQUIRED = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
+REQUIRED_LATER = ("astray", "again")
 Bound = tuple[str, Iterable[float], float]  # a key, its distances, and the most that they can be
 
 
-def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -> Iterator[str]:
+def certificate_faults(
+    certificate: CertificateRecord, own: Workload, everybody: set[str]
+) -> Iterator[str]:
     """Faults of a certificate's limits, reference and turns. `everybody`: contenders, if known."""
     rounding = max(UNDECIDED, own.certificate.rounding or 0.0)
     for key, value, most in (
@@ -61,18 +63,18 @@ def proven(certificate: CertificateRecord, own: Workload, everybody: set[str]) -
         yield "turns.read differs between contenders"
 
 
-def looked_at(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
+def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
     """The keys that whole steps must have; the later keys only if some row has them."""
-    yield from LOOKED_AT
+    yield from REQUIRED
     rows = [row for certificate in certificates for row in certificate.rows]
-    yield from (key for key in LOOKED_AT_LATER if any(getattr(row, key) for row in rows))
+    yield from (key for key in REQUIRED_LATER if any(getattr(row, key) for row in rows))
 
 
 def lengths(tensors: Mapping[str, Sequence[float]]) -> dict[str, int]:
     return {name: len(values) for name, values in tensors.items()}
 
 
-def compared(
+def row_faults(
     row: CertificateRow,
     certificate: CertificateRecord,
     own: Workload,
