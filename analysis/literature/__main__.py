@@ -46,16 +46,23 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     from analysis.literature.studies import read
     from analysis.literature.then import COLUMNS, then, values
     from analysis.literature.threads import divided, gains, threads
-    from analysis.literature.today import beside, defined, definitions, table, then_and_now
+    from analysis.literature.today import (
+        beside,
+        defined,
+        definitions,
+        effects_of,
+        table,
+        then_and_now,
+    )
 
     studies = [read(folder) for folder in folders]
     figures = [("then.csv", impossible())]
     tables: dict[str, list[Sequence[object]]] = {"then.csv": [COLUMNS, *map(values, then())]}
-    if rows := beside(studies):
+    others = defined(studies)
+    effects = effects_of(others)
+    if rows := beside(studies, effects):
         figures.append(("then-and-now.csv", then_and_now(rows)))
         tables["then-and-now.csv"] = table(rows)
-    others = defined(studies)
-    effects = {(row.network, row.tool): row.ratio for row in others}
     if wide := apart(studies, effects):
         figures.append(("spread.csv", spread_figure(wide)))
         tables["spread.csv"] = table(wide)

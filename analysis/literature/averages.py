@@ -22,10 +22,11 @@ DECIDED = ("faster", "slower")
 
 
 class Process(NamedTuple):
-    """One process's steps, without those that each turn discards: `ms` (transfer and step) and
-    `data_ms` of all of them, of which the first `warmup` are warm-up, and the `ms` of the others by
-    turn."""
+    """The steps of a replicate's process, without those that each turn discards: `ms` (transfer and
+    step) and `data_ms` of all of them, of which the first `warmup` are warm-up, and the `ms` of the
+    others by turn."""
 
+    replicate: int
     batch: int
     ms: list[float]
     data_ms: list[float]
@@ -93,6 +94,7 @@ def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
         steady = own[own["round"] > 0]
         found.setdefault(one, []).append(
             Process(
+                int(key[-1]),
                 batch[one.workload],
                 own["ms"].tolist(),
                 own["data_ms"].tolist(),
@@ -121,7 +123,7 @@ def orders(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> li
     """Each pair of statistics, over the pairs of frameworks with a decided verdict. A process is
     compared with that of the same replicate."""
     pairs = [
-        (found[one], found[other], row.verdict == "faster")
+        (*of_both(found[one], found[other]), row.verdict == "faster")
         for row in study.ratios
         if row.pair.axis == "framework" and row.usable and row.verdict in DECIDED
         for one, other in [[
@@ -139,6 +141,15 @@ def orders(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> li
             for own, against in zip(left, right, strict=True)
         ])
     ]  # fmt: skip
+
+
+def of_both(
+    some: Sequence[Process], others: Sequence[Process]
+) -> tuple[list[Process], list[Process]]:
+    """The processes of the replicates that both have."""
+    both = {one.replicate for one in some} & {one.replicate for one in others}
+    first, second = ([one for one in own if one.replicate in both] for own in (some, others))
+    return first, second
 
 
 def figure(rows: Sequence[Average], found: Sequence[Order]) -> Figure:

@@ -27,11 +27,12 @@ def rows_on(axes: Axes, names: Sequence[str], label: str) -> None:
     bare(axes, "x")
 
 
-def legend(drawn: Canvas, kinds: Sequence[tuple[str, str, str]], columns: int = 3) -> None:
-    """`kinds`: the text, and the colours of the edge and of the inside."""
+def legend(drawn: Canvas, kinds: Sequence[tuple[str, ...]], columns: int = 3) -> None:
+    """`kinds`: the text, the colours of the edge and of the inside, and the mark unless it is a
+    dot."""
     handles = [
-        Line2D([], [], marker="o", linestyle="", color=edge, markerfacecolor=inside, markersize=5,
-               label=text)
-        for text, edge, inside in kinds
+        Line2D([], [], marker=mark[0] if mark else "o", linestyle="", color=edge,
+               markerfacecolor=inside, markersize=5, label=text)
+        for text, edge, inside, *mark in kinds
     ]  # fmt: skip
     drawn.legend(handles=handles, loc="outside upper left", ncols=columns, labelcolor=INK)

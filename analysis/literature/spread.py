@@ -1,6 +1,6 @@
 """How far frameworks, and processors and GPUs, were apart in 2016, and how far they are today."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -10,7 +10,7 @@ from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.literature.table7 import CPUS, Over, networks, processor_over, readable, spreads
 from analysis.literature.then import BOTH, GPU_OF_2016
-from analysis.literature.today import NOW, THEN, certified
+from analysis.literature.today import NOW, THEN, Effect, Effects, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two
 from frameworks.device import HOST
@@ -37,11 +37,11 @@ class Apart:
     two_tools: float
 
 
-def apart(studies: Sequence[StudyTables], effects: Mapping[tuple[str, str], float]) -> list[Apart]:
-    """`effects`: by network and tool, the time of what the tool trained over that of the network
-    itself."""
+def apart(studies: Sequence[StudyTables], effects: Effects) -> list[Apart]:
+    """`effects`: the time of what a tool trained over that of the network that it is named after,
+    by network and tool."""
     cells = [
-        replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), 1.0))
+        replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), Effect()).value)
         for cell in readable()
     ]
     then, same, both = map(by_network, (spreads(), spreads(cells=cells), spreads(BOTH)))

@@ -1,17 +1,17 @@
 """Today's ratios beside those of 2016: tools on the same networks, and definitions of a network."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from itertools import cycle
-from statistics import median
-from typing import Any
+from statistics import geometric_mean, median
+from typing import Any, NamedTuple
 
 from analysis.data.results import DEFAULT, TUNED, grouped
 from analysis.format import count, listing, title
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
-from analysis.literature.table7 import CPUS, networks, tool_over
+from analysis.literature.table7 import CPUS, Over, networks, tool_over
 from analysis.literature.then import ITSELF
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, two
@@ -23,14 +23,16 @@ TODAY = {  # by variant: text in the legend, colour, and how far above 2016 it i
     TUNED: ("today, tuned", ANOTHER, 0.3),
 }
 TOOLS = Pair("framework", "tensorflow", "pytorch")
+LIKE = {"TensorFlow": "tensorflow", "Torch": "pytorch"}  # whose time shows a tool's effect
 
 
 @dataclass(frozen=True)
 class Beside:
     """A row of then-and-now.csv: TensorFlow over PyTorch today, both in one `variant`, and over
     Torch in 2016 on a processor with as many threads. `low` and `high`: the 95 % interval;
-    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it. `declared`:
-    today's two differ in a declared way."""
+    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it. `same`, from
+    `same_low` to `same_high`: the ratio of 2016 had both tools trained the network of this name,
+    None if they did or it was not measured. `declared`: today's two differ in a declared way."""
 
     network: str
     threads: int
@@ -44,6 +46,9 @@ class Beside:
     then: float
     then_low: float
     then_high: float
+    same: float | None = None
+    same_low: float | None = None
+    same_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Defined:
 
     `grade`: how well it is known (data/definitions.csv). `operations` and `ratio`: those of the
     definition, and its time today with its 95 % interval, both over the network's. `published`: the
-    tool's time over Torch's in 2016, with the least and the most of its cells.
+    tool's time over Torch's in 2016, with the least and the most of its cells; None of Torch.
     """
 
     network: str
@@ -63,12 +68,24 @@ class Defined:
     ratio: float
     low: float
     high: float
-    published: float
-    least: float
-    most: float
+    published: float | None
+    least: float | None
+    most: float | None
 
 
-def beside(studies: Sequence[StudyTables]) -> list[Beside]:
+class Effect(NamedTuple):
+    """The time of what a tool trained under a network's name, over that network's, and its 95 %
+    interval."""
+
+    value: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+
+
+Effects = Mapping[tuple[str, str], Effect]  # by network and tool
+
+
+def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
     """By network, threads and variant. If several studies have them, the first one counts."""
     found = []
     first: dict[tuple[str, int, str], str] = {}
@@ -83,9 +100,24 @@ def beside(studies: Sequence[StudyTables]) -> list[Beside]:
                     Beside(one.network, row.threads, row.variant,
                            "yes" * ("declared" in row.certificate), row.value or 0.0,
                            row.low or 0.0, row.high or 0.0, row.verdict or "", one.device,
-                           over.value, over.low / ITSELF, over.high * ITSELF)
+                           over.value, over.low / ITSELF, over.high * ITSELF,
+                           *set_right(over, effects))
                 )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads, row.variant))
+
+
+def set_right(over: Over, effects: Effects) -> Sequence[float | None]:
+    """The ratio of 2016 had both tools trained the network of this name, and its ends, which are
+    those of both tools' effects and of 2016 together."""
+    cells = [(cell.network, cell.tool) for cell in (over.one, over.base)]
+    if not effects.keys() & {*cells}:
+        return ()
+    one, base = (effects.get(cell, Effect()) for cell in cells)
+    return (
+        over.value / one.value * base.value,
+        over.low / ITSELF / one.high * base.low,
+        over.high * ITSELF / one.low * base.high,
+    )
 
 
 def defined(studies: Sequence[StudyTables]) -> list[Defined]:
@@ -93,17 +125,28 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
     for (network, tool), own in peaks.definitions().items():
         named = network.lower()
         pair = Pair("workload", f"{named}-{tool.lower()}", named)
-        cells = tool_over(tool, "Torch")
-        published = [over.value for over in cells if over.one.network == network]
-        batch = next(over.one.batch for over in cells if over.one.network == network)
+        cells = [over for over in tool_over(tool, "Torch") if over.one.network == network]
+        published = [over.value for over in cells if tool != "Torch"]
         work = peaks.networks()
-        operations = work[own["layers"]].flops(int(own["samples"])) / work[network].flops(batch)
+        whole = work[network].flops(cells[0].one.batch)
+        operations = work[own["layers"]].flops(int(own["samples"])) / whole
         for row in certified(studies, pair):
             found.append(
                 Defined(network, tool, own["grade"], row.framework, operations, row.value or 0.0,
-                        row.low or 0.0, row.high or 0.0, median(published), min(published),
-                        max(published))
+                        row.low or 0.0, row.high or 0.0,
+                        *(f(published) if published else None for f in (median, min, max)))
             )  # fmt: skip
+    return found
+
+
+def effects_of(rows: Iterable[Defined]) -> Effects:
+    """Of each definition, in the framework of today that is the tool's like, or on average over all
+    of them."""
+    found = {}
+    for (network, tool), own in grouped(((row.network, row.tool), row) for row in rows).items():
+        kept = [row for row in own if row.framework == LIKE.get(tool)] or own
+        ends = zip(*((row.ratio, row.low, row.high) for row in kept), strict=True)
+        found[network, tool] = Effect(*map(geometric_mean, ends))
     return found
 
 
@@ -141,6 +184,9 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
             axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
+            if row.same is not None:
+                axes.plot([row.same], [lower], "D", color=THEN, markerfacecolor=PAPER,
+                          markersize=4)  # fmt: skip
         marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         ratios_on(axes, labels, "TensorFlow's time over (Py)Torch's")
@@ -149,7 +195,8 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             for variant, (text, colour, _) in TODAY.items()
             if variant in {row.variant for row in rows}
         ]
-        legend(drawn, [*kinds, ("2016", THEN, PAPER)])
+        fair = [("2016, had both trained this network", THEN, PAPER, "D")]
+        legend(drawn, [*kinds, ("2016", THEN, PAPER), *fair * any(row.same for row in rows)])
         return Figure(
             drawn,
             "then-and-now",
@@ -158,7 +205,9 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             "its 95 % interval, and over Torch's in Table 7 of Shi et al. (2016) with as many "
             "threads of two processors (desktop above server). Lines of 2016: what rounding leaves "
             f"open and {ITSELF:g} times either way, because a framework measured in single "
-            "processes differs from itself by that. Today's batch sizes are smaller for some "
+            "processes differs from itself by that. Diamonds divide a published time by what that "
+            "tool's definition takes today, over the network that it is named after. Today's batch "
+            "sizes are smaller for some "
             "networks, and both variants may come from different studies and hosts. "
             f"{DECLARED} and hollow: today's two differ in a declared way. Logarithmic axis.",
             "Dot plot of ratios by network, 2016 and today.",
@@ -207,9 +256,10 @@ def definitions(rows: Sequence[Defined]) -> Figure:
                 here = place + 0.14 * frameworks.index(row.framework) - 0.1
                 axes.plot([row.low, row.high], [here] * 2, color=colour, linewidth=1.6)
                 axes.plot([row.ratio], [here], "o", color=colour, markersize=5)
-            axes.plot([one.least, one.most], [place + 0.28] * 2, color=THEN, linewidth=0.9)
-            axes.plot([one.published], [place + 0.28], "o", color=THEN, markerfacecolor=PAPER,
-                      markersize=4.5)  # fmt: skip
+            cells = [end for end in (one.least, one.published, one.most) if end is not None]
+            axes.plot(cells[::2], [place + 0.28] * len(cells[::2]), color=THEN, linewidth=0.9)
+            axes.plot(cells[1:2], [place + 0.28] * len(cells[1:2]), "o", color=THEN,
+                      markerfacecolor=PAPER, markersize=4.5)  # fmt: skip
         ratios_on(axes, list(groups), "over the network that it is named after")
         today = [(f"time today, {title(name)}", hue, hue) for name, hue in colours.items()]
         legend(drawn, [("operations", WORK, WORK), *today,

@@ -99,7 +99,7 @@ def fastest(own: Sequence[Race], every: Sequence[Race]) -> str:
     names = own[0].level
     where = f" {places(own, every)}" if len(own) < len(every) else ""
     verb = "is" if len(names) == 1 else "are"
-    level = ", without a significant difference" * (len(names) > 1)
+    level = ", equivalent or without a significant difference" * (len(names) > 1)
     marked = mark(one for race in own for one in race.rivals)
     return f"{listing(map(title, names))} {verb} fastest{where}{marked}{level}."
 
@@ -113,7 +113,8 @@ def tally(found: Sequence[Race]) -> str:
     ordered = sorted(leads.items(), key=lambda item: -item[1])
     parts = listing(f"{title(name)} in {number}" for name, number in ordered)
     marked = mark(one for race in found for one in race.rivals)
-    return f"Fastest, or not significantly slower, in {len(found)} columns: {parts}{marked}."
+    how = "Fastest, or equivalent to it, or not significantly slower"
+    return f"{how}, in {len(found)} columns: {parts}{marked}."
 
 
 def followers(own: Sequence[Race]) -> list[str]:

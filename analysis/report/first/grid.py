@@ -17,7 +17,7 @@ Turned = set[tuple[BenchmarkId, BenchmarkId]]  # pairs with another direction in
 
 NEAR = 1.2  # below it, two digits of a ratio are too few
 TIMES = "\u00d7"
-BOLD = "Bold: the fastest, or not significantly slower."
+BOLD = "Bold: the fastest, or equivalent to it, or not significantly slower."
 OPT_IN = "Opt-in variants"  # of one framework each, in one group
 STEPS = "On the way to tuned"
 MEANING = {

@@ -70,7 +70,8 @@ def winner(findings: Findings) -> str:
     where = " where two frameworks have a ratio" * refused(findings, columns)
     place = where or " everywhere" * (len(columns) > 1)
     if len(everywhere) > 1:
-        return f"{how}{names}{mark} are fastest{place}, without a significant difference."
+        level = "equivalent or without a significant difference"
+        return f"{how}{names}{mark} are fastest{place}, {level}."
     fastest = {line.id.framework for own in firsts for line in own if line.id == line.base}
     if fastest != everywhere:  # another one is ahead somewhere, but not significantly
         begin = f"{how}no" if how else "No"

@@ -12,6 +12,7 @@ from analysis.literature.averages import (
     averages,
     finding,
     of_all,
+    of_both,
     orders,
     processes,
 )
@@ -22,6 +23,7 @@ from tests.conftest import ROOT
 REFERENCE = ROOT / "reports" / "reference"
 # Five steps warm up, the first one longest; then three turns of two.
 OWN = Process(
+    replicate=1,
     batch=32,
     ms=[100.0, 20.0, 10.0, 10.0, 10.0, 8.0, 8.0, 8.0, 8.0, 12.0, 12.0],
     data_ms=[1.0] * 11,
@@ -85,3 +87,9 @@ def test_the_sentence_counts_rules_alike_and_unlike() -> None:
     said = finding(averaged, [*counted, Order(OURS, OURS, 10, 10)])
     assert "0.5 to 1.0 times" in said and "in 10 % of cases" in said and "in 40 %" in said
     assert finding(averaged, []).endswith("times the figure.")
+
+
+def test_only_replicates_that_both_have_are_compared() -> None:
+    some, others = ([OWN._replace(replicate=n) for n in own] for own in ((1, 2, 3), (2, 3, 4)))
+    for found in of_both(some, others):
+        assert [one.replicate for one in found] == [2, 3]

@@ -18,6 +18,8 @@ KNOWN = {
     "LSTM": (128, 6_180_624, 88.7),
     "AlexNet-S of MXNet": (16, 11_135_720, 51.7),
     "AlexNet-S of Caffe": (16, 28_823_912, 55.4),
+    "AlexNet-S of TensorFlow": (16, 76_009_832, 118.4),
+    "AlexNet-R of Caffe": (1024, 89_578, 70.5),
     "FCN-R of CNTK": (1024, 13_714_442, 77.6),
     "ResNet-56 of CNTK": (128, 1_730_714, 194.3),
 }

@@ -15,10 +15,12 @@ from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     NOW,
     THEN,
+    Effect,
     beside,
     certified,
     defined,
     definitions,
+    effects_of,
     finding_beside,
     table,
     then_and_now,
@@ -36,7 +38,7 @@ def planted(*found: object) -> list[StudyTables]:
 
 def test_rows_stand_beside_cells_of_as_many_threads() -> None:
     studies = planted(row(2.0, workload="fcn-s", threads=2), row(2.0, workload="lstm", threads=3))
-    rows = beside(studies)
+    rows = beside(studies, {})
     assert {(one.network, one.threads) for one in rows} == {("FCN-S", 2)}
     assert {one.device for one in rows} == {"desktop-cpu", "server-cpu"}
     for one in rows:
@@ -55,7 +57,7 @@ def test_of_a_network_in_two_studies_the_first_counts() -> None:
         )
         for name, ratio in (("networks", 2.0), ("threads", 3.0))
     )
-    assert [one.ratio for one in beside([first, second])] == [pytest.approx(0.5, rel=0.02)] * 2
+    assert [one.ratio for one in beside([first, second], {})] == [pytest.approx(0.5, rel=0.02)] * 2
 
 
 def test_a_second_thread_stands_beside_that_of_2016() -> None:
@@ -90,11 +92,41 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     )
 
 
+def test_a_definition_counts_in_the_framework_that_is_its_tools_like() -> None:
+    found = [
+        row(ratio, pair=Pair("workload", f"{name}-{tool}", name), workload=name, framework=own)
+        for name, tool in (("alexnet-s", "tensorflow"), ("lstm", "torch"), ("alexnet-r", "caffe"))
+        for own, ratio in (("pytorch", 2.0), ("tensorflow", 4.5))
+    ]
+    effects = {cell: one.value for cell, one in effects_of(defined(planted(*found))).items()}
+    expected = {("AlexNet-S", "TensorFlow"): 4.5, ("LSTM", "Torch"): 2, ("AlexNet-R", "Caffe"): 3}
+    assert effects == {cell: pytest.approx(value, rel=0.02) for cell, value in expected.items()}
+    torch = next(one for one in defined(planted(*found)) if one.tool == "Torch")
+    assert torch.operations == 1 and torch.published is torch.least is torch.most is None
+    assert "LSTM of Torch" in definitions([torch]).svg
+
+
+def test_2016_is_set_right_by_both_tools_definitions() -> None:
+    own = planted(row(2.0, workload="lstm", threads=1), row(2.0, workload="fcn-s", threads=1))
+    effects = {("LSTM", "Torch"): Effect(3.0, 2.0, 4.0), ("LSTM", "TensorFlow"): Effect(2, 1, 4)}
+    rows = beside(own, effects)
+    for one in rows:
+        if one.network == "FCN-S":
+            assert one.same is one.same_low is one.same_high is None
+        else:
+            assert one.same == pytest.approx(one.then * 1.5)
+            assert one.same_low == pytest.approx(one.then_low / 2)
+            assert one.same_high == pytest.approx(one.then_high * 4)
+    assert {one.network for one in rows} == {"FCN-S", "LSTM"}
+    assert "had both trained this network" in then_and_now(rows).svg
+    assert "had both trained" not in then_and_now(beside(own, {})).svg
+
+
 def test_what_is_not_certified_stands_nowhere() -> None:
     refused = row(2.0, workload="fcn-s", threads=2, certificate="")
     tuned = row(2.0, workload="fcn-s", threads=2, variant="tuned")
     assert certified(planted(refused, tuned), refused.pair) == []
-    assert beside(planted(refused)) == [] and defined(planted(refused)) == []
+    assert beside(planted(refused), {}) == [] and defined(planted(refused)) == []
 
 
 def test_tuned_frameworks_stand_beside_2016_in_rows_of_their_own() -> None:
@@ -102,7 +134,7 @@ def test_tuned_frameworks_stand_beside_2016_in_rows_of_their_own() -> None:
         row(ratio, workload="fcn-s", threads=2, variant=variant)
         for variant, ratio in (("tuned", 0.5), ("default", 2.0), ("compile", 9.0))
     ]
-    rows = beside(planted(*own))
+    rows = beside(planted(*own), {})
     found = [(one.variant, round(one.ratio, 1)) for one in rows]  # on two processors of 2016
     assert found == [("default", 0.5), ("default", 0.5), ("tuned", 2.0), ("tuned", 2.0)]
     assert finding_beside(rows) == (
@@ -124,7 +156,7 @@ def test_todays_ratio_is_drawn_once_beside_two_processors(monkeypatch: pytest.Mo
         return plot(self, *values, **style)
 
     monkeypatch.setattr(Axes, "plot", watched)
-    then_and_now(beside(planted(row(2.0, workload="fcn-s", threads=2))))
+    then_and_now(beside(planted(row(2.0, workload="fcn-s", threads=2)), {}))
     assert (drawn.count(NOW), drawn.count(THEN)) == (2, 4)  # a line and a mark each
 
 
@@ -136,7 +168,7 @@ def test_the_pages_table_has_the_committed_numbers() -> None:
             f"{tool}'s {network}",
             two(float(own[0]["operations"])),
             *map(with_interval, own),
-            f"{two(float(own[0]['least']))} to {two(float(own[0]['most']))}",
+            " to ".join(two(float(end)) for key in ("least", "most") if (end := own[0][key])),
         ]
         for (tool, network), own in found.items()
     ]
