@@ -1,6 +1,7 @@
 """How a framework is described: its name, its variants, and where its adapter is. Reading a
 description imports no framework."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ VERSION = r"\d[0-9a-z.]*"
 VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
 Part = Literal["forward", "gradient"]  # of a step, that a variant may be
 PARTS: tuple[Part, ...] = ("forward", "gradient")
+DEVIATING = ("optimiser.", "state.")  # beginnings of what may deviate
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,16 @@ class Deviation:
     loss_within: float = 0.0
     mistake: str = ""
     state_within: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.component.startswith(DEVIATING):
+            raise ValueError(
+                f"a deviation of {self.component!r}: it begins with {' or '.join(DEVIATING)}, "
+                "because layers and losses must agree"
+            )
+        for name, value in (("loss_within", self.loss_within), ("state_within", self.state_within)):
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{self.component}: {name} is {value}, no number from 0 on")
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,15 @@ class Framework:
         return frozenset(bases - {"default"})
 
     def __post_init__(self) -> None:
+        texts = {"title": self.title, "install": self.install}
+        texts |= {
+            f"summary of variant {name!r}": one.summary for name, one in self.variants.items()
+        }
+        for name, text in texts.items():
+            if not text.isprintable():
+                raise ValueError(
+                    f"{self.name}: {name}: characters that are not printed in {text!r}"
+                )
         for name, variant in self.variants.items():
             if bool(variant.pitfall) != name.startswith("trap-"):
                 raise ValueError(

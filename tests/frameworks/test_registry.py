@@ -5,7 +5,7 @@ import os
 import pytest
 
 from frameworks import registry
-from frameworks.contract import SETTINGS, Framework
+from frameworks.contract import SETTINGS, Deviation, Framework, Variant
 
 
 def offer(folder, monkeypatch, name, module):
@@ -82,3 +82,27 @@ def test_an_import_is_tried_once_for_a_study_and_all_its_jobs(tmp_path, monkeypa
 
 def test_the_contract_names_each_setting_once():
     assert len(set(SETTINGS)) == len(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("component", "limits", "message"),
+    [
+        ("layer.relu", {}, "begins with optimiser. or state."),
+        ("optimiser.adam", {"loss_within": float("nan")}, "loss_within is nan"),
+        ("state.batch_norm.variance", {"state_within": -1.0}, "state_within is -1.0"),
+    ],
+)
+def test_a_deviation_that_nothing_can_judge_is_refused(component, limits, message):
+    with pytest.raises(ValueError, match=message):
+        Deviation(component, "a reason", **limits)
+
+
+@pytest.mark.parametrize(
+    ("title", "summary"), [("Mine\x1b[31m", "a"), ("Mine\u200b", "a"), ("Mine", "one\ntwo")]
+)
+def test_texts_that_steer_a_terminal_or_hide_are_refused(title, summary):
+    with pytest.raises(ValueError, match="characters that are not printed"):
+        Framework(
+            name="mine", title=title, distributions=("mine",), install="pip install mine",
+            adapter="mine:Adapter", variants={"default": Variant(summary)},
+        )  # fmt: skip

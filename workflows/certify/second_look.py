@@ -78,7 +78,7 @@ def look_again(examined: Reexamined) -> bool:
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
     judge(row, widest, examined.deviations)
     if row.status == "refused":
-        if row.reason == wrong_as_timed(row, widest):
+        if row.reason == wrong_as_timed(row, widest) != examined.result.reason:
             examined.result.reason = f"{row.reason}; in float64, {examined.result.reason}"
         return False
     near: dict[str, Measured] = {}

@@ -19,7 +19,8 @@ class Item:
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same; `own` is each framework's own way, and part of what is compared for
     the `reason` given, and so is any item with more than its number of `threads`. If a certificate
-    declares a deviation of `component`, the difference is declared, too. Records may lack all
+    declares a deviation of `component`, the difference is declared, too: the certificate has shown
+    that it is that deviation and nothing else. Records may lack all
     settings of a `new` item. `computes`: an undeclared difference changes what is computed, so the
     pair gets no ratio.
     """
@@ -42,6 +43,7 @@ CHECKLIST = (
         ("learning_rate", "momentum", "decay", "beta1", "beta2", "epsilon"),
         "Defaults differ tenfold and more: a learning rate of 0.001 or 0.01, an epsilon of 1e-8 "
         "or 1e-7.",
+        component="optimiser",
         computes=True,
     ),
     Item(
@@ -49,6 +51,7 @@ CHECKLIST = (
         ("effective_rate",),
         "The update of a weight whose gradient is 1 shows the learning rate in effect.",
         tolerance=PROBED,
+        component="optimiser",
         computes=True,
     ),
     Item(
@@ -56,6 +59,7 @@ CHECKLIST = (
         ("second_update",),
         "In units of the first, it shows momentum, decay and bias correction.",
         tolerance=PROBED,
+        component="optimiser",
         computes=True,
     ),
     Item(

@@ -23,7 +23,7 @@ def refused(findings: Findings) -> Iterator[Caveat]:
         yield warning(
             "Refused",
             f"{count(len(pairs), 'pair')} not shown to compute the same: {places(pairs)}.",
-            "They have times but no ratio; The same losses names the cause.",
+            "They have times but no ratio; The same losses or What is missing names the cause.",
         )
 
 
