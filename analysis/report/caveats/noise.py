@@ -2,17 +2,19 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.series.elementwise import ELEMENTWISE
 from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
 from analysis.findings.series.use import too_fast
 from analysis.findings.steady_state import SteadyLine
-from analysis.format import count, few, percent
+from analysis.format import count, few, listing, percent
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, places, share, subject, two
 from analysis.report.sections.measuring.interference import describe, leaving, reversed_by
@@ -44,6 +46,7 @@ CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 
 # Share of the processor time that exceeds the cores' (right contenders: 0.03), and the least time.
 AWAY, ENOUGH_S = 0.2, 1.0
 SETS_CORES = "Look for what sets the cores of a process or thread after its import."
+MOSTLY, SPARED = 0.5, 0.1  # of the turns disturbed: of all contenders, and of one that is spared
 OVERHEAD_NS = 2e6  # of a mini-batch: below it, most processor time is Python and dispatch
 
 
@@ -77,17 +80,33 @@ def drifted(lines: Sequence[SteadyLine]) -> str:
 
 
 def interference(findings: Findings) -> Iterator[Caveat]:
-    """Ratios that leave their interval without the disturbed turns: a warning if a decided verdict
-    changes, else a note."""
+    """A warning if most turns were disturbed, so that hardly any others are left to compare with
+    them. Otherwise, ratios that leave their interval without the disturbed turns: a warning if a
+    decided verdict changes, else a note."""
+    do = "Repeat the study while nothing else runs."
+    if most := mostly_disturbed(findings):
+        yield warning("Interference", most, do)
+        return
     left = leaving(findings.unflagged_pairs)
     if not left:
         return
     text = f"Without the turns that other load disturbed, {describe(left)}."
-    do = "Repeat the study while nothing else runs."
     if any(reversed_by(pair) for pair in left):
         yield warning("Interference", text, do)
     else:
         yield note(text, do)
+
+
+def mostly_disturbed(findings: Findings) -> str:
+    """The share of the turns that other load disturbed, if it is most of them, and whose turns it
+    spared: that contender may be what disturbs the others."""
+    by_contender = grouped((one.turn.contender, bool(one.reasons)) for one in findings.turns)
+    hit = [found for own in by_contender.values() for found in own]
+    if not hit or fmean(hit) <= MOSTLY:
+        return ""
+    spared = [name for name, own in by_contender.items() if fmean(own) < SPARED]
+    but = f", but hardly one of {listing(spared)}, whose processes may be that load"
+    return f"Other load disturbed {percent(fmean(hit))} of the turns{but * bool(spared)}."
 
 
 def at_work(row: OffClockLine) -> float:
