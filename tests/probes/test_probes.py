@@ -228,6 +228,23 @@ def test_planted_defects(defect: Defect, workload: str, wanted: dict[str, Settin
     same(answers(Planted(defect), PROBED[workload], *wanted), wanted)
 
 
+def test_a_loss_that_is_none_of_the_readings_is_no_reading_by_chance() -> None:
+    """That of smoothed labels is, in one step, as large as a sum over labels that are too high."""
+    torch = pytest.importorskip("torch")
+
+    class Smoothed(Planted):
+        def __init__(self) -> None:
+            self.sound = started("pytorch", "cpu", "float32")
+
+        def trainer(self, workload: Workload, weights: Weights, variant: str) -> Any:
+            trainer: Any = self.sound.trainer(workload, weights, "default")
+            trainer._loss_function = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+            return trainer
+
+    names = ("loss_reduction", "loss_of", "labels", "loss_taken", "put")
+    same(answers(Smoothed(), CNN, *names), dict.fromkeys(names, "other"))
+
+
 @pytest.mark.parametrize("published", [SGD(0.01), RMSprop()], ids=lambda value: value.kind)
 @pytest.mark.parametrize("clip", ["value", "norm"])
 def test_clipped_gradients_are_not_taken_for_another_epsilon(published, clip) -> None:

@@ -126,8 +126,8 @@ def whose(lines: Sequence[SettingLine]) -> str:
 
 
 def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tuple[str, str]]:
-    """Each setting that should be equal and is not: the frameworks' values, and where they
-    differ."""
+    """Each setting that should be equal and is not, between two of these lines at least: the
+    frameworks' values, and where they differ."""
     found: dict[tuple[str, str], set[Where]] = {}
     wrong = [line for line in lines if line.status == "mismatched"]
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):
@@ -136,7 +136,8 @@ def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tupl
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE
         ]
-        found.setdefault((setting, whose(here)), set()).add(named(where))
+        if len(here) > 1:
+            found.setdefault((setting, whose(here)), set()).add(named(where))
     return [
         (f"{setting.replace('_', ' ')} ({said})", crossed(sorted(places, key=str)))
         for (setting, said), places in found.items()

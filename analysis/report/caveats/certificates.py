@@ -28,7 +28,11 @@ def refused(findings: Findings) -> Iterator[Caveat]:
 
 
 def mismatched(findings: Findings) -> Iterator[Caveat]:
-    for setting, where in mismatches(findings.compared_settings, named):
+    """A refused contender has no ratio, and its certificate names the cause: settings that follow
+    from it are in the audit alone."""
+    refused = {row.id for row in findings.certificate if row.status in ("refused", "failed")}
+    lines = [line for line in findings.compared_settings if line.id not in refused]
+    for setting, where in mismatches(lines, named):
         yield warning(
             "Mismatched",
             f"{setting} should be equal and is not: {where}.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from frameworks.contract import Adapter, Trainer
 from frameworks.workloads import Dataset, Weights, Workload
@@ -48,11 +49,17 @@ def step(trainer: Trainer, inputs: np.ndarray, targets: np.ndarray) -> float:
     return trainer.loss()
 
 
-def nearest(value: float, candidates: Mapping[Found, float], within: float) -> Found | None:
-    """The candidate closest to a value, None if its relative distance is more than `within`."""
-    errors = {name: abs(value - one) / max(abs(one), 1e-30) for name, one in candidates.items()}
+def nearest(value: ArrayLike, candidates: Mapping[Found, ArrayLike], within: float) -> Found | None:
+    """The candidate closest to a value, or to several together, None if one of its relative
+    distances is more than `within`."""
+    errors = {name: float(apart(value, one).max()) for name, one in candidates.items()}
     best = min(errors, key=lambda name: errors[name])
     return best if errors[best] <= within else None
+
+
+def apart(value: ArrayLike, other: ArrayLike) -> np.ndarray:
+    """Relative distances from `other`."""
+    return np.abs(np.subtract(value, other)) / np.maximum(np.abs(other), 1e-30)
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

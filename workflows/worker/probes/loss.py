@@ -1,7 +1,8 @@
 """The loss: which formula, of which numbers and labels, and when it is computed.
 
-The network is a dense layer of nine weights. NumPy computes the loss for every possible reading
-and compares it with the trainer's loss.
+The network is a dense layer of nine weights. NumPy computes the losses of two steps for every
+possible reading and compares them with the trainer's. One loss alone may be another reading's by
+chance: that of smoothed labels was.
 """
 
 from collections.abc import Callable
@@ -43,8 +44,9 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Losses:
-    """The weights of two steps, and the reading that explains the first loss. `kept`: the loss is
-    that of the arrays overwritten after `put`. `late`: it is that of the updated weights."""
+    """The weights of two steps, and the reading that explains both losses. `kept`: the first loss
+    is that of the arrays overwritten after `put`. `late`: losses are those of the updated
+    weights."""
 
     labelled: bool
     reading: Reading | None
@@ -71,15 +73,18 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Losses:
     trainer.step(batch)
     trainer.synchronise()
     value, first = trainer.loss(), trainer.weights()
-    step(trainer, INPUTS, LABELS if labelled else VALUES)
+    next_value = step(trainer, INPUTS, LABELS if labelled else VALUES)
     second = trainer.weights()
     candidates = {
-        (reading, kept, late): loss(reading, labelled, weights, INPUTS * (4 if kept else 1))
+        (reading, kept, late): (
+            loss(reading, labelled, weights, INPUTS * (4 if kept else 1)),
+            loss(reading, labelled, next_weights, INPUTS),
+        )
         for reading in readings(labelled)
         for kept in (False, True)
-        for late, weights in ((False, started), (True, first))
+        for late, weights, next_weights in ((False, started, first), (True, first, second))
     }
-    found = nearest(value, candidates, WITHIN)
+    found = nearest((value, next_value), candidates, WITHIN)
     reading, kept, late = found or (None, False, False)
     return Losses(labelled, reading, kept, late, given, started, first, second)
 

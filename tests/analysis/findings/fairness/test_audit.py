@@ -142,6 +142,22 @@ def test_an_optimiser_is_declared_only_by_a_certificate(
         assert lines(found, ("mlp", "tuned", "cpu", 2))[name].status == "mismatched"
 
 
+def test_settings_of_a_refused_contender_are_no_cause_beside_the_certificates(found: Make) -> None:
+    machine = found(Recipe(workloads=("mlp",), threads=(1,))).machine
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.framework == "tensorflow" and contender.settings:
+                contender.settings["loss_reduction"] = "sum"
+    headings = [one.heading for one in caveats(Findings(machine), 2)]
+    assert "Mismatched" in headings and "Refused" in headings  # undeclared, so without a ratio
+    for certificate in machine.records.certificates:
+        for row in certificate.rows:
+            if row.framework == "tensorflow":
+                row.status, row.reason = "refused", "loss differs"
+    headings = [one.heading for one in caveats(Findings(machine), 2)]
+    assert "Mismatched" not in headings and "Refused" in headings
+
+
 def test_one_declared_deviation_does_not_cover_two_others(found: Make) -> None:
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), threads=(1,))
     machine = found(recipe).machine
