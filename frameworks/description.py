@@ -3,7 +3,7 @@ description imports no framework."""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -152,6 +152,15 @@ class Framework:
     operations: Table = ()
 
     @property
+    def texts(self) -> Iterator[str]:
+        """All that people see of it."""
+        yield from (self.title, self.install, self.adapter, *self.distributions, *self.companions)
+        for name, one in self.variants.items():
+            yield from (name, one.summary, one.pitfall, one.change, one.compared_with, one.timed)
+            for deviation in one.deviations:
+                yield from (deviation.component, deviation.reason, deviation.mistake)
+
+    @property
     def unversioned(self) -> str:
         """Its name without the version: `jax` for `jax-0.10.1`."""
         return self.name.removesuffix(f"-{self.version}")
@@ -167,15 +176,9 @@ class Framework:
         return frozenset(bases - {"default"})
 
     def __post_init__(self) -> None:
-        texts = {"title": self.title, "install": self.install}
-        texts |= {
-            f"summary of variant {name!r}": one.summary for name, one in self.variants.items()
-        }
-        for name, text in texts.items():
+        for text in self.texts:
             if not text.isprintable():
-                raise ValueError(
-                    f"{self.name}: {name}: characters that are not printed in {text!r}"
-                )
+                raise ValueError(f"{self.name}: {text!r} has characters that are not printed")
         for name, variant in self.variants.items():
             if bool(variant.pitfall) != name.startswith("trap-"):
                 raise ValueError(

@@ -98,11 +98,18 @@ def test_a_deviation_that_nothing_can_judge_is_refused(component, limits, messag
 
 
 @pytest.mark.parametrize(
-    ("title", "summary"), [("Mine\x1b[31m", "a"), ("Mine\u200b", "a"), ("Mine", "one\ntwo")]
+    ("title", "variant", "reason"),
+    [
+        ("Mine\x1b[31m", "default", "a"),
+        ("Mine\u200b", "default", "a"),
+        ("Mine", "de\x1bfault", "a"),
+        ("Mine", "default", "one\ntwo"),
+    ],
 )
-def test_texts_that_steer_a_terminal_or_hide_are_refused(title, summary):
+def test_texts_that_steer_a_terminal_or_hide_are_refused(title, variant, reason):
+    own = Variant("a", deviations=(Deviation("optimiser.adam", reason),))
     with pytest.raises(ValueError, match="characters that are not printed"):
         Framework(
             name="mine", title=title, distributions=("mine",), install="pip install mine",
-            adapter="mine:Adapter", variants={"default": Variant(summary)},
+            adapter="mine:Adapter", variants={variant: own},
         )  # fmt: skip

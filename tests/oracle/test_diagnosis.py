@@ -199,6 +199,23 @@ class ReadOnce(OracleTrainer):
         return self.given
 
 
+class Averaged(ReadOnce):
+    """weights() gives running means."""
+
+    def apply(self, gradients):
+        super().apply(gradients)
+        now = OracleTrainer.weights(self)
+        self.given = {name: 0.9 * self.given[name] + 0.1 * now[name] for name in now}
+
+
+class Late(ReadOnce):
+    """weights() gives those of the step before."""
+
+    def apply(self, gradients):
+        self.given = OracleTrainer.weights(self)
+        super().apply(gradients)
+
+
 @pytest.mark.parametrize(
     ("trainer", "words"),
     [
@@ -208,7 +225,9 @@ class ReadOnce(OracleTrainer):
         (Burst, "dense1.bias: not a finite number at step 4"),
         (KernelsDecayed, "dense1.kernel is the right one plus 0.02 times the weights (weight"),
         (LastLayerFrozen, "dense3.kernel is zero, dense3.bias is zero; look at the backward pass"),
-        (ReadOnce, "the first loss is right, and of the first gradient, every tensor is zero"),
+        (ReadOnce, "every loss agrees, and weights() does not, first at step 1, where of the ch"),
+        (Averaged, "every tensor is 0.1 times the right one; look at what weights() gives"),
+        (Late, "every tensor is zero; look at what weights() gives"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -246,7 +265,7 @@ def test_one_number_has_the_factor_that_all_others_have(tmp_path):
 
     single = small(Dense(7), ReLU(), Dense(1), shape=(12,), classes=None)
     answer = examine(InProcess(Doubled), single, "default", tmp_path).text
-    assert "every tensor is 2 times the right one; look at the learning rate, at the b" in answer
+    assert "every tensor is 2 times the right one; look at the backward pass, at the l" in answer
 
 
 def test_without_plain_sgd_there_is_no_gradient_to_speak_of(diagnosed):

@@ -61,8 +61,16 @@ def divergences(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
         moving = [n for n in range(1, STEPS + 1) if n not in still]
         rest = f"only at {listed([str(n) for n in moving])}" if moving else "at none"
         yield f"weights move {rest} of {STEPS} steps: look for updates that are skipped or gathered"
+    if same_losses and misread(seen.moments, right.moments):
+        yield from later_steps(seen.moments, right.moments, "loss")
     yield from first_step(seen, right)
     yield from later_steps(seen.moments, right.moments, "gradient" if seen.gradients else "loss")
+
+
+def misread(seen: list[Moment], right: list[Moment]) -> bool:
+    """Whether weights differ before the last step, although each loss after them is right."""
+    pairs = zip(seen[:-1], right[:-1], strict=True)
+    return any(differing(one.weights, other.weights) for one, other in pairs)
 
 
 def idle_steps(seen: list[Moment], right: list[Moment]) -> list[int]:
@@ -86,15 +94,17 @@ def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
         yield (
             f"the first loss is {loss:.12g} where {right_loss:.12g} is right "
             f"({ratio(loss, right_loss)}), and of the first gradient, "
-            f"{gradient or 'all is right'}; look at the forward pass and the loss{hint}"
+            f"{gradient or 'all is right'}; look at the mini-batch, the forward pass and the loss"
+            f"{hint}"
         )
     if wrong:
         # A step of plain SGD shows the gradient, and its learning rate scales all of it alike.
         alike = gradient.startswith("every tensor is ") and gradient.endswith("times the right one")
+        rate = "the learning rate" if alike else "rates that only some tensors have"
         yield (
-            f"the first loss is right, and of the first gradient, {gradient}; look at "
-            f"{'the learning rate, at ' * alike}the backward pass, and at what changes gradients "
-            f"before the update{hint}"
+            f"the first loss is right, and of the first gradient, {gradient}; look at the backward "
+            f"pass, at {rate}, and at what changes gradients before the update or weights after "
+            f"it{hint}"
         )
 
 
@@ -119,7 +129,7 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
     if not losses:
         yield (
             f"every loss agrees, and weights() does not, first {when(n)}, where of the change "
-            f"{changes}"
+            f"{changes}; look at what weights() gives"
         )
     if n > STEPS:
         yield f"all agrees until restart(), and departs {when(n)}: look at what restart() leaves"

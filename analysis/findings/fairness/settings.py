@@ -11,6 +11,7 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.checklist import BY_SETTING, CHECKLIST, ROUNDED, Item
 from analysis.format import listing
+from frameworks.workloads import from_dict
 
 NONE = "n/a"
 UNRECORDED = "not recorded"
@@ -65,7 +66,7 @@ def setting_lines(
             if not own:
                 status, reason = "", availability[one].reason or "no settings were recorded"
             else:
-                status, reason = judged(item, one, value, others, certificates)
+                status, reason = judged(item, setting, one, value, others, certificates)
             doubtful = item and item.computes and value == NONE
             heard = [r for r, other in others.items() if not other.startswith(SILENT)]
             if setting in known and (heard if doubtful else not value.startswith(SILENT)):
@@ -100,6 +101,7 @@ def stated(machine: Machine, benchmark: BenchmarkId) -> set[str]:
 
 def judged(
     item: Item | None,
+    setting: str,
     benchmark: BenchmarkId,
     value: str,
     others: dict[BenchmarkId, str],
@@ -116,7 +118,8 @@ def judged(
     if item and (item.rule == "own" or benchmark.threads > item.threads):
         return "declared", item.reason
     if item and item.component:
-        found = [next(deviations(item, (benchmark, r), certificates), "") for r in differing]
+        couples = ({benchmark: value, r: others[r]} for r in differing)
+        found = [excuse(item, setting, pair, certificates) for pair in couples]
         if all(found):
             return "declared", found[0]
     other = differing[0]
@@ -145,22 +148,34 @@ def unequal(one: BenchmarkId, other: BenchmarkId, certificates: Certificates) ->
         for setting in item.settings if item.computes else ():
             value = own.get(setting, UNRECORDED)
             rival = {other: theirs.get(setting, UNRECORDED)}
-            if judged(item, one, value, rival, certificates)[0] == "mismatched":
+            if judged(item, setting, one, value, rival, certificates)[0] == "mismatched":
                 yield (
                     f"{setting}: {value} ({one.contender}), {rival[other]} ({other.contender}), "
                     "and no certificate declares it"
                 )
 
 
-def deviations(
-    item: Item, benchmarks: Sequence[BenchmarkId], certificates: Certificates
-) -> Iterator[str]:
-    """What the certificates of two contenders declare of the item's component."""
-    for one in benchmarks:
+def excuse(
+    item: Item, setting: str, values: Mapping[BenchmarkId, str], certificates: Certificates
+) -> str:
+    """Why two contenders may differ: the certificate of one declares the item's component, and the
+    other has the number that the workload asks for, if this is one. "" if they may not."""
+    for one in values:
         _, row = certificates.found.get(one, (None, None))
         parts = row.reason.split("; ") if row and row.status == "declared" else []
         if any(part.startswith(f"{item.component}.") for part in parts):
-            yield f"by the certificate of {one.contender}"
+            asked = wanted(certificates.machine, one.workload, setting)
+            others = [value for other, value in values.items() if other != one]
+            if not asked or all(agree(value, asked) for value in others):
+                return f"by the certificate of {one.contender}"
+    return ""
+
+
+def wanted(machine: Machine, workload: str, setting: str) -> str:
+    """The number of the workload's optimiser, "" if the setting is none."""
+    (record,) = (each for each in machine.records.workloads if each.name == workload)
+    number = getattr(from_dict(record.description).optimiser, setting, None)
+    return "" if number is None else str(number)
 
 
 def agree(one: str, other: str, tolerance: float = ROUNDED) -> bool:

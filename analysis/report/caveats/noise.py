@@ -81,13 +81,12 @@ def drifted(lines: Sequence[SteadyLine]) -> str:
 
 def interference(findings: Findings) -> Iterator[Caveat]:
     """A warning if most turns were disturbed, so that hardly any others are left to compare with
-    them. Otherwise, ratios that leave their interval without the disturbed turns: a warning if a
-    decided verdict changes, else a note."""
+    them. And ratios that leave their interval without the disturbed turns: a warning if a decided
+    verdict changes, else a note."""
     do = "Repeat the study while nothing else runs."
-    if most := mostly_disturbed(findings):
+    most, left = mostly_disturbed(findings), leaving(findings.unflagged_pairs)
+    if most:
         yield warning("Interference", most, do)
-        return
-    left = leaving(findings.unflagged_pairs)
     if not left:
         return
     text = f"Without the turns that other load disturbed, {describe(left)}."
@@ -104,7 +103,10 @@ def mostly_disturbed(findings: Findings) -> str:
     hit = [found for own in by_contender.values() for found in own]
     if not hit or fmean(hit) <= MOSTLY:
         return ""
-    spared = [name for name, own in by_contender.items() if fmean(own) < SPARED]
+    # Waiting for a core is seen with one thread only.
+    alone = {name: fmean(own) for name, own in by_contender.items() if name.endswith("/1")}
+    like = alone and fmean(alone.values()) > MOSTLY
+    spared = [name for name, share in alone.items() if like and share < SPARED]
     but = f", but hardly one of {listing(spared)}, whose processes may be that load"
     return f"Other load disturbed {percent(fmean(hit))} of the turns{but * bool(spared)}."
 

@@ -301,9 +301,9 @@ def test_report_and_files(plain: Findings, tmp_path: Path) -> None:
 def test_load_in_most_turns_is_a_warning_that_names_whom_it_spares(plain: Findings) -> None:
     """A contender may compute while the others have their turns."""
     findings = with_turns(plain, lambda name, *_: {} if name == TENSORFLOW else BUSY)
-    (caveat,) = (one for one in caveats(findings, 2) if one.heading == "Interference")
+    caveat, *_ = (one for one in caveats(findings, 2) if one.heading == "Interference")
     assert caveat.severity == Severity.WARNING
     assert f"of the turns, but hardly one of {TENSORFLOW}, whose processes may" in caveat.text
     findings = with_turns(plain, lambda *_: BUSY)
-    (caveat,) = (one for one in caveats(findings, 2) if one.heading == "Interference")
+    caveat, *_ = (one for one in caveats(findings, 2) if one.heading == "Interference")
     assert caveat.text.startswith("Other load disturbed 100 % of the turns. Repeat")

@@ -158,6 +158,20 @@ def test_settings_of_a_refused_contender_are_no_cause_beside_the_certificates(fo
     assert "Mismatched" not in headings and "Refused" in headings
 
 
+def test_a_declared_deviation_does_not_cover_the_other_sides_number(found: Make) -> None:
+    machine = found(Recipe(workloads=("mlp",), threads=(1,))).machine
+    for contest in machine.records.contests:
+        for contender in contest.contenders:
+            if contender.framework == "pytorch" and contender.settings:
+                contender.settings["learning_rate"] = 0.01
+    status = {
+        (line.id.framework, line.status)
+        for line in Findings(machine).settings
+        if line.setting == "learning_rate" and line.id.variant == "default"
+    }
+    assert status == {("pytorch", "mismatched"), ("tensorflow", "mismatched")}
+
+
 def test_one_declared_deviation_does_not_cover_two_others(found: Make) -> None:
     recipe = Recipe(workloads=("mlp",), frameworks=("pytorch", "tensorflow", "jax"), threads=(1,))
     machine = found(recipe).machine
@@ -270,7 +284,8 @@ def test_frameworks_divide_work_differently_among_many_threads(
     one = BenchmarkId("mlp", "jax", "default", "cpu", threads)
     rival = {one._replace(framework="pytorch"): str(threads)}
     item = BY_SETTING["computing_threads"]
-    assert judged(item, one, "1", rival, Certificates(findings.machine))[0] == status
+    known = Certificates(findings.machine)
+    assert judged(item, item.settings[0], one, "1", rival, known)[0] == status
 
 
 def test_the_audit_has_every_item(findings: Findings) -> None:

@@ -33,7 +33,7 @@ def first_batch_for_ever(trainer):
     trainer.step = again
 
 
-@defect("images", "loss", "look at the forward pass and the loss")
+@defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
 def last_sample_dropped(trainer):
     """The last sample of every mini-batch is left out"""
     fed(trainer, lambda inputs, targets: (inputs[:-1].copy(), targets[:-1].copy()))
@@ -48,13 +48,13 @@ def labels_off_by_one(trainer):
         fed(trainer, lambda inputs, targets: (inputs, (targets + 1) % classes))
 
 
-@defect("images", "loss", "look at the forward pass and the loss")
+@defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
 def mirrored(trainer):
     """Augmentation left on: images are mirrored"""
     fed(trainer, lambda inputs, targets: (inputs[:, :, ::-1].copy(), targets))
 
 
-@defect("images", "loss", "look at the forward pass and the loss")
+@defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
 def scaled_twice(trainer):
     """Inputs are divided by 255 once more"""
     fed(trainer, lambda inputs, targets: (inputs / 255, targets))

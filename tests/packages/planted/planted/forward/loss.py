@@ -18,7 +18,7 @@ def sum_for_mean(trainer):
 
 
 @shows("mlp", loss_reduction="other")
-@defect("perceptron", "loss", "look at the forward pass")
+@defect("perceptron", "loss", "look at the mini-batch, the forward pass")
 def absolute_error(trainer):
     """The absolute error for the squared error"""
     losing(trainer, lambda right, outputs, targets: (outputs - targets).abs().mean())
@@ -44,7 +44,7 @@ def double_softmax(trainer):
     losing(trainer, lambda right, outputs, targets: right(outputs.softmax(1), targets))
 
 
-@defect("images", "loss", "look at the forward pass and the loss")
+@defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
 def label_smoothing(trainer):
     """Labels are smoothed by 10 %"""
     import torch

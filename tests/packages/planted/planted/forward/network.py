@@ -36,7 +36,7 @@ def missing_relu(trainer):
     replaced(trainer, torch.nn.ReLU, lambda module: torch.nn.Identity())
 
 
-@defect("perceptron", "loss", "look at the forward pass")
+@defect("perceptron", "loss", "look at the mini-batch, the forward pass")
 def leaky_relu(trainer):
     """A leaky ReLU for a ReLU"""
     import torch
@@ -55,7 +55,7 @@ def exchange(trainer, pool):
             network[index - 1], network[index] = module, before
 
 
-@defect("images", "loss", "look at the forward pass")
+@defect("images", "loss", "look at the mini-batch, the forward pass")
 def relu_after_average(trainer):
     """The ReLU comes after the average pooling"""
     import torch
@@ -104,7 +104,7 @@ def padded_at_the_top(trainer):
             module.padding = right, left, bottom, top
 
 
-@defect("pooled", "loss", "look at the forward pass")
+@defect("pooled", "loss", "look at the mini-batch, the forward pass")
 def not_padded(trainer):
     """`same` padding is ignored"""
     import torch
@@ -116,7 +116,7 @@ def not_padded(trainer):
             module.padding = (0, 0)
 
 
-@defect("perceptron", "loss", "look at the forward pass")
+@defect("perceptron", "loss", "look at the mini-batch, the forward pass")
 def dropout(trainer):
     """A dropout of 10 % behind every activation"""
     import torch
