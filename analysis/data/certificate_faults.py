@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from frameworks.workloads import Workload
 from frameworks.workloads.workload import LOOSEST
-from workflows.records.limits import (
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+from workflows.records.thresholds import (
     AGAIN,
     FINER,
     FLOAT32_LOSS,
@@ -24,7 +25,6 @@ from workflows.records.limits import (
     allowed_moves,
     widened,
 )
-from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.data.turns import TURN, Places, beginnings, numbers, turn_of
-from workflows.records.limits import TINY, VANISHED
 from workflows.records.machine_records import MachineRecords
+from workflows.records.thresholds import TINY, VANISHED
 
 LARGE = 100_000  # a study of fewer mini-batches keeps every one
 KEPT = 1_000_000  # rows of all turns together

@@ -10,8 +10,8 @@ from frameworks.oracle.mistakes import CATALOGUE
 from workflows.conformance.networks import Basis
 from workflows.conformance.rules import certificates
 from workflows.conformance.rules.truths import with_mistakes
-from workflows.records.limits import REPRODUCES
 from workflows.records.schema import CertificateRow, OptimiserRow
+from workflows.records.thresholds import REPRODUCES
 from workflows.worker.recorded_run import Script, moments
 
 SMALL = {"mlp": {"features": 20, "hidden": [8], "batch": 4}}

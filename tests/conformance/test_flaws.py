@@ -15,8 +15,8 @@ from workflows.conformance.rules.trainers import allowed_in_a_study, unlike
 from workflows.conformance.worker import drawn, losses
 from workflows.planning.entries import CertificateEntry
 from workflows.records.folders import Folders
-from workflows.records.limits import AGAIN
 from workflows.records.schema import CertificateRow
+from workflows.records.thresholds import AGAIN
 from workflows.stages.prepare import prepare
 from workflows.worker.recorded_run import SEED
 

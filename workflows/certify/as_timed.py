@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from workflows.planning.entries import CertificateEntry
-from workflows.records.limits import (
+from workflows.records.schema import CertificateRow
+from workflows.records.thresholds import (
     FLOAT32_LOSS,
     HALF,
     MIDDLE,
@@ -17,7 +18,6 @@ from workflows.records.limits import (
     roomier,
     widened,
 )
-from workflows.records.schema import CertificateRow
 
 
 def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:

@@ -22,7 +22,7 @@ from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import NotComparable, require_shapes
 from workflows.certify.second_look import FEWEST, shaken
-from workflows.records.limits import FINER, LOST, REPRODUCES, WORST
+from workflows.records.thresholds import FINER, LOST, REPRODUCES, WORST
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform

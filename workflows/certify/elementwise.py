@@ -23,8 +23,8 @@ from workflows.certify.as_timed import wrong_fence
 from workflows.certify.certificate import Examination
 from workflows.certify.judge import require_shapes
 from workflows.certify.runs import Result, Run, Runner
-from workflows.records.limits import LEFT
 from workflows.records.schema import Measured
+from workflows.records.thresholds import LEFT
 from workflows.worker.training import sample
 
 STEPS = 3

@@ -21,8 +21,8 @@ from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.parsing import suggestion
 from workflows.certify.judge import NotComparable, compare, loss_distances, names, of_optimisers
 from workflows.certify.runs import Reference, Result, Runner
-from workflows.records.limits import LOST
 from workflows.records.schema import CertificateRow, Measured
+from workflows.records.thresholds import LOST
 from workflows.worker import training
 
 # NumPy computes one thing at a time, because a large network takes gigabytes.

@@ -18,7 +18,8 @@ from frameworks.workloads.smaller import batches
 from workflows.certify.as_timed import beyond, farthest_tensor, wrong_as_timed
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
-from workflows.records.limits import (
+from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
+from workflows.records.thresholds import (
     DECLARED_STEPS,
     FINER,
     FLOAT32_LOSS,
@@ -27,7 +28,6 @@ from workflows.records.limits import (
     VANISHED,
     WORST,
 )
-from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
 
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 BESIDE = "not what is declared: beside the declared mistake, "

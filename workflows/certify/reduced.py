@@ -15,8 +15,8 @@ from frameworks.contract import Setting, Unavailable
 from frameworks.formats import Format
 from frameworks.workloads import Stage, Workload, leaves
 from frameworks.workloads.sequences import LSTM
-from workflows.records.limits import REDUCED
 from workflows.records.schema import CertificateRow
+from workflows.records.thresholds import REDUCED
 
 ROUNDINGS = 6  # of what passes a product forwards and backwards
 WIDER = 3

@@ -21,8 +21,8 @@ from frameworks.workloads.parsing import parse_optimiser
 from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
-from workflows.records.limits import UNFENCED
 from workflows.records.schema import Float64Turns
+from workflows.records.thresholds import UNFENCED
 from workflows.records.whole_files import atomic
 from workflows.worker import training
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker

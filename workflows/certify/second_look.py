@@ -33,8 +33,8 @@ from workflows.certify.judge import (
 from workflows.certify.runs import Result, Run, Runner, arrays, float32_run
 from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import PlannedContender
-from workflows.records.limits import FINER, LOST, WORST
 from workflows.records.schema import CertificateRow, Measured
+from workflows.records.thresholds import FINER, LOST, WORST
 from workflows.worker.process import WorkerProcess
 
 OTHER_BATCHES = (1, 2)

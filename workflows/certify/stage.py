@@ -36,10 +36,10 @@ from workflows.planning.replicates import certifying
 from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress
 from workflows.records.folders import Folders
-from workflows.records.limits import DECLARED_STEPS, FLOAT32_LOSS
 from workflows.records.minutes import timed
 from workflows.records.schema import CertificateRecord
 from workflows.records.storage import RecordError, write_json
+from workflows.records.thresholds import DECLARED_STEPS, FLOAT32_LOSS
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied
 

@@ -23,8 +23,9 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
-from workflows.records.limits import DAY_S, THREADS, TIMEOUT_S, UNDECIDED
+from workflows.records.limits import DAY_S, THREADS, TIMEOUT_S
 from workflows.records.schema import UNCOMPARED, percentage
+from workflows.records.thresholds import UNDECIDED
 
 
 class Scope(Enum):

@@ -42,7 +42,7 @@ TASK = (
     "frameworks/workloads",
     "workflows/worker",
 )
-CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify")
+CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify", "workflows/records/thresholds.py")
 MEASURING = (*TASK, "workflows/measure")
 
 

@@ -12,8 +12,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from workflows.records.limits import (
-    DECLARED_STEPS,
-    FLOAT32_LOSS,
     TEXT,
     TICK_NS,
     Amount,
@@ -39,6 +37,7 @@ from workflows.records.limits import (
     WorkloadName,
     bounded,
 )
+from workflows.records.thresholds import DECLARED_STEPS, FLOAT32_LOSS
 
 SCHEMA = 4
 NOOP = "noop"  # the framework that computes nothing: the harness's own cost

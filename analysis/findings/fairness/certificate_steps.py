@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line
-from workflows.records.limits import WORST
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+from workflows.records.thresholds import WORST
 
 
 @dataclass(frozen=True)

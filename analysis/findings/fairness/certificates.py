@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from analysis.data.results import BenchmarkId, Machine
 from analysis.format import line, listing, scientific
-from workflows.records.limits import UNFENCED
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured, steps_compared
+from workflows.records.thresholds import UNFENCED
 
 COMPANIONS = {"numpy", "python"}  # recorded with every framework, but no part of it
 

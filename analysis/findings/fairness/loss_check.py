@@ -30,7 +30,7 @@ from analysis.findings.fairness.timed_turns import (
     wrong_weights,
 )
 from analysis.format import count, scientific
-from workflows.records.limits import REDUCED_ASTRAY, TINY
+from workflows.records.thresholds import REDUCED_ASTRAY, TINY
 
 TOLERANCE, TF32 = 1e-3, 1e-2  # relative, without and with TF32; float32 rounding causes about 1e-6
 

@@ -28,8 +28,8 @@ from analysis.findings.fairness.long_turns import (
 )
 from analysis.format import percent, scientific
 from frameworks.workloads.distance import errors, far_away, hidden, middle
-from workflows.records.limits import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED, roomier
 from workflows.records.schema import Float64Turns
+from workflows.records.thresholds import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED, roomier
 
 
 class Limit(NamedTuple):

@@ -16,6 +16,11 @@ from abacus import AbacusTrainer
 from frameworks.contract import Adapter, Unavailable
 
 
+def refused():
+    token = os.environ.get("HF_TOKEN", "none")
+    raise OSError(f"cannot open {Path.home()}/x of {getuser()} with the token {token}")
+
+
 class Unheard(BaseException):
     pass
 
@@ -127,7 +132,7 @@ STEPS = {
     "raises-recursion": deeper,
     "raises-group": lambda: throw(ExceptionGroup("several", [ValueError("one"), OSError("two")])),
     "raises-another-text": another_text,
-    "raises-names": lambda: throw(OSError(f"cannot open {Path.home()}/x of {getuser()}")),
+    "raises-names": refused,
     "raises-unavailable": lambda: throw(Unavailable()),
     "prints-answers": lambda: os.write(1, b'{"number": 7, "answer": {}}\n'),
     "prints-into-the-pipe": print_into_the_pipe,

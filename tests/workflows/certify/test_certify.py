@@ -19,7 +19,7 @@ from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import distance, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
-from workflows.records.limits import FINER, WORST
+from workflows.records.thresholds import FINER, WORST
 from workflows.stages.failures import failures
 from workflows.stages.prepare import prepare
 

@@ -41,7 +41,8 @@ def test_keys_cover_the_measuring_code_and_all_that_it_imports(listed):
             place = module.replace(".", "/")
             known = any(place == name.removesuffix(".py") or place.startswith(name)
                         for name in listed)  # fmt: skip
-            assert known or module.startswith(HARMLESS), f"{path}: {module} is in no key"
+            harmless = module.startswith(HARMLESS) and module != "workflows.records.thresholds"
+            assert known or harmless, f"{path}: {module} is in no key"
 
 
 def changed(small, key, **changes):

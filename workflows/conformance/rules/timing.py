@@ -10,7 +10,7 @@ from frameworks.workloads import Workload
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.machine.fingerprint import available_cores
-from workflows.records.limits import UNFENCED
+from workflows.records.thresholds import UNFENCED
 
 TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least

@@ -13,7 +13,7 @@ from frameworks.workloads.distance import relative
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.conformance.worker import drawn, losses
-from workflows.records.limits import AGAIN, allowed_again
+from workflows.records.thresholds import AGAIN, allowed_again
 from workflows.worker.recorded_run import SEED
 
 ANOTHER = 1e-3  # relative, of a loss: another mini-batch, no rounding

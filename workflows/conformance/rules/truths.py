@@ -19,7 +19,7 @@ from workflows.certify.judge import NotComparable, declared_state, require_shape
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.entries import CertificateEntry
-from workflows.records.limits import FLOAT32_LOSS, REPRODUCES
+from workflows.records.thresholds import FLOAT32_LOSS, REPRODUCES
 from workflows.worker.process import WorkerDied
 from workflows.worker.recorded_run import RecordedRun, Script, moments, perform
 
