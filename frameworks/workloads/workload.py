@@ -30,7 +30,7 @@ from frameworks.workloads.sequences import require_words
 
 DATASETS = ("normal", "mnist", "tokens", "pixels")
 LOSSES = ("mean_squared_error", "sparse_cross_entropy")
-BYTES = {"float32": 4, "float64": 8}
+FLOAT32 = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -234,8 +234,8 @@ class Workload:
         first = sum(stage.multiply_adds for stage in first_trained(self.stages))
         return 2 * self.batch * (3 * self.multiply_adds - first)
 
-    def bytes_per_step(self, precision: str = "float32") -> int:
-        """The least memory traffic of the weights in one step, if nothing stays in cache.
+    def bytes_per_step(self) -> int:
+        """The least memory traffic of the weights in one step, in float32, if nothing stays in cache.
 
         Weights are read forward, and backward except in the first layer. The gradient is written.
         The optimiser reads it, and reads and writes the weight and its own state. A step reads and
@@ -244,11 +244,11 @@ class Workload:
         may do with the rows of the mini-batch. A single operation reads and writes its vectors.
         """
         if self.elementwise:
-            return BYTES[precision] * self.elementwise.arrays * self.flops_per_step
+            return FLOAT32 * self.elementwise.arrays * self.flops_per_step
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))
         state = sum(prod(shape) for shape in self.state_shapes.values())
-        return BYTES[precision] * (passes * self.parameters - first + 2 * state)
+        return FLOAT32 * (passes * self.parameters - first + 2 * state)
 
 
 def idle_biases(

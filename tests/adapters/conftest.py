@@ -16,7 +16,7 @@ LATER = {("tensorflow", "eager"), ("keras", "tensorflow"), ("keras", "fit")}
 # The networks of tests of many steps in `make test`; tests/adapters/test_oracle.py takes all.
 FEW = {
     "test_a_step_leaves_its_batch_alone": ("valid", "regression"),
-    "test_every_layer": ("residual", "regression"),
+    "test_layers_over_many_steps": ("residual", "regression"),
 }
 
 # Of these tests `make test` tries the first case of each framework, or the first case at all.
@@ -69,7 +69,7 @@ def repeats(item: pytest.Function) -> bool:
         return False
     tuned, jax = contender.variant == "tuned", contender.framework == "jax"
     match item.originalname:
-        case "test_a_step_leaves_its_batch_alone" | "test_every_layer":
+        case "test_a_step_leaves_its_batch_alone" | "test_layers_over_many_steps":
             return tuned or asked["network"] not in FEW[item.originalname]
         case "test_settings":  # of each optimiser in float64, and of Adam also in float32
             adam, double = asked["optimiser"].kind == "adam", asked["precision"] == "float64"

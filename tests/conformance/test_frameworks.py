@@ -43,7 +43,7 @@ class TestTensorFlow(Isolated):
 @pytest.mark.all
 class TestJAX(Isolated):
     framework = "jax"
-    variants = ("default", "tuned")
+    variants = ("default",)
 
 
 @pytest.mark.all
@@ -94,6 +94,12 @@ class TestPyTorchHere(Here):
 
 class TestTensorFlowHere(Here):
     framework = "tensorflow"
+    variants = ("tuned",)
+
+
+@pytest.mark.all
+class TestJAXHere(Here):
+    framework = "jax"
     variants = ("tuned",)
 
 

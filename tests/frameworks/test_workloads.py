@@ -51,7 +51,6 @@ def test_the_perceptron_of_the_default_study():
     # Weights read twice (the first layer's once), gradient written and read, Adam's two
     # moments and the weight read and written: the "about 440 MB a step" of a MLP's traffic.
     assert workload.bytes_per_step() == 4 * (10 * 11_003_001 - 10_000_000)
-    assert workload.bytes_per_step("float64") == 2 * workload.bytes_per_step()
 
 
 def test_the_convolutional_network_of_the_default_study():

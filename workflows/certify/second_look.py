@@ -40,7 +40,6 @@ from workflows.worker.process import WorkerProcess
 OTHER_BATCHES = (1, 2)
 SHAKEN = 3  # runs from weights that are off by their last bit
 FEWEST = 3  # steps; the third loss follows two updates, the second of which has a state
-BOTH = (Float32OracleTrainer, OracleTrainer)
 LOOKED_AT = {  # what was measured, and in which run
     "long": "long", "full": "full", "substituted": "substituted",
     "substituted_full": "substituted_full", "followed": "long",

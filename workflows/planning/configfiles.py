@@ -58,7 +58,7 @@ def parse(values: Mapping[str, Any]) -> Configuration:
     try:
         study = Configuration.model_validate(now)
     except ValidationError as error:
-        lines = [describe(item, values) for item in error.errors()]
+        lines = [describe(item) for item in error.errors()]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
         raise ConfigurationError(heading, *lines[:12], *more) from None
     recorded = study.model_dump(mode="json")
@@ -92,7 +92,7 @@ def taken_for_numbers(given: Any, read: Any, key: str = "") -> Iterator[str]:
             yield from taken_for_numbers(one, other, f"{key}[{number}]")
 
 
-def describe(item: Any, values: Mapping[str, Any]) -> str:
+def describe(item: Any) -> str:
     path = [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
     message = str(item["msg"]).removeprefix("Value error, ")

@@ -9,7 +9,8 @@ def threats(chapter: Chapter) -> Parts:
 
 
 def inside(chapter: Chapter) -> str:
-    return f"{count(len(chapter.notes), 'thing')} weaken the conclusions, each with what to do."
+    number = len(chapter.notes)
+    return f"{count(number, 'thing')} weaken{'s' * (number == 1)} the conclusions, with what to do."
 
 
 SECTION = Section("Threats to validity", threats, inside=inside)
