@@ -21,13 +21,13 @@ from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import PALETTE, Figure, bare, canvas
 from analysis.report.prose import share, spread, workload
 from frameworks.workloads import from_dict
-from frameworks.workloads.workload import BYTES
+from frameworks.workloads.workload import FLOAT32
 
 STUDY = "transfer"
 PUT, COPY, FILL = "put", "copy", "fill"
 DIRECTIONS = {PUT: "brought to the device", COPY: "copied there", FILL: "filled there"}
 OPERANDS = 2  # vectors that are put before each operation
-BYTES_A_NUMBER = BYTES["float32"]
+BYTES_A_NUMBER = FLOAT32
 DRAWS, SEED = 2000, 2016
 LEVELS = (0.025, 0.975)
 

@@ -235,7 +235,7 @@ class Workload:
         return 2 * self.batch * (3 * self.multiply_adds - first)
 
     def bytes_per_step(self) -> int:
-        """The least memory traffic of the weights in one step, in float32, if nothing stays in cache.
+        """The least traffic of the weights in one step, in float32, if nothing stays in cache.
 
         Weights are read forward, and backward except in the first layer. The gradient is written.
         The optimiser reads it, and reads and writes the weight and its own state. A step reads and
