@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take a second or two to import.
-    from analysis.data.loading import load
+    from analysis.data.reading import load
     from analysis.data.series import with_others
     from analysis.format import any_encoding, file_name
     from analysis.literature.section import SECTION

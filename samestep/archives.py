@@ -51,7 +51,7 @@ def unpack(archive: Path) -> list[Path]:
     Raises Problem if the archive is damaged or too large, if it has other files, if its records
     cannot be used, or if the study is there already.
     """
-    from analysis.data.loading import load  # takes a second to import
+    from analysis.data.reading import load  # takes a second to import
 
     study = archive.name.removesuffix(SUFFIX)
     if not re.fullmatch(STUDY, study):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from samestep.__main__ import main
 from samestep.commands.gpu import TASKS, check, study
 from samestep.first_hour import FirstHour, Task

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from analysis.data.loading import load as load_machines
+from analysis.data.reading import load as load_machines
 from analysis.format import alike, title
 from frameworks.memory import FREED_KEPT
 from frameworks.workloads import TITLES, load

@@ -6,8 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from analysis.data.loading import load
 from analysis.data.occasions import span
+from analysis.data.reading import load
 from analysis.data.results import Machine
 from frameworks.workloads import from_dict, to_dict
 from workflows.records.storage import RecordError

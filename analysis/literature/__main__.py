@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def made(folders: Sequence[Path]) -> dict[str, str]:
     """The content of every file, from the reports in these folders. Raises RecordError."""
     # Only now: statistics and plotting take seconds to import.
-    from analysis.data.loading import read as read_records
+    from analysis.data.reading import read as read_records
     from analysis.literature import averages, transfer
     from analysis.literature.judging.claims import judge
     from analysis.literature.page import page

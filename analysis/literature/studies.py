@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis.data.loading import read as read_records
+from analysis.data.reading import read as read_records
 from analysis.data.results import grouped
 from analysis.findings.findings import TABLES, Findings, comma_separated
 from analysis.findings.variants.pitfalls import SAME

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def pair(folders: Sequence[Path], earlier: Sequence[Path], out: Path | None) -> int:
     # Only now: statistics and plotting take seconds to import.
-    from analysis.data.loading import load
+    from analysis.data.reading import load
     from analysis.format import titled
     from analysis.repeats.two import side_by_side
     from analysis.repeats.two_page import markdown, show

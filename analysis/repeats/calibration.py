@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from analysis.data.loading import load
 from analysis.data.processes import by_benchmark, paired, processes, sound
+from analysis.data.reading import load
 from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import count, crossed, listing, markdown_table, percent
 from analysis.stats.inference import Mean, student

@@ -9,7 +9,7 @@ from analysis.data.results import Machine
 from analysis.data.series import versions
 from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.machine import flattened, machine_lines, spoken
-from analysis.findings.series.machine_speed import log_times
+from analysis.findings.speed.machine_speed import log_times
 from analysis.format import count, percent, title
 from analysis.repeats.series import NumberedStudy
 from analysis.report.prose import workload

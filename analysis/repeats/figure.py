@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 
 from analysis.data.occasions import Occasion
 from analysis.findings.comparisons import Comparison
-from analysis.findings.series.movement import Movement
+from analysis.findings.speed.movement import Movement
 from analysis.format import count, title
 from analysis.repeats.series import Pair, Series
 from analysis.report.figures.comparing.ratios import limits

@@ -10,7 +10,7 @@ from rich.table import Table
 from analysis.data.occasions import Occasion, processor, span, when
 from analysis.findings.comparisons import ToReference
 from analysis.findings.fairness.settings import changed_settings
-from analysis.findings.series.movement import OCCASIONS, Movement
+from analysis.findings.speed.movement import OCCASIONS, Movement
 from analysis.format import (
     count,
     crossed,

@@ -14,8 +14,8 @@ from analysis.data.processes import logs, paired
 from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.data.series import read_series
 from analysis.findings.findings import Findings
-from analysis.findings.series.machine_speed import log_times
-from analysis.findings.series.movement import Movement, movements
+from analysis.findings.speed.machine_speed import log_times
+from analysis.findings.speed.movement import Movement, movements
 from analysis.stats.rounds import Floats
 from analysis.stats.series import captured_by_chance, permuted, share_of_line
 from workflows.records.storage import RecordError

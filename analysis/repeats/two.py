@@ -16,7 +16,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import Findings
 from analysis.findings.machine import flattened, spoken
-from analysis.findings.series.movement import Movement, movement, movements
+from analysis.findings.speed.movement import Movement, movement, movements
 from analysis.format import listing
 from analysis.repeats.series import NumberedStudy, Pair
 from analysis.stats.inference import SAME, Estimate

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.literature.section import SECTION
 from analysis.report.page import write as write_report
 from benchmarks.fuzz import changes, tables

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.data.loading import load
 from analysis.data.processes import grid, uncontrolled
+from analysis.data.reading import load
 from analysis.stats.estimator import log_ratio
 from benchmarks.noise.rounds import REPLICATE, by_block
 from workflows.output import printing

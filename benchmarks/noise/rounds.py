@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.data.loading import load
 from analysis.data.processes import uncontrolled
+from analysis.data.reading import load
 from analysis.data.results import Machine
 from workflows.output import printing
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.data.loading import load
 from analysis.data.occasions import occasion, processor
 from analysis.data.pairing import pairs
 from analysis.data.processes import by_benchmark, processes, uncontrolled
+from analysis.data.reading import load
 from analysis.data.results import BenchmarkId
 from analysis.stats.estimator import log_ratio
 from workflows.records.storage import RecordError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import write

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.data.loading import read
+from analysis.data.reading import read
 from analysis.findings.findings import Findings
 from benchmarks.keep import IDLE_NS, kept, thinned
 from tests.analysis.recipe import Recipe

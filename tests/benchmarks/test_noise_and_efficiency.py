@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load as load_machines
 from analysis.data.processes import by_benchmark, processes, uncontrolled
 from analysis.data.processes import paired as paired_seats
+from analysis.data.reading import load as load_machines
 from analysis.data.results import BenchmarkId
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
 from benchmarks.efficiency.measure import COUNTS

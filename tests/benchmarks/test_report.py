@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from benchmarks.report.longer import lengthened
 from tests.conftest import ROOT
 from workflows.records import storage

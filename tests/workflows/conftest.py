@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import SMALL, built_once, package

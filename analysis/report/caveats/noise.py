@@ -10,9 +10,9 @@ import pandas as pd
 
 from analysis.data.results import grouped
 from analysis.findings.findings import Findings
-from analysis.findings.series.elementwise import ELEMENTWISE
-from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
-from analysis.findings.series.use import too_fast
+from analysis.findings.speed.elementwise import ELEMENTWISE
+from analysis.findings.speed.off_clock import OFF_CLOCK, OffClockLine
+from analysis.findings.speed.use import too_fast
 from analysis.findings.steady_state import SteadyLine
 from analysis.format import count, few, listing, percent
 from analysis.report.layout import Caveat, note, warning

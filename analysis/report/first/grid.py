@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from analysis.data.results import DEFAULT, TUNED, USUAL, BenchmarkId, order
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
-from analysis.findings.series.movement import MOVEMENT
+from analysis.findings.speed.movement import MOVEMENT
 from analysis.format import alike, count, device, sentence, title
 from analysis.report.first import Cell, Matrix, MatrixRow
 from analysis.report.prose import CROSSED, DECLARED, contender, two, variant, workload

@@ -7,7 +7,7 @@ from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
-from analysis.findings.series.use import too_fast
+from analysis.findings.speed.use import too_fast
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks
 from analysis.report.prose import DECLARED, two, workload

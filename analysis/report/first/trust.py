@@ -4,7 +4,7 @@ from analysis.data.occasions import occasion
 from analysis.findings.controls import judged, missed
 from analysis.findings.fairness.certificates import SINGLE, components
 from analysis.findings.findings import Findings
-from analysis.findings.series.movement import MOVEMENT
+from analysis.findings.speed.movement import MOVEMENT
 from analysis.format import capital, count, listing, percent, title
 from analysis.report.first import Chip
 from analysis.report.layout import Chapter

@@ -9,7 +9,7 @@ from analysis.data.series import versions
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings
-from analysis.findings.series.machine_speed import NAMES, SPEED, geometric_mean
+from analysis.findings.speed.machine_speed import NAMES, SPEED, geometric_mean
 from analysis.format import alike, count, listing, percent, runs, title
 from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Parts, Rich, StudySection
 from analysis.report.prose import DECLARED, pair, place

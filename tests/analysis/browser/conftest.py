@@ -37,7 +37,7 @@ def browser() -> Iterator[Any]:
 
 def rendered(folders: Iterable[Path], out: Path) -> Path:
     """A report of these machines' records."""
-    from analysis.data.loading import load
+    from analysis.data.reading import load
     from analysis.literature.section import SECTION
     from analysis.report.page import write
 

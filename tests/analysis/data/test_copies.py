@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from tests.analysis.data.test_rows import SMALL, stored
 from tests.analysis.synthetic import write
 from tests.analysis.turns import with_turns

@@ -190,5 +190,5 @@ def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: R
 def test_an_error_that_nobody_has_thought_of_is_one_line(
     one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.data.loading.part_of", lambda *_, **__: {}["x\ny"])
+    monkeypatch.setattr("analysis.data.reading.part_of", lambda *_, **__: {}["x\ny"])
     assert "these records cannot be used (KeyError: 'x\\ny')" in refused(one)

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.analysis.turns import stored as as_table

@@ -9,14 +9,14 @@ import pytest
 from analysis.data.processes import COLUMNS
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.findings.findings import Findings
-from analysis.findings.series.off_clock import (
+from analysis.findings.speed.off_clock import (
     OFF_CLOCK,
     OffClockLine,
     between_ms,
     late_ms,
     off_clock_lines,
 )
-from analysis.findings.series.use import USE, Limit, UseLine
+from analysis.findings.speed.use import USE, Limit, UseLine
 from analysis.report.caveats.registry import caveats
 from frameworks.workloads import load, to_dict
 from tests.analysis.recipe import ENVIRONMENT, Recipe

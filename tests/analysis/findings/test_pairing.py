@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.comparisons import Comparison, comparisons
 from analysis.findings.fairness.audit import mismatches
 from analysis.findings.findings import Findings, tables

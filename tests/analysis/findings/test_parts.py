@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from analysis.findings.variants.parts import PartLine
 from analysis.literature.studies import GRADIENTS, LOSS, PART, STEP, Pair, read

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS
 from analysis.report.page import write

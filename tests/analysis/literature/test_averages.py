@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.data.loading import read as read_records
+from analysis.data.reading import read as read_records
 from analysis.literature.averages import (
     OURS,
     STATISTICS,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.data.loading import read
+from analysis.data.reading import read
 from analysis.findings.findings import Findings
 from analysis.literature.judging.claims import judge
 from analysis.literature.section import SECTION, claims, judged, verdicts

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from analysis.data.loading import load
 from analysis.data.occasions import boots, occasion, when
+from analysis.data.reading import load
 from analysis.data.series import read_series, with_others
 from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.movement import MOVEMENT, Movement, movements
+from analysis.findings.speed.movement import MOVEMENT, Movement, movements
 from analysis.repeats.__main__ import main
 from analysis.repeats.series import all_series, captures, joint_tests, speeds
 from analysis.report.first.grid import matrix

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.repeats.__main__ import main
 from analysis.repeats.changes import changes, unrecorded
 from analysis.repeats.two import Two, side_by_side

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.format import titled
 from analysis.report.figures.comparing.ratios import hollow
 from analysis.report.first.comparing import races

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.certificate_steps import GradientLine
 from analysis.findings.findings import Findings

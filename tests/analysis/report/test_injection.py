@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import FORMULA, cell, is_number
 from analysis.format import CUT, file_name, markdown_table
 from analysis.literature.section import SECTION

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.operations import OPERATIONS, profiles
+from analysis.findings.speed.operations import OPERATIONS, profiles
 from analysis.report.figures.measuring.operations import operations as figure
 from analysis.report.figures.style import Theme
 from analysis.report.page import write

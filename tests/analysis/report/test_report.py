@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from analysis.format import titled
 from analysis.literature.section import SECTION

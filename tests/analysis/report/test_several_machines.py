@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.report.layout import Chapter
 from analysis.report.page import render
 from analysis.report.sections.machines import ABSENT

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings
 from analysis.format import titled
 from analysis.report.caveats.registry import caveats

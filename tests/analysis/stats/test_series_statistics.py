@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.findings.series.movement import lasting
+from analysis.findings.speed.movement import lasting
 from analysis.stats.series import captured_by_chance, mean_f, permuted, prediction, share_of_line
 
 RANDOM = np.random.default_rng(5)

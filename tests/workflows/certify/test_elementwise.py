@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.findings.findings import Findings
-from analysis.findings.series.elementwise import ELEMENTWISE, firsts
+from analysis.findings.speed.elementwise import ELEMENTWISE, firsts
 from analysis.literature.studies import FIRST, OTHERS, POSITION, Pair, read
 from analysis.report.page import write
 from tests.workflows.conftest import SmallStudy, findings_once, several

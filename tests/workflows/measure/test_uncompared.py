@@ -4,7 +4,7 @@ them."""
 import pytest
 
 from analysis.findings.findings import tables
-from analysis.findings.series.machine_speed import SPEED
+from analysis.findings.speed.machine_speed import SPEED
 from analysis.report.sections.measuring.method import clock
 from analysis.report.sections.measuring.times import contender_table
 from tests.conftest import package

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.report.page import write as write_report
 from tests.analysis.recipe import ENVIRONMENT, Recipe
 from tests.analysis.synthetic import write

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from analysis.findings.findings import Findings
-from analysis.findings.series.operations import Profile, profiles
+from analysis.findings.speed.operations import Profile, profiles
 from analysis.format import percent
 from analysis.report.figures.panels import Panels, fitting, where, who
 from analysis.report.figures.panels import name as named

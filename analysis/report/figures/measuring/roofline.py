@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.findings.series.use import USE
+from analysis.findings.speed.use import USE
 from analysis.format import count, listing, percent
 from analysis.report.figures.panels import fitting, logarithmic, who
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from analysis.data.occasions import day, occasion, span
 from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
-from analysis.findings.series.movement import MOVEMENT, Movement
+from analysis.findings.speed.movement import MOVEMENT, Movement
 from analysis.format import count, listing
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import DECLARED, pair, place, share

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from analysis.data.results import DEFAULT, TUNED, BenchmarkId
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
-from analysis.findings.series.use import USE, UseLine
+from analysis.findings.speed.use import USE, UseLine
 from analysis.format import title
 from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Rich, Section
 from analysis.report.prose import DECLARED, place, share, two

@@ -1,6 +1,6 @@
 """Single operations: their times with the vectors in place, and how fast they move memory."""
 
-from analysis.findings.series.elementwise import ELEMENTWISE
+from analysis.findings.speed.elementwise import ELEMENTWISE
 from analysis.format import percent
 from analysis.report.layout import Chapter, Paragraph, Parts, Section
 from analysis.report.prose import contender, place

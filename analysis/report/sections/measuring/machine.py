@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from analysis.findings.machine import MachineLine
 from analysis.findings.machine import summary as machine_summary
-from analysis.findings.series.machine_speed import SPEED, speed_summary
+from analysis.findings.speed.machine_speed import SPEED, speed_summary
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Section, Terms
 
 ELSEWHERE = ("summary", "samestep", "dataset")  # subjects that the page shows already

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
 from analysis.findings.missing import MissingLine
-from analysis.findings.series.energy import reasons_without_energy
+from analysis.findings.speed.energy import reasons_without_energy
 from analysis.format import count, device, listing, sentence
 from analysis.report.layout import Bullets, Chapter, File, Paragraph, Parts, Section
 from analysis.report.prose import places

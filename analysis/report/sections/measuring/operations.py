@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.findings import Findings
-from analysis.findings.series.operations import CONVOLUTION, Profile, profiles, unprofiled
+from analysis.findings.speed.operations import CONVOLUTION, Profile, profiles, unprofiled
 from analysis.format import count, listing, sentence
 from analysis.report.figures.measuring.operations import finding
 from analysis.report.figures.measuring.operations import operations as figure

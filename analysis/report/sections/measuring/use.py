@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from analysis.findings.findings import Findings
-from analysis.findings.series.energy import ENERGY
-from analysis.findings.series.off_clock import OFF_CLOCK, OffClockLine
-from analysis.findings.series.use import USE, UseLine
+from analysis.findings.speed.energy import ENERGY
+from analysis.findings.speed.off_clock import OFF_CLOCK, OffClockLine
+from analysis.findings.speed.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.measuring.roofline import roofline
 from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.data.loading import read
+from analysis.data.reading import read
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG, Away

@@ -5,8 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
 from analysis.data.processes import COLUMNS
+from analysis.data.reading import load
 from analysis.findings.findings import TABLES, Findings, comma_separated
 from analysis.findings.variants.loading import LoadingLine, by_turn
 from analysis.report.figures.measuring.loading import loading

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.data.results import Uncompared
 from analysis.findings.findings import Findings
 from analysis.findings.harness import harness_lines

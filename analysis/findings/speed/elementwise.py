@@ -14,7 +14,7 @@ from analysis.findings.comparisons import permission
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.settings import effective
 from analysis.findings.findings import Findings, Table, added
-from analysis.findings.series.machine_speed import SPEED
+from analysis.findings.speed.machine_speed import SPEED
 from analysis.stats.inference import estimate, student
 from frameworks.device import HOST
 from frameworks.workloads import from_dict

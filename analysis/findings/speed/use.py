@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.findings import Findings, Table, added
-from analysis.findings.series.machine_speed import SPEED
+from analysis.findings.speed.machine_speed import SPEED
 from frameworks.device import HOST
 from frameworks.workloads import from_dict, leaves
 from frameworks.workloads.layers import Conv2D

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.loading import load
+from analysis.data.reading import load
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.machine_speed import SPEED, SpeedLine, log_times, speed_summary
-from analysis.findings.series.use import USE
+from analysis.findings.speed.machine_speed import SPEED, SpeedLine, log_times, speed_summary
+from analysis.findings.speed.use import USE
 from analysis.report.figures.measuring.roofline import roofline
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter, File, Paragraph

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.findings.findings import Findings, tables
-from analysis.findings.series.energy import ENERGY, EnergyLine, reasons_without_energy
+from analysis.findings.speed.energy import ENERGY, EnergyLine, reasons_without_energy
 from analysis.report.figures.style import Theme
 from analysis.report.layout import Bullets, Chapter, Paragraph
 from analysis.report.sections.measuring.missing import missing
