@@ -25,6 +25,7 @@ from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord
 from workflows.records.storage import Parts, RecordError
 
+# Decide what is compared. Replicates, rounds and turns only decide how precisely.
 COMMON = ("smoke", "reference", "fastest", "confidence")
 WEIGHTED = BATCHES.append(pa.field("weight", pa.int64()))
 

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.data.occasions import span
-from analysis.data.reading import load
+from analysis.data.reading import COMMON, load
 from analysis.data.results import Machine
 from frameworks.workloads import from_dict, to_dict
 from workflows.records.storage import RecordError
-
-# What decides what is compared. Replicates, rounds and turns only decide how precisely.
-SAME_IN_ALL = ("confidence", "smoke", "reference")
 
 
 def read_series(folders: Sequence[Path]) -> list[Machine]:
@@ -65,7 +62,7 @@ def differences(one: Machine, other: Machine) -> Iterator[str]:
     if shared := sorted(contests(one) & contests(other)):
         workload, replicate, when = shared[0]
         yield f"contest {replicate} of {workload}, which started {when}, is in both"
-    for field in SAME_IN_ALL:
+    for field in COMMON:
         yield from unequal(field, getattr(one.study, field), getattr(other.study, field))
     for what in (workloads, datasets):
         mine, theirs = what(one), what(other)

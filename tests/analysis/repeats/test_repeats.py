@@ -225,6 +225,7 @@ def kept(value: str) -> dict[str, Any]:
 OTHERWISE: dict[str, tuple[dict[str, Any], Callable[[MachineRecords], object] | None, str]] = {
     "the same contests": ({"year": 2021}, None, "contest 1 of mnist-cnn, which started 2021"),
     "reference": ({"reference": "tensorflow"}, None, "reference is 'pytorch' in one"),
+    "the fastest": ({"fastest": True}, None, "fastest is False in one and True"),
     "workload": ({}, wider, "workload mnist-cnn is "),
     "data": ({"mnist": "stand-in"}, None, "dataset mnist-cnn is 'mnist' in one and 'stand-in'"),
     "versions": ({}, upgraded, "torch is '2.13.0' in one and '2.13.0, 3.0' in the other"),
