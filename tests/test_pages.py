@@ -2,6 +2,7 @@
 
 import csv
 import re
+import subprocess
 import tomllib
 from datetime import datetime
 from functools import cache
@@ -298,3 +299,13 @@ def test_the_drawing_leaves_no_room_out(package: str) -> None:
 def test_the_glossary_is_short() -> None:
     _, _, *rows = re.findall(r"^\|.*", ARCHITECTURE.partition("## Glossary")[2], re.M)
     assert 10 < len(rows) <= 15
+
+
+def test_committed_reports_take_twelve_megabytes_at_most() -> None:
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "reports"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("only a clone knows which files are committed")
+    files = [ROOT / name for name in done.stdout.split("\0") if name]
+    assert len(files) > 300 and sum(file.stat().st_size for file in files) < 12e6
