@@ -136,7 +136,7 @@ def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tupl
             for line in lines
             if (line.setting, place(line)) == (setting, where) and line.value != NONE
         ]
-        if len(here) > 1:
+        if len(here) > 1 or here[0].reason:  # a reason names a rival of another variant
             found.setdefault((setting, whose(here)), set()).add(named(where))
     return [
         (f"{setting.replace('_', ' ')} ({said})", crossed(sorted(places, key=str)))
