@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.data import condensing, loading
+from analysis.data import condensing, reading
 from analysis.data.condensing import condensed
 from analysis.data.turns import in_one_piece
 from analysis.findings.findings import Findings
@@ -52,9 +52,9 @@ def test_a_turn_keeps_its_sums_its_ends_and_its_losses(folder: Path) -> None:
 def test_a_study_read_in_few_rows_says_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = Findings(loading.load([folder])[0])
-    monkeypatch.setattr(loading, "LARGE", 1000)
-    few = Findings(loading.load([folder])[0])
+    every = Findings(reading.load([folder])[0])
+    monkeypatch.setattr(reading, "LARGE", 1000)
+    few = Findings(reading.load([folder])[0])
     assert len(few.machine.batches) < len(every.machine.batches) / 3
     for one, other in zip(few.contenders, every.contenders, strict=True):
         assert (one.batches, one.warmup_batches) == (other.batches, other.warmup_batches)
@@ -86,9 +86,9 @@ def test_a_single_wrong_loss_of_a_long_turn_is_found(
     place = table[odd & (table["round"] == 3)].index[wrong]
     table.loc[place, "loss"] *= 1.5
     write_machine(folder, records, pa.Table.from_pandas(table, preserve_index=False))
-    monkeypatch.setattr(loading, "LARGE", 1000)
-    monkeypatch.setattr(loading, "rows_of_a_turn", lambda records: most)
-    (fault,) = Findings(loading.load([folder])[0]).loss_check.faults.values()
+    monkeypatch.setattr(reading, "LARGE", 1000)
+    monkeypatch.setattr(reading, "rows_of_a_turn", lambda records: most)
+    (fault,) = Findings(reading.load([folder])[0]).loss_check.faults.values()
     assert f"the float32 loss of step {wrong + 1} in round 3 of replicate 2" in fault
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.data import loading
+from analysis.data import reading
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.analysis.turns import stored, with_turns
@@ -35,14 +35,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_study_says_the_same_however_its_rows_are_cut(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, read: int, large: int
 ) -> None:
-    monkeypatch.setattr(loading, "LARGE", large)
-    whole = loading.read(folder)
+    monkeypatch.setattr(reading, "LARGE", large)
+    whole = reading.read(folder)
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     path = tmp_path / "batches.parquet"
     pq.write_table(pq.read_table(path), path, row_group_size=group)
     monkeypatch.setattr(storage, "READ", read)
-    pd.testing.assert_frame_equal(loading.read(tmp_path).batches, whole.batches)
+    pd.testing.assert_frame_equal(reading.read(tmp_path).batches, whole.batches)
 
 
 def test_reading_takes_the_memory_of_some_turns(
@@ -53,19 +53,19 @@ def test_reading_takes_the_memory_of_some_turns(
         (tmp_path / path.name).write_bytes(path.read_bytes())
     path = tmp_path / "batches.parquet"
     pq.write_table(pq.read_table(path), path, row_group_size=1000, compression="none")
-    monkeypatch.setattr(loading, "LARGE", 1000)
+    monkeypatch.setattr(reading, "LARGE", 1000)
     monkeypatch.setattr(storage, "READ", 1000)
     before, held = pa.total_allocated_bytes(), [0]
-    check = loading.Checks.check
+    check = reading.Checks.check
 
-    def watched(checks: loading.Checks, part: pa.Table) -> None:
+    def watched(checks: reading.Checks, part: pa.Table) -> None:
         held.append(pa.total_allocated_bytes() - before)
         check(checks, part)
 
-    monkeypatch.setattr(loading.Checks, "check", watched)
+    monkeypatch.setattr(reading.Checks, "check", watched)
     tracemalloc.start()
     try:
-        loading.read(tmp_path)
+        reading.read(tmp_path)
         of_numpy = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
