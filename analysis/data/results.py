@@ -9,7 +9,13 @@ import pandas as pd
 
 from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
-from workflows.records.machine_records import ChangeRow, MachineRecords, PitfallRow, StudyRecord
+from workflows.records.machine_records import (
+    ChangeRow,
+    MachineRecords,
+    PitfallRow,
+    StudyRecord,
+    WorkloadRecord,
+)
 from workflows.records.schema import Contender, ContestRecord
 
 Row = TypeVar("Row", bound=Any)
@@ -190,6 +196,10 @@ class Machine:
     @property
     def workloads(self) -> list[str]:
         return [workload.name for workload in self.records.workloads]
+
+    def workload(self, name: str) -> WorkloadRecord:
+        (found,) = (one for one in self.records.workloads if one.name == name)
+        return found
 
     @property
     def untrained(self) -> bool:

@@ -92,5 +92,4 @@ def geometric(rows: pd.DataFrame, column: str) -> float:
 
 
 def batch_size(machine: Machine, workload: str) -> int:
-    found = next(record for record in machine.records.workloads if record.name == workload)
-    return int(found.description["batch"])
+    return int(machine.workload(workload).description["batch"])

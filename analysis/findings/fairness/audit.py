@@ -126,8 +126,8 @@ def whose(lines: Sequence[SettingLine]) -> str:
 
 
 def mismatches(lines: Sequence[SettingLine], named: Naming = tuple) -> list[tuple[str, str]]:
-    """Each setting that should be equal and is not, between two of these lines at least: the
-    frameworks' values, and where they differ."""
+    """Each setting that should be equal and is not, between two of these lines or with another
+    variant: the frameworks' values, and where they differ."""
     found: dict[tuple[str, str], set[Where]] = {}
     wrong = [line for line in lines if line.status == "mismatched"]
     for setting, where in dict.fromkeys((line.setting, place(line)) for line in wrong):

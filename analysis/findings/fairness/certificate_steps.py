@@ -103,8 +103,7 @@ def runs(machine: Machine, workload: str, row: CertificateRow) -> Iterator[Run]:
 
 
 def own_optimiser(machine: Machine, workload: str) -> str:
-    (record,) = (each for each in machine.records.workloads if each.name == workload)
-    optimiser = record.description["optimiser"]
+    optimiser = machine.workload(workload).description["optimiser"]
     return optimiser if isinstance(optimiser, str) else next(iter(optimiser))
 
 

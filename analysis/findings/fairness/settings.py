@@ -173,8 +173,8 @@ def excuse(
 
 def wanted(machine: Machine, workload: str, setting: str) -> str:
     """The number of the workload's optimiser, "" if the setting is none."""
-    (record,) = (each for each in machine.records.workloads if each.name == workload)
-    number = getattr(from_dict(record.description).optimiser, setting, None)
+    optimiser = from_dict(machine.workload(workload).description).optimiser
+    number = getattr(optimiser, setting, None)
     return "" if number is None else str(number)
 
 

@@ -98,7 +98,7 @@ def limit_of(
 ) -> Limit:
     """The limit from the machine's speeds in GFLOP/s and GB/s. A single operation, which has no
     parameters, is compared with the stream in a table of its own."""
-    (work,) = (w for w in machine.records.workloads if w.name == one.workload)
+    work = machine.workload(one.workload)
     if one.device != HOST.name or not product or not stream or not work.parameters:
         return Limit()
     compute_ms = work.flops_per_step / product / 1e6
