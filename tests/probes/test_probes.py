@@ -5,7 +5,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from frameworks import registry
 from frameworks.contract import Adapter, Setting
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
-from frameworks.workloads import Weights, Workload, load
+from frameworks.workloads import Weights, Workload, initial_weights, load
 from frameworks.workloads.layers import Conv2D, Dense, GlobalAveragePool
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
 from frameworks.workloads.residual import BatchNorm
@@ -34,7 +35,7 @@ from workflows.worker.probes import (
     probe,
     threads,
 )
-from workflows.worker.probes.asking import KEPT, OTHER, WITHIN
+from workflows.worker.probes.asking import KEPT, OTHER, WITHIN, apart
 
 with planted():
     from planted.registry import DEFECTS, Defect
@@ -295,18 +296,27 @@ def test_weights_that_move_for_another_reason_are_not_finer(moved: float, kept: 
     assert dense.weights_kept(dense.Seen(0.0, 1 - np.full(4, moved, np.float32), None)) == kept
 
 
-def test_readings_of_a_loss_are_further_apart_than_reduced_precision() -> None:
-    weights = loss.initial_weights(
-        loss.network(loss.Dense(3), shape=(2,), batch=2, optimiser=SGD()), 5
+@pytest.mark.parametrize("labelled", [False, True])
+def test_readings_of_a_loss_are_further_apart_than_reduced_precision(labelled: bool) -> None:
+    """Whichever of them is trained, and whether or not `put` keeps the array."""
+    given = initial_weights(
+        loss.network(Dense(3), shape=(2,), batch=2, optimiser=SGD(), loss=CNN.loss, classes=3), 5
     )
-    for labelled in (False, True):
-        found = sorted(
-            loss.loss(reading, labelled, weights, scale * loss.INPUTS)
-            for reading in loss.readings(labelled)
-            for scale in (1, 4)
-        )
-        gaps = [b / a - 1 for a, b in pairwise(found)]
-        assert min(gaps) > 2 * loss.WITHIN
+    for trained, kept in product(loss.readings(labelled), (False, True)):
+        weights = [given]
+        for scale in (4 if kept else 1, 1):
+            own = partial(loss.loss, trained, labelled, inputs=scale * loss.INPUTS)
+            moves = np.split(loss.RATE * loss.gradient(own, weights[-1]), [6])
+            last = weights[-1].items()
+            weights.append({
+                name: tensor - move.reshape(tensor.shape)
+                for (name, tensor), move in zip(last, moves, strict=True)
+            })  # fmt: skip
+        expected = loss.expected_losses(labelled, *weights)
+        for late in (False, True):
+            own_losses = expected[trained, kept, late]
+            rivals = [expected[one] for one in expected if one != (trained, kept, late)]
+            assert min(apart(own_losses, one).max() for one in rivals) > 2 * loss.WITHIN
 
 
 def test_paddings_and_products_differ_by_more_than_rounding() -> None:

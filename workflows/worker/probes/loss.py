@@ -24,7 +24,7 @@ INPUTS = np.array([[1.0, -2.0], [0.5, 3.0]], np.float32)
 LABELS = np.array([0, 1], np.int32)
 VALUES = np.array([[1.0, -1.0, 2.0], [0.5, 0.0, -3.0]], np.float32)
 CLASSES = 3
-WITHIN = 3e-3  # relative; TF32 is off by up to 1e-3
+WITHIN = 1e-2  # relative; products in bfloat16 are off by up to 3.4e-3 in the second step
 SHIFTS = {0: "from 0", -1: "from 1", 1: "one too high"}
 REDUCTIONS: dict[str, Callable[[np.ndarray], float]] = {
     "mean": lambda errors: float(errors.mean()),
@@ -75,7 +75,16 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Losses:
     value, first = trainer.loss(), trainer.weights()
     next_value = step(trainer, INPUTS, LABELS if labelled else VALUES)
     second = trainer.weights()
-    candidates = {
+    found = nearest((value, next_value), expected_losses(labelled, started, first, second), WITHIN)
+    reading, kept, late = found or (None, False, False)
+    return Losses(labelled, reading, kept, late, given, started, first, second)
+
+
+def expected_losses(
+    labelled: bool, started: Weights, first: Weights, second: Weights
+) -> dict[tuple[Reading, bool, bool], tuple[float, float]]:
+    """The losses of both steps by reading, `kept` and `late`."""
+    return {
         (reading, kept, late): (
             loss(reading, labelled, weights, INPUTS * (4 if kept else 1)),
             loss(reading, labelled, next_weights, INPUTS),
@@ -84,9 +93,6 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Losses:
         for kept in (False, True)
         for late, weights, next_weights in ((False, started, first), (True, first, second))
     }
-    found = nearest((value, next_value), candidates, WITHIN)
-    reading, kept, late = found or (None, False, False)
-    return Losses(labelled, reading, kept, late, given, started, first, second)
 
 
 def readings(labelled: bool) -> list[Reading]:
