@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import chain, pairwise, product, repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -378,3 +379,15 @@ def test_a_thread_that_also_works_alone_does_not_hide_the_others(
 )
 def test_other_load_hides_no_thread(counted: list[int | None], number: int | None) -> None:
     assert dense.seen_twice(counted) == number
+
+
+@pytest.mark.parametrize(("counts", "number"), [([1] * 7 + [2], 2), ([1], 1), ([None], None)])
+def test_a_command_that_has_a_core_for_a_moment_hides_no_thread(
+    monkeypatch: pytest.MonkeyPatch, counts: list[int | None], number: int | None
+) -> None:
+    counted = chain(counts, repeat(counts[-1]))
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(dense, "working", lambda trainer, batch: next(counted))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    adapter = started("pytorch", "cpu", "float32")
+    assert dense.observe(adapter, "default", MLP).working == number

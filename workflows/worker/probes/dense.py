@@ -1,5 +1,6 @@
 """A dense layer with work in it: precision of products and weights, and who does the work."""
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ STEPS = 8
 # a float32 of 1, but eight steps together are its last bit.
 MOVED = STEPS * 2.0**-26
 RATE = SGD(SIZE**2 / 2 * 2.0**-26)
+# If not all cores worked: a short command of somebody else may have had one of them all the while.
+AGAIN = 2
+PAUSE_S = 0.5
 
 
 class Seen(NamedTuple):
@@ -48,8 +52,15 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen:
     loss = step(trainer, inputs, targets)
     batch = trainer.put(inputs, targets)
     trainer.synchronise()
-    counted = [working(trainer, batch) for _ in range(STEPS - 1)]
-    return Seen(loss, np.diagonal(trainer.weights()["dense1.kernel"]), seen_twice(counted))
+    found = seen_twice([working(trainer, batch) for _ in range(STEPS - 1)])
+    ones = np.diagonal(trainer.weights()["dense1.kernel"]).copy()
+    for _ in range(AGAIN):
+        if found is None or found >= threads.cores():
+            break
+        time.sleep(PAUSE_S)
+        counted = [working(trainer, batch) for _ in range(STEPS - 1)]
+        found = max(found, seen_twice(counted) or 0)
+    return Seen(loss, ones, found)
 
 
 def seen_twice(counted: list[int | None]) -> int | None:

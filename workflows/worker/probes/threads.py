@@ -25,8 +25,12 @@ def working(before: dict[str, int], after: dict[str, int]) -> int | None:
     spent = [time - before.get(thread, 0) for thread, time in after.items()]
     if not spent or max(spent) <= 0:
         return None
-    cores = len(os.sched_getaffinity(0))
     # Half of the busiest thread's time on two cores, because dispatching alone takes up to a third.
     # Beside a thread that also works alone, the share of each is less if there are more of them.
-    fair = max(spent) / max(cores, 2)
-    return min(sum(time >= fair for time in spent), cores)
+    fair = max(spent) / max(cores(), 2)
+    return min(sum(time >= fair for time in spent), cores())
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
