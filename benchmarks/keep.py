@@ -2,8 +2,8 @@
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
 
 Comparisons rest on the sum of transfer and step, which is kept to one part in 16,000. Processor
-times of mini-batches are kept to one part in 64, memory and page faults to one in 256, and other
-times to 4 to 64 microseconds. Distances of certificates are kept to two digits, float32 losses to
+times of mini-batches are kept to one part in 32, memory and page faults to one in 256, and other
+times to 4 to 131 microseconds. Distances of certificates are kept to two digits, float32 losses to
 six, and sampled weights to seven. Keeping a kept folder again changes nothing.
 """
 
@@ -23,9 +23,9 @@ from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
 GRAIN_NS = 4096
-IDLE_NS = 32_768  # of reading data, and between mini-batches
+IDLE_NS = 131_072  # of reading data, and between mini-batches
 SUM_BITS = 14  # that are kept, of transfer and step
-CPU_BITS = 6  # of processor times, of which only sums are shown
+CPU_BITS = 5  # of processor times, of which only sums are shown
 MEMORY_BITS = 8  # and of page faults
 TURN_US = 64
 SHORT = ("peak_mib", "minor_faults", "major_faults")
