@@ -5,7 +5,7 @@ import pytest
 
 from analysis.data.reading import read
 from analysis.findings.findings import Findings
-from benchmarks.keep import IDLE_NS, kept, thinned
+from benchmarks.keep import CPU_BITS, IDLE_NS, SUM_BITS, kept, thinned
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
@@ -35,8 +35,8 @@ def test_comparisons_stay_what_they_are_and_times_move_by_a_few_microseconds(tmp
     for moved, most in (
         (before["data_ns"] - after["data_ns"], IDLE_NS / 2),
         (before["start_ns"] - after["start_ns"], IDLE_NS / 2),
-        (total - after["transfer_ns"] - after["step_ns"], total / 2**14),
-        (cpu - after["cpu_ns"], cpu / 2**6),
+        (total - after["transfer_ns"] - after["step_ns"], total / 2**SUM_BITS),
+        (cpu - after["cpu_ns"], cpu / 2**CPU_BITS),
     ):
         assert np.abs(moved).max() > 0 and (np.abs(moved) <= most).all(), moved.name
     assert again.machine.batches.equals(other.machine.batches)
