@@ -107,7 +107,7 @@ def processes(machine: Machine) -> dict[BenchmarkId, list[Process]]:
 
 def averages(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> list[Average]:
     """A row for each statistic of each contender with a time in `study`. `found`: `processes`."""
-    figures = {one[:5]: one.median for one in study.times}
+    figures = {one.id: one.median for one in study.times}
     return [
         Average(one.workload, one.contender, name, len(own), len(own[0].ms), median(values), *(
             of(values) / figures[one] for of in (median, min, max)
@@ -123,11 +123,11 @@ def orders(found: Mapping[BenchmarkId, list[Process]], study: StudyTables) -> li
     """Each pair of statistics, over the pairs of frameworks with a decided verdict. A process is
     compared with that of the same replicate."""
     pairs = [
-        (*of_both(found[one], found[other]), row.verdict == "faster")
+        (*of_both(found[one], found[other]), row.estimate.verdict == "faster")
         for row in study.ratios
-        if row.pair.axis == "framework" and row.usable and row.verdict in DECIDED
+        if row.pair.axis == "framework" and row.usable and row.estimate.verdict in DECIDED
         for one, other in [[
-            BenchmarkId(row.workload, side, row.variant, row.device, row.threads)
+            row.id._replace(framework=side)
             for side in (row.pair.one, row.pair.over)
         ]]
         if one in found and other in found

@@ -157,30 +157,31 @@ def cells(one: Judgement) -> list[str]:
 
 def said(row: MeasuredRatio) -> str:
     """`MNIST CNN, default, 1 thread: PyTorch over TensorFlow 2.13 (2.05 to 2.23)`"""
-    ratio = with_ends(row.value, row.low, row.high)
-    mark = f" {DECLARED}" * ("declared" in row.certificate)
-    one, over, about = title(row.pair.one), title(row.pair.over), workload(row.workload)
+    ratio, mark, side = with_ends(*row.estimate.ends), f" {DECLARED}" * row.declared, row.id
+    one, over, about = title(row.pair.one), title(row.pair.over), workload(side.workload)
     if row.pair.axis == "workload":
-        one, over, about = workload(row.pair.one), workload(row.pair.over), title(row.framework)
+        one, over, about = workload(row.pair.one), workload(row.pair.over), title(side.framework)
     if row.pair.axis == "threads":
-        where = f"{title(row.framework)} on {about}, {row.variant}"
+        where = f"{title(side.framework)} on {about}, {side.variant}"
         return f"{where}: {one} threads over {over} {ratio}"
     if row.pair.axis == GAIN:
-        where = f"{about}, {row.variant}: two threads over one"
+        where = f"{about}, {side.variant}: two threads over one"
         return f"{where}, {one}'s ratio over {over}'s {ratio}{mark}"
     if row.pair.over == ELSEWHERE:
         pair = " over ".join(map(title, row.pair.axis.split(" over ")))
-        where = f"{row.variant}, {count(row.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
-        return f"{where} over {row.workload} {ratio}{mark}"
-    own = row.variant
+        where = (
+            f"{side.variant}, {count(side.threads, 'thread')}: {pair} on {workload(row.pair.one)}"
+        )
+        return f"{where} over {side.workload} {ratio}{mark}"
+    own = side.variant
     if row.pair.axis == "variant":
-        one, own = row.pair.one.removeprefix("trap-"), title(row.framework)
+        one, own = row.pair.one.removeprefix("trap-"), title(side.framework)
     if row.pair.axis in (PART, POSITION):
-        one, over, about = row.pair.one, row.pair.over, f"{about}, {title(row.framework)}"
+        one, over, about = row.pair.one, row.pair.over, f"{about}, {title(side.framework)}"
     if row.pair.axis in (DEVICES.axis, EPOCH.axis):
         one, over = (f"{'an epoch on ' * (row.pair == EPOCH)}{device(own)}" for own in row.pair[1:])
-        about = f"{about}, {title(row.framework)}"
-    where = f"{about}, {own}, {count(row.threads, 'thread')}"
+        about = f"{about}, {title(side.framework)}"
+    where = f"{about}, {own}, {count(side.threads, 'thread')}"
     return f"{where}: {one} over {over} {ratio}{mark}"
 
 

@@ -50,8 +50,7 @@ def apart(studies: Sequence[StudyTables], effects: Effects) -> list[Apart]:
         own = then[network]
         found.append(
             Apart(network, threads, row.pair.one, row.pair.over,
-                  "yes" * ("declared" in row.certificate),
-                  row.value or 0.0, row.low or 0.0, row.high or 0.0,
+                  "yes" * row.declared, *row.ends,
                   median(own), min(own), max(own), median(same[network]), median(both[network]))
         )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
@@ -72,12 +71,14 @@ def widest(studies: Sequence[StudyTables]) -> dict[tuple[str, int], MeasuredRati
         for study in studies
         for pair in pairs
         for row in certified([study], pair)
-        if row.workload in names and row.device == HOST.name and (row.value or 0.0) >= 1
+        if row.id.workload in names and row.id.device == HOST.name and row.ends[0] >= 1
     ]
     found: dict[tuple[str, int], MeasuredRatio] = {}
-    for key, own in grouped(((names[row.workload], row.threads), row) for row in rows).items():
+    for key, own in grouped(
+        ((names[row.id.workload], row.id.threads), row) for row in rows
+    ).items():
         first = [row for row in own if row.study == own[0].study]
-        found[key] = max(first, key=lambda row: row.value or 0.0)
+        found[key] = max(first, key=lambda row: row.ends[0])
     return found
 
 
@@ -137,7 +138,7 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
     names = networks()
     places = {name.lower(): place for place, name in enumerate(names)}
     pairs = certified(studies, Pair("device", HOST.name, "gpu"))
-    now = [row for row in pairs if row.workload in places]
+    now = [row for row in pairs if row.id.workload in places]
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()
         for over in then:
@@ -145,9 +146,9 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
             axes.plot([over.value], [names.index(over.one.network)], "o", color=THEN,
                       markerfacecolor=PAPER, markersize=4.5, alpha=pale)  # fmt: skip
         for row in now:
-            place = places[row.workload] - 0.25
-            axes.plot([row.low or 1, row.high or 1], [place] * 2, color=NOW, linewidth=1.6)
-            axes.plot([row.value or 1], [place], "o", color=NOW, markersize=5)
+            place, (ratio, *ends) = places[row.id.workload] - 0.25, row.ends
+            axes.plot(ends, [place] * 2, color=NOW, linewidth=1.6)
+            axes.plot([ratio], [place], "o", color=NOW, markersize=5)
         ratios_on(axes, names, "the processor's time over the GPU's")
         kinds = [("2016", THEN, PAPER), *([("today", NOW, NOW)] if now else [])]
         legend(drawn, kinds)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analysis.data.reading import read as read_records
-from analysis.data.results import grouped
+from analysis.data.results import BenchmarkId, grouped
+from analysis.findings.fairness.certificates import components
 from analysis.findings.findings import TABLES, Findings, comma_separated
 from analysis.findings.variants.pitfalls import SAME
 from analysis.literature.table7 import rows
-from analysis.stats.inference import OPPOSITE, Verdict, reciprocal
-from analysis.stats.tails import t_above, t_exceeded
+from analysis.stats.inference import Estimate, Verdict
+from analysis.stats.tails import t_above
 from frameworks.device import GPU, HOST
 from workflows.records.limits import FILE
 from workflows.records.storage import RecordError, require_size, shown
@@ -37,9 +38,6 @@ FIRST, OTHERS = "the first", "the next four"
 ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
 
 
-Key = tuple[str, str, str, str, int]  # workload, framework, variant, device, threads
-
-
 class Start(NamedTuple):
     """Seconds that a process takes beside its steps, with the ends of the interval."""
 
@@ -52,11 +50,7 @@ class Start(NamedTuple):
 class Time(NamedTuple):
     """Milliseconds of a mini-batch of one contender, with the ends of the interval."""
 
-    workload: str
-    framework: str
-    variant: str
-    device: str
-    threads: int
+    id: BenchmarkId
     median: float
     low: float
     high: float
@@ -79,53 +73,55 @@ EAGER = Pair("variant", "trap-eager", "default")
 @dataclass(frozen=True)
 class MeasuredRatio:
     """A ratio of a study's pairs.csv, traps.csv, parts.csv or elementwise.csv, in the direction of
-    a claim. `verdict` is the study's; it is None if the pair was not compared, and `reason` says
-    why. `certificate` sums up what was proven about both sides, "" if they may not be compared."""
+    a claim. `id`: what both sides have in common, and one side's own along the axis of the pair.
+    The verdict is the study's; if the pair was not compared, `reason` says why. `certificate` sums
+    up what was proven about both sides, "" if they may not be compared."""
 
     study: str
     machine: str
     pair: Pair
-    workload: str
-    device: str
-    threads: int
-    variant: str
-    framework: str
-    replicates: int
-    value: float | None
-    low: float | None
-    high: float | None
-    verdict: Verdict | None
+    id: BenchmarkId
+    estimate: Estimate
     certificate: str
     reason: str
 
     @property
     def usable(self) -> bool:
         """Whether it may decide a claim: certified, with an interval."""
-        return bool(self.certificate and self.low and self.high)
+        return bool(self.certificate and self.estimate.ratio_low and self.estimate.ratio_high)
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The ratio and both ends of its interval, if it is usable."""
+        ratio, low, high = self.estimate.ends
+        assert ratio and low and high
+        return ratio, low, high
+
+    @property
+    def declared(self) -> bool:
+        """Whether the two sides differ in something that is declared."""
+        return bool(components(self.certificate))
 
     @property
     def inverse(self) -> "MeasuredRatio":
         return replace(
             self,
             pair=Pair(self.pair.axis, self.pair.over, self.pair.one),
-            value=reciprocal(self.value),
-            low=reciprocal(self.high),
-            high=reciprocal(self.low),
-            verdict=self.verdict and OPPOSITE.get(self.verdict, self.verdict),
+            estimate=self.estimate.inverse,
         )
 
     def p(self, limit: float) -> float:
         """Two-sided p of Student's test that the true ratio is `limit`."""
-        assert self.value
-        distance, error = abs(math.log(self.value / limit)), self.error
-        return 2 * t_above(distance / error, self.replicates - 1) if error else float(not distance)
+        distance, error = abs(math.log(self.ends[0] / limit)), self.error
+        degrees = self.estimate.replicates - 1
+        return 2 * t_above(distance / error, degrees) if error else float(not distance)
 
     @property
     def error(self) -> float:
         """The standard error of the logarithm."""
-        assert self.low and self.high
-        reach = t_exceeded((1 - CONFIDENCE) / 2, self.replicates - 1)
-        return math.log(self.high / self.low) / 2 / reach
+        found = self.estimate.standard_error(CONFIDENCE)
+        assert found is not None
+        return found
 
 
 @dataclass(frozen=True)
@@ -134,7 +130,7 @@ class StudyTables:
     device is not there, by its name. `aliases`: what writing to the result of a framework's `to`
     does to the original, by framework and setting. `compilation`: how each framework's tutorial
     variant runs its steps. `unread`: whether loss and weights are the same if nobody waits, by
-    framework. By the first five columns of a time: `memory`, the MiB of a process at its most, less
+    framework. By contender: `memory`, the MiB of a process at its most, less
     what it had before its network; `starts`, what a process takes before its steps; `gradients`,
     the largest distance of a float32 gradient from the reference's."""
 
@@ -146,9 +142,9 @@ class StudyTables:
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
     compilation: dict[str, frozenset[str]] = field(default_factory=dict)
     unread: dict[str, frozenset[str]] = field(default_factory=dict)
-    memory: dict[Key, float] = field(default_factory=dict)
-    starts: dict[Key, Start] = field(default_factory=dict)
-    gradients: dict[Key, float] = field(default_factory=dict)
+    memory: dict[BenchmarkId, float] = field(default_factory=dict)
+    starts: dict[BenchmarkId, Start] = field(default_factory=dict)
+    gradients: dict[BenchmarkId, float] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[MeasuredRatio]:
         """The rows of a pair, in its direction."""
@@ -209,7 +205,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         starts = {
             contender(row): start(row) for row in tables.get("start", ()) if row["total_high_s"]
         }
-        gradients: dict[Key, float] = {}
+        gradients: dict[BenchmarkId, float] = {}
         for row in tables.get("gradients", ()):
             if row["float32"]:
                 own = contender(row)
@@ -274,16 +270,14 @@ def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
         study=study,
         machine=row["machine"],
         pair=Pair(axis, one, row["against"]),
-        workload=row["workload"],
-        device=row["device"],
-        threads=int(row["threads"]),
-        variant=row["variant"],
-        framework=row["framework"],
-        replicates=int(row["replicates"]),
-        value=number(row["ratio"]),
-        low=number(row["ratio_low"]),
-        high=number(row["ratio_high"]),
-        verdict=VERDICTS.get(row["verdict"]),
+        id=contender(row),
+        estimate=Estimate(
+            int(row["replicates"]),
+            number(row["ratio"]),
+            number(row["ratio_low"]),
+            number(row["ratio_high"]),
+            verdict=VERDICTS.get(row["verdict"], "missing"),
+        ),
         certificate=row["certificate"],
         reason=row["reason"],
     )
@@ -303,13 +297,14 @@ def recorded(folder: Path, names: Sequence[str]) -> dict[str, list[dict[str, str
     return found
 
 
-def contender(row: dict[str, str]) -> Key:
-    return row["workload"], row["framework"], row["variant"], row["device"], int(row["threads"])
+def contender(row: dict[str, str]) -> BenchmarkId:
+    workload, framework, variant, device, threads = (row[key] for key in BenchmarkId._fields)
+    return BenchmarkId(workload, framework, variant, device, int(threads))
 
 
 def time(row: dict[str, str]) -> Time:
     ends = float(row["low_ms"]), float(row["high_ms"])
-    return Time(*contender(row), float(row["median_ms"]), *ends)
+    return Time(contender(row), float(row["median_ms"]), *ends)
 
 
 def start(row: dict[str, str]) -> Start:

@@ -55,8 +55,7 @@ class Divided:
 
 def divided(studies: Sequence[StudyTables]) -> list[Divided]:
     return [
-        Divided(row.workload, row.framework, row.value, row.low, row.high, row.certificate,
-                row.reason)
+        Divided(row.id.workload, row.id.framework, *row.estimate.ends, row.certificate, row.reason)
         for study in studies
         for row in study.of(WORKERS)
     ]  # fmt: skip
@@ -70,14 +69,15 @@ def gains(studies: Sequence[StudyTables]) -> list[Gain]:
         then.setdefault(over.one.network, []).append(1 / over.value)
     names = {name.lower(): name for name in networks()}
     for row in certified(studies, SECOND):
-        name = names.get(row.workload)
-        if not name or row.device != HOST.name or not (row.value and row.low and row.high):
+        name = names.get(row.id.workload)
+        if not name or row.id.device != HOST.name:
             continue
+        ratio, low, high = row.ends
         own = then.get(name, [])
         ends = (min(own), median(own), max(own)) if own else (float("nan"),) * 3
-        gain = Gain(name, row.framework, 1 / row.value, 1 / row.high, 1 / row.low,
-                    1 / row.value / 2, 2 * row.value - 1, *ends)  # fmt: skip
-        found.setdefault((name, row.framework), gain)
+        gain = Gain(name, row.id.framework, 1 / ratio, 1 / high, 1 / low, 1 / ratio / 2,
+                    2 * ratio - 1, *ends)  # fmt: skip
+        found.setdefault((name, row.id.framework), gain)
     return sorted(found.values(), key=lambda gain: networks().index(gain.network))
 
 

@@ -6,7 +6,7 @@ from itertools import cycle
 from statistics import geometric_mean, median
 from typing import Any, NamedTuple
 
-from analysis.data.results import DEFAULT, TUNED, grouped
+from analysis.data.results import DEFAULT, TUNED, BenchmarkId, grouped
 from analysis.format import count, listing, title
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
@@ -88,18 +88,17 @@ Effects = Mapping[tuple[str, str], Effect]  # by network and tool
 def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
     """By network, threads and variant. If several studies have them, the first one counts."""
     found = []
-    first: dict[tuple[str, int, str], str] = {}
+    first: dict[BenchmarkId, str] = {}
     for row in certified(studies, TOOLS, TODAY):
-        if first.setdefault((row.workload, row.threads, row.variant), row.study) != row.study:
+        if row.id.device != HOST.name or first.setdefault(row.id, row.study) != row.study:
             continue
         for over in tool_over("TensorFlow", "Torch"):
             one = over.one
-            here = one.device in CPUS and one.threads == row.threads
-            if here and one.network.lower() == row.workload and row.device == HOST.name:
+            here = one.device in CPUS and one.threads == row.id.threads
+            if here and one.network.lower() == row.id.workload:
                 found.append(
-                    Beside(one.network, row.threads, row.variant,
-                           "yes" * ("declared" in row.certificate), row.value or 0.0,
-                           row.low or 0.0, row.high or 0.0, row.verdict or "", one.device,
+                    Beside(one.network, row.id.threads, row.id.variant, "yes" * row.declared,
+                           *row.ends, row.estimate.verdict, one.device,
                            over.value, over.low / ITSELF, over.high * ITSELF,
                            *set_right(over, effects))
                 )  # fmt: skip
@@ -132,8 +131,7 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         operations = work[own["layers"]].flops(int(own["samples"])) / whole
         for row in certified(studies, pair):
             found.append(
-                Defined(network, tool, own["grade"], row.framework, operations, row.value or 0.0,
-                        row.low or 0.0, row.high or 0.0,
+                Defined(network, tool, own["grade"], row.id.framework, operations, *row.ends,
                         *(f(published) if published else None for f in (median, min, max)))
             )  # fmt: skip
     return found
@@ -155,7 +153,7 @@ def certified(
 ) -> list[MeasuredRatio]:
     """Rows of these variants that may decide something."""
     rows = [row for study in studies for row in study.of(pair)]
-    return [row for row in rows if row.usable and row.variant in variants]
+    return [row for row in rows if row.usable and row.id.variant in variants]
 
 
 def table(rows: Sequence[Any]) -> list[Sequence[object]]:

@@ -110,34 +110,34 @@ def fixed_cost(studies: Sequence[StudyTables], small: str) -> Calculation | None
     """
     every = [(study.name, own) for study in studies for own in certified(study)]
     names = {name.lower() for name in networks()}
-    large = [own for _, own in every if own.workload in names]
+    large = [own for _, own in every if own.id.workload in names]
     tiny = [own for study, own in every if study == small]
     found = [(bound.high / own.low, bound, own) for own in large if (bound := least(tiny, own))]
-    if {own.workload for _, _, own in found} != names or len(found) < len(large):
+    if {own.id.workload for _, _, own in found} != names or len(found) < len(large):
         return None
     worst, bound, own = max(found, key=lambda one: one[0])
     return Calculation(
         True if worst < LIMIT else None,
-        f"the smallest step of {title(own.framework)} with {count(own.threads, 'thread')} takes "
-        f"{milliseconds(bound.median)}, which is at most {share(worst)} of its step on "
-        f"{workload(own.workload)}; no share is larger",
+        f"the smallest step of {title(own.id.framework)} with {count(own.id.threads, 'thread')} "
+        f"takes {milliseconds(bound.median)}, which is at most {share(worst)} of its step on "
+        f"{workload(own.id.workload)}; no share is larger",
     )
 
 
 def certified(study: StudyTables) -> list[Time]:
     """The times of contenders in pairs of frameworks whose certificates allow a ratio."""
     proven = {
-        (row.workload, side, row.variant, row.device, row.threads)
+        row.id._replace(framework=side)
         for row in study.ratios
-        if row.usable and row.pair.axis == "framework" and row.variant == "default"
+        if row.usable and row.pair.axis == "framework" and row.id.variant == "default"
         for side in (row.pair.one, row.pair.over)
     }
-    return [own for own in study.times if own[:5] in proven]
+    return [own for own in study.times if own.id in proven]
 
 
 def least(times: Sequence[Time], one: Time) -> Time | None:
     """The shortest step under the conditions of a contender."""
-    alike = [own for own in times if own[1:5] == one[1:5]]
+    alike = [own for own in times if own.id[1:] == one.id[1:]]
     return min(alike, key=lambda own: own.median, default=None)
 
 
@@ -169,10 +169,10 @@ def gradients_of_shards(studies: Sequence[StudyTables], name: str) -> Calculatio
     of two workers must agree on every network without batch normalisation, and must not agree on
     those with it. None if either kind was not tried."""
     rows = {
-        row.workload: row
+        row.id.workload: row
         for study in studies
         for row in study.of(WORKERS)
-        if row.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
+        if row.id.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
     }
     off = {own: distance(row.certificate) for own, row in rows.items()}
     split, normalised = ([own for own in kind if own in rows] for kind in (SPLIT, NORMALISED))
@@ -204,10 +204,8 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
     """The claim does not hold if a step with its gradients takes longer in a wider network. None if
     it does not in any framework, or if no study has both widths: the other parts of the claim then
     decide."""
-    grows = [row for study in studies for row in of_widths(study) if (row.low or 0.0) > 1]
-    said = listing(
-        f"{with_ends(row.value, row.low, row.high)} in {title(row.framework)}" for row in grows
-    )
+    grows = [row for study in studies for row in of_widths(study) if row.ends[1] > 1]
+    said = listing(f"{with_ends(*row.estimate.ends)} in {title(row.id.framework)}" for row in grows)
     if not grows:
         return None
     return Calculation(
@@ -219,8 +217,9 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
 
 def of_widths(study: StudyTables) -> list[MeasuredRatio]:
     """One row for each framework, with its fewest threads."""
-    rows = [row for row in study.of(WIDTHS) if row.usable and row.variant == "default"]
-    return list({row.framework: row for row in sorted(rows, key=lambda row: -row.threads)}.values())
+    rows = [row for row in study.of(WIDTHS) if row.usable and row.id.variant == "default"]
+    rows.sort(key=lambda row: -row.id.threads)
+    return list({row.id.framework: row for row in rows}.values())
 
 
 GRAPH = "tf.function"
@@ -235,12 +234,12 @@ def graphs(studies: Sequence[StudyTables], name: str) -> Calculation | None:
         for study in studies
         if study.name == name
         for row in study.of(EAGER)
-        if row.framework == "tensorflow" and row.value
+        if row.id.framework == "tensorflow" and row.estimate.ratio
     ]
     if not modes or not eager:
         return None
     same = not any(UNLIKE in row.reason for row in eager)
-    slowest = max(row.value or 0.0 for row in eager)
+    slowest = max(row.estimate.ratio or 0.0 for row in eager)
     losses = "the same" if same else "others"
     return Calculation(
         modes == {GRAPH} and same,
@@ -258,12 +257,12 @@ def memory(studies: Sequence[StudyTables], name: str) -> Calculation | None:
     their tutorials, beyond what each has before that. None if a network was not measured. The
     process also holds the other networks of its contest."""
     found = {
-        own.workload: study.memory[own[:5]] / study.memory[other]
+        own.id.workload: study.memory[own.id] / study.memory[other]
         for study in studies
         if study.name == name
         for own in certified(study)
-        if own.framework == "pytorch" and own[:5] in study.memory
-        if (other := (own.workload, "tensorflow", *own[2:5])) in study.memory
+        if own.id.framework == "pytorch" and own.id in study.memory
+        if (other := own.id._replace(framework="tensorflow")) in study.memory
     }
     if not {*map(str.lower, networks())} <= {*found}:
         return None

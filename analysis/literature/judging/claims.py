@@ -93,21 +93,21 @@ class Claim:
 
     def about(self, row: MeasuredRatio) -> bool:
         named = (
-            (self.workloads, row.workload),
-            (self.variants, row.variant),
-            (self.devices, row.device),
-            (self.threads, str(row.threads)),
-            (self.frameworks, row.framework),
+            (self.workloads, row.id.workload),
+            (self.variants, row.id.variant),
+            (self.devices, row.id.device),
+            (self.threads, str(row.id.threads)),
+            (self.frameworks, row.id.framework),
         )
         return all(not asked or value in asked for asked, value in named)
 
     def complete(self, found: Sequence[MeasuredRatio]) -> bool:
         """Whether there is a row for each workload and variant that the claim names, and one for
         each framework."""
-        there = {(row.workload, row.variant) for row in found}
-        variants = self.variants or tuple({row.variant for row in found})
+        there = {(row.id.workload, row.id.variant) for row in found}
+        variants = self.variants or tuple({row.id.variant for row in found})
         every = all((w, v) in there for w in self.workloads for v in variants)
-        return bool(found) and every and {*self.frameworks} <= {row.framework for row in found}
+        return bool(found) and every and {*self.frameworks} <= {row.id.framework for row in found}
 
 
 @cache
@@ -214,7 +214,7 @@ def by_variant(found: Sequence[Answer]) -> str:
     """The verdict of each variant's own rows, if they differ; "" for a median."""
     if found[0].rule.median:
         return ""
-    groups = grouped((answer.row.variant, answer.holds) for answer in found)
+    groups = grouped((answer.row.id.variant, answer.holds) for answer in found)
     own = {
         variant: DECIDED[together(found[0].rule.quantifier, said, complete=True)]
         for variant, said in groups.items()
@@ -227,14 +227,14 @@ def lacking(claim: str, workloads: Collection[str], found: Sequence[MeasuredRati
     """What was not measured of a claim in `ASKED`; nothing of any other."""
     if claim not in ASKED:
         return []
-    there = {row.workload for row in found}
+    there = {row.id.workload for row in found}
     absent = [workload(name) for name in workloads if name not in there]
     parts = [f"not measured: {listing(absent)}"] if absent else []
     return [*parts, OPEN[claim]] if claim in OPEN else parts
 
 
 def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:
-    return grouped((answer.row.framework, answer) for answer in found)
+    return grouped((answer.row.id.framework, answer) for answer in found)
 
 
 def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio, ...]:
@@ -244,7 +244,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     own = found[0].rule
     if own.median:
         measured = [
-            sorted((row.row for row in rows if row.row.usable), key=lambda row: row.value or 0.0)
+            sorted((row.row for row in rows if row.row.usable), key=lambda row: row.ends[0])
             for rows in frameworks(found).values()
         ]
         return tuple(rows[len(rows) // 2] for rows in measured if rows)
@@ -253,13 +253,13 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     all_do = holds if own.quantifier == "no row" else wanted
     nearest = all_do is True and own.quantifier != "EXISTS"
     groups = grouped(
-        (answer.row.framework if of_variants(answer) else answer.row.variant, answer)
+        (answer.row.id.framework if of_variants(answer) else answer.row.id.variant, answer)
         for answer in found
         if answer.row.usable
     )
 
     def distance(one: Answer) -> float:
-        return abs(math.log((one.row.value or 1.0) / (one.rule.limit or 1.0)))
+        return abs(math.log(one.row.ends[0] / (one.rule.limit or 1.0)))
 
     chosen = min if nearest else max
     rows = (

@@ -5,10 +5,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from analysis.data.results import BenchmarkId
 from analysis.format import listing, scientific, title
 from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
 from analysis.literature.judging.double_ratios import around, quantile
-from analysis.literature.studies import Key, MeasuredRatio, Pair, StudyTables
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.report.prose import workload
 from frameworks.device import GPU, HOST
 
@@ -21,23 +22,23 @@ def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:
     """The processor's time to the end of an epoch (a start and the steps) over the GPU's. The
     errors of these four times are taken as independent."""
     for row in study.of(DEVICES):
-        sides = [(row.workload, row.framework, row.variant, *own) for own in ends(row)]
-        if row.usable and row.workload in STEPS and all(side in study.starts for side in sides):
-            (one, error), (over, other) = (epoch(study, side, row.replicates) for side in sides)
-            replicates = min(study.starts[side].replicates for side in sides)
-            own = replace(row, pair=EPOCH, replicates=replicates, reason="")
-            yield around(own, math.log(one / over), math.hypot(error / one, other / over))
+        sides, replicates = on_both(row), row.estimate.replicates
+        if row.usable and row.id.workload in STEPS and all(one in study.starts for one in sides):
+            (one, error), (over, other) = (epoch(study, side, replicates) for side in sides)
+            own, off = replace(row, pair=EPOCH, reason=""), math.hypot(error / one, other / over)
+            fewest = min(study.starts[side].replicates for side in sides)
+            yield around(own, math.log(one / over), off, fewest)
 
 
-def ends(row: MeasuredRatio) -> list[tuple[str, int]]:
-    return [(device, row.threads) for device in (HOST.name, GPU.name)]
+def on_both(row: MeasuredRatio) -> list[BenchmarkId]:
+    return [row.id._replace(device=device) for device in (HOST.name, GPU.name)]
 
 
-def epoch(study: StudyTables, side: Key, replicates: int) -> tuple[float, float]:
+def epoch(study: StudyTables, side: BenchmarkId, replicates: int) -> tuple[float, float]:
     """Seconds of a start and an epoch, with their standard error. `replicates`: of the steps."""
     start = study.starts[side]
-    (step,) = (own for own in study.times if own[:5] == side)
-    steps = STEPS[step.workload] / 1000
+    (step,) = (own for own in study.times if own.id == side)
+    steps = STEPS[side.workload] / 1000
     seconds = start.seconds + steps * step.median
     of_start = (start.high - start.low) / 2 / quantile(start.replicates)
     of_steps = steps * (step.high - step.low) / 2 / quantile(replicates)
@@ -64,15 +65,13 @@ def both_devices(studies: Sequence[StudyTables], _: str) -> Calculation | None:
         return Calculation(False, "; ".join(refused))
     exact = max(distance(row.certificate) for _, row in rows)
     rounded = max(
-        study.gradients.get((row.workload, row.framework, row.variant, *own), math.inf)
-        for study, row in rows
-        for own in ends(row)
+        study.gradients.get(side, math.inf) for study, row in rows for side in on_both(row)
     )
     who, where = (
         listing(dict.fromkeys(names))
         for names in (
-            (title(row.framework) for _, row in rows),
-            (workload(row.workload) for _, row in rows),
+            (title(row.id.framework) for _, row in rows),
+            (workload(row.id.workload) for _, row in rows),
         )
     )
     return Calculation(

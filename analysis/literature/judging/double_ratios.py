@@ -13,7 +13,7 @@ from itertools import product
 from analysis.data.results import grouped
 from analysis.literature.studies import CONFIDENCE, MeasuredRatio, Pair
 from analysis.literature.table7 import networks
-from analysis.stats.inference import Verdict
+from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_exceeded
 
 SECOND = Pair("threads", "2", "1")
@@ -31,8 +31,9 @@ def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
     """The time with two threads over that with one, and one framework's ratio over another's."""
     own = [row for row in oriented(ratios, "threads") if row.pair == SECOND]
     for row, other in product(own, own):
-        if row.framework < other.framework and same(row, other, "workload", "variant", "pair"):
-            yield over(row, other, Pair(GAIN, row.framework, other.framework), row.workload)
+        frameworks = row.id.framework, other.id.framework
+        if frameworks[0] < frameworks[1] and comparable(row, other):
+            yield over(row, other, Pair(GAIN, *frameworks), row.id.workload)
 
 
 def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
@@ -40,16 +41,16 @@ def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio
     There are none if the study lacks a network. The axis names the two frameworks."""
     every = {name.lower() for name in networks()}
     alike = grouped(
-        ((row.machine, row.device, row.variant, row.pair, row.threads), row)
+        ((row.machine, row.id.device, row.id.variant, row.pair, row.id.threads), row)
         for row in oriented(ratios, "framework")
     )
     for rows in alike.values():
-        own = {row.workload: row for row in rows if row.workload in every}
+        own = {row.id.workload: row for row in rows if row.id.workload in every}
         for row in own.values() if own.keys() == every else ():
             others = [other for other in own.values() if other is not row]
             axis = f"{row.pair.one} over {row.pair.over}"
             about = f"the median of {len(others)} other networks"
-            yield over(row, middle(others), Pair(axis, row.workload, ELSEWHERE), about)
+            yield over(row, middle(others), Pair(axis, row.id.workload, ELSEWHERE), about)
 
 
 def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
@@ -58,13 +59,13 @@ def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
     reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
     if not all(row.usable for row in rows):
         return replace(rows[0], certificate="", reason="; ".join(reasons))
-    ranked = sorted(rows, key=lambda row: row.value or 0.0)
+    ranked = sorted(rows, key=lambda row: row.ends[0])
     inner = ranked[(len(rows) - 1) // 2 : len(rows) // 2 + 1]
-    log = sum(math.log(row.value or 1.0) for row in inner) / len(inner)
+    log = sum(math.log(row.ends[0]) for row in inner) / len(inner)
     error = math.hypot(*(row.error for row in inner)) / len(inner)
-    replicates = min(row.replicates for row in rows)
+    replicates = min(row.estimate.replicates for row in rows)
     certificate = "; ".join(sorted({row.certificate for row in rows}))
-    return around(replace(rows[0], replicates=replicates, certificate=certificate), log, error)
+    return around(replace(rows[0], certificate=certificate), log, error, replicates)
 
 
 def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:
@@ -72,34 +73,34 @@ def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:
     return [own for row in ratios if row.pair.axis == axis for own in (row, row.inverse)]
 
 
-def same(one: MeasuredRatio, other: MeasuredRatio, *fields: str) -> bool:
-    names = ("machine", "device", *fields)
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+def comparable(one: MeasuredRatio, other: MeasuredRatio) -> bool:
+    """Whether they differ in nothing but the framework and the number of threads."""
+    alike = one.id._replace(framework=other.id.framework, threads=other.id.threads) == other.id
+    return alike and (one.machine, one.pair) == (other.machine, other.pair)
 
 
 def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) -> MeasuredRatio:
     """The ratio of two ratios, with its interval. It is unusable if one of the two is."""
     reasons = [row.reason for row in (one, other) if not row.usable]
     proven = sorted({one.certificate, other.certificate})
-    own = MeasuredRatio(
-        one.study, one.machine, pair, workload, one.device, one.threads, one.variant,
-        one.framework, min(one.replicates, other.replicates), None, None, None, None, "",
-        "; ".join(dict.fromkeys(reasons)),
+    replicates = min(one.estimate.replicates, other.estimate.replicates)
+    own = replace(
+        one, pair=pair, id=one.id._replace(workload=workload), estimate=Estimate(replicates),
+        certificate="", reason="; ".join(dict.fromkeys(reasons)),
     )  # fmt: skip
     if reasons:
         return own
-    assert one.value and other.value
-    log, error = math.log(one.value / other.value), math.hypot(one.error, other.error)
-    return around(replace(own, certificate="; ".join(proven)), log, error)
+    log, error = math.log(one.ends[0] / other.ends[0]), math.hypot(one.error, other.error)
+    return around(replace(own, certificate="; ".join(proven)), log, error, replicates)
 
 
-def around(row: MeasuredRatio, log: float, error: float) -> MeasuredRatio:
+def around(row: MeasuredRatio, log: float, error: float, replicates: int) -> MeasuredRatio:
     """The row with a ratio, its interval and its verdict, from the logarithm and its standard
     error."""
-    reach = quantile(row.replicates) * error
+    reach = quantile(replicates) * error
     low, high = math.exp(log - reach), math.exp(log + reach)
     verdict: Verdict = "faster" if high < 1 else "slower" if low > 1 else "cannot tell"
-    return replace(row, value=math.exp(log), low=low, high=high, verdict=verdict)
+    return replace(row, estimate=Estimate(replicates, math.exp(log), low, high, verdict=verdict))
 
 
 def quantile(replicates: int) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from analysis.data.results import BenchmarkId
 from analysis.literature.__main__ import main
 from analysis.literature.judging.arithmetic import CALCULATIONS, vgg_19
 from analysis.literature.judging.claims import Judgement, claims, judge
@@ -72,9 +73,9 @@ def test_rows_decide_a_claim_in_its_direction() -> None:
     assert judged(planted(*fast[1:]))["C39"].verdict == "needs a study that has not been run"
     against = judged(planted(fast[0], row(1.5, workload="mnist-cnn")))["C39"]
     assert against.verdict == "does not hold here"
-    assert [one.workload for one in against.deciding] == ["mnist-cnn"]
+    assert [one.id.workload for one in against.deciding] == ["mnist-cnn"]
     turned = judged(planted(row(1.5, workload="mlp").inverse))["C39"]
-    assert turned.deciding[0].value == pytest.approx(1.5, rel=0.01)
+    assert turned.deciding[0].ends[0] == pytest.approx(1.5, rel=0.01)
 
 
 def test_a_variant_that_says_something_else_says_it() -> None:
@@ -103,7 +104,7 @@ def test_a_median_is_judged_in_each_framework() -> None:
     good, bad = [0.55] * 4 + [0.9] * 3, [0.55] * 3 + [0.9] * 4
     holds = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *good)))["C30"]
     assert holds.verdict == "holds here" and len(holds.deciding) == 2
-    assert [one.value for one in holds.deciding] == [pytest.approx(0.55, rel=0.02)] * 2
+    assert [one.ends[0] for one in holds.deciding] == [pytest.approx(0.55, rel=0.02)] * 2
     falls = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *bad)))["C30"]
     assert falls.verdict == "does not hold here"
 
@@ -118,13 +119,15 @@ def test_who_gains_more_from_threads_is_a_ratio_of_ratios() -> None:
 
     found = judged(study(0.6))["C36"]
     (one,) = found.deciding
-    assert found.verdict == "holds here" and one.value == pytest.approx(6 / 7, rel=0.02)
+    assert found.verdict == "holds here" and one.ends[0] == pytest.approx(6 / 7, rel=0.02)
     assert judged(study(0.8))["C36"].verdict == "does not hold here"
     near = judged(study(0.701))["C36"]
     assert near.verdict == "cannot tell"
     # Its error is that of both, as if neither knew of the other's.
     (one,), own = near.deciding, row(1.0)
-    assert math.log(one.high / one.low) == pytest.approx(2**0.5 * math.log(own.high / own.low))
+    assert math.log(one.ends[2] / one.ends[1]) == pytest.approx(
+        2**0.5 * math.log(own.ends[2] / own.ends[1])
+    )
     refused = planted(*study(0.6).ratios[1:], replace(study(0.6).ratios[0], certificate=""))
     assert judged(refused)["C36"].verdict == "cannot tell"
 
@@ -138,10 +141,12 @@ def test_a_network_is_set_beside_each_other_one() -> None:
     found = judged(study(0.85, *others))["C52"]
     (one,) = found.deciding
     assert found.verdict == "holds here"
-    assert one.value == pytest.approx(0.85 / 1.05, rel=0.01)
+    assert one.ends[0] == pytest.approx(0.85 / 1.05, rel=0.01)
     # Its error: LSTM's, and that of the mean of the two in the middle.
     own = row(1.0)
-    assert math.log(one.high / one.low) == pytest.approx(1.5**0.5 * math.log(own.high / own.low))
+    assert math.log(one.ends[2] / one.ends[1]) == pytest.approx(
+        1.5**0.5 * math.log(own.ends[2] / own.ends[1])
+    )
     assert "PyTorch over TensorFlow on LSTM over the median of 6 other networks 0.81" in page(
         [found], [], []
     )
@@ -161,7 +166,7 @@ def test_the_fixed_cost_of_a_step_is_bounded_by_the_smallest_step() -> None:
         pair = Pair("framework", "jax", "pytorch")
         proven = [row(0.7, workload=own, pair=pair, threads=2) for own in milliseconds]
         times = tuple(
-            Time(own, framework, "default", "cpu", 2, ms, ms * 0.9, ms * 1.1)
+            Time(BenchmarkId(own, framework, "default", "cpu", 2), ms, ms * 0.9, ms * 1.1)
             for own, ms in milliseconds.items() for framework in ("pytorch", "jax")
         )  # fmt: skip
         return replace(planted(*proven), name=name, times=times)
@@ -218,7 +223,10 @@ def test_both_variants_of_a_claim_are_said() -> None:
     rows_of = [row(1.5), row(1.2, variant="tuned"), row(1.9, variant="tuned", threads=2)]
     found = judged(planted(*rows_of))["C38"]
     assert found.claim.pair == pair and found.verdict == "does not hold here"
-    assert [(one.variant, one.threads) for one in found.deciding] == [("default", 1), ("tuned", 2)]
+    assert [(one.id.variant, one.id.threads) for one in found.deciding] == [
+        ("default", 1),
+        ("tuned", 2),
+    ]
 
 
 UNFENCED = Pair("variant", "trap-unsynchronised", "default")
@@ -239,7 +247,7 @@ def test_a_claim_about_frameworks_is_said_of_each() -> None:
     said = judged(planted(*found))
     assert (said["C23"].verdict, len(said["C23"].deciding)) == ("holds here", 1)
     assert said["C24"].verdict == "holds here"
-    assert [one.framework for one in said["C24"].deciding] == ["pytorch", "tensorflow", "jax"]
+    assert [one.id.framework for one in said["C24"].deciding] == ["pytorch", "tensorflow", "jax"]
     text = page([said["C24"]], [], {})
     assert "JAX, 1 thread: unsynchronised over default 0.05" in text and PITFALLS in text
     control = judged(planted(*found[:4], *(unfenced(1.0, "jax", w) for w in ("mlp", "mnist-cnn"))))
@@ -275,10 +283,10 @@ def test_what_a_ratio_of_a_pitfall_rests_on(
 def test_pitfalls_are_read_from_a_study_as_they_stand() -> None:
     study = read(ROOT / "reports" / "traps")
     flushed = study.of(Pair("variant", "trap-denormals", "default"))
-    assert [one.workload for one in flushed if one.usable] == ["mlp", "mnist-cnn"]
+    assert [one.id.workload for one in flushed if one.usable] == ["mlp", "mnist-cnn"]
     assert not any(one.usable for one in study.of(Pair("variant", "trap-weights", "default")))
     missing = study.of(UNFENCED)
-    assert {one.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
+    assert {one.id.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
 
 
 @pytest.mark.all
@@ -375,12 +383,12 @@ def test_ratios_are_read_from_a_study_as_they_stand() -> None:
     with (ROOT / "reports/reference/tables/pairs.csv").open(newline="") as file:
         own = [one for one in csv.DictReader(file) if one["axis"] == "framework"]
     found = study.of(Pair("framework", "tensorflow", "pytorch"))
-    assert sorted(f"{one.value:.6g}" for one in found if one.value) == sorted(
+    assert sorted(f"{one.estimate.ratio:.6g}" for one in found if one.estimate.ratio) == sorted(
         one["ratio"]
         for one in own
         if {one["framework"], one["against"]} == {"tensorflow", "pytorch"}
     )
     threads = study.of(Pair("threads", "2", "1"))
-    assert threads and all(one.value and one.value < 1.1 for one in threads)
+    assert threads and all(one.ends[0] < 1.1 for one in threads)
     assert study.missing["gpu"] and study.hardware == {"cpu"}
     assert replace(found[0], certificate="").usable is False

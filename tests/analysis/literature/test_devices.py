@@ -22,14 +22,12 @@ def on_gpu(workload: str = "mnist-cnn", **changed: object) -> MeasuredRatio:
 
 def study(starts: dict[str, float], steps: dict[str, float], spread: float = 0.01) -> StudyTables:
     """Seconds of a start and milliseconds of a step of the CNN, by device."""
-    key = ("mnist-cnn", "pytorch", "default")
+    on = {own: on_gpu().id._replace(device=own) for own in ("cpu", "gpu")}
     times = tuple(
-        Time(*key, device, 1, ms, ms * (1 - spread), ms * (1 + spread))
-        for device, ms in steps.items()
+        Time(on[device], ms, ms * (1 - spread), ms * (1 + spread)) for device, ms in steps.items()
     )
     began = {
-        (*key, device, 1): Start(s, s * (1 - spread), s * (1 + spread), 4)
-        for device, s in starts.items()
+        on[device]: Start(s, s * (1 - spread), s * (1 + spread), 4) for device, s in starts.items()
     }
     return replace(planted(on_gpu(), hardware=("cpu", "gpu")), times=times, starts=began)
 
@@ -39,9 +37,9 @@ def test_an_epoch_is_a_start_and_its_steps() -> None:
     found = judged(study({"cpu": 1.0, "gpu": 9.0}, steps))["C12"]
     (one,) = found.deciding
     assert found.verdict == "holds here"
-    assert one.value == pytest.approx(10.37 / 9.937)
+    assert one.ends[0] == pytest.approx(10.37 / 9.937)
     side = math.hypot(0.01 * 1, 0.01 * 9.37) / 10.37, math.hypot(0.01 * 9, 0.01 * 0.937) / 9.937
-    assert math.log(one.high / one.value) == pytest.approx(math.hypot(*side))
+    assert math.log(one.ends[2] / one.ends[0]) == pytest.approx(math.hypot(*side))
     assert "CNN, PyTorch, default, 1 thread: an epoch on CPU over an epoch on GPU 1.0" in page(
         [found], [], []
     )
@@ -52,11 +50,7 @@ def test_an_epoch_is_a_start_and_its_steps() -> None:
 
 def test_devices_agree_if_certificates_and_gradients_do() -> None:
     def found(rounded: float, *rows: MeasuredRatio) -> Judgement:
-        far = {
-            (one.workload, one.framework, one.variant, device, 1): rounded
-            for one in rows
-            for device in ("cpu", "gpu")
-        }
+        far = {one.id._replace(device=device): rounded for one in rows for device in ("cpu", "gpu")}
         return judged(replace(planted(*rows, hardware=("cpu", "gpu")), gradients=far))["C64"]
 
     holds = found(1e-6, on_gpu(), on_gpu("mlp", framework="jax"))

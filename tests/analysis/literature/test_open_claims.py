@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from analysis.data.results import BenchmarkId
 from analysis.literature.judging.arithmetic import WIDTHS
 from analysis.literature.judging.claims import Judgement, judge
 from analysis.literature.page import page
@@ -23,6 +24,7 @@ from analysis.literature.studies import (
     Time,
 )  # fmt: skip
 from analysis.literature.threads import divided
+from analysis.stats.inference import Estimate
 from tests.analysis.literature.test_claims import NETWORKS, judged, planted
 from tests.analysis.literature.test_rules import row
 
@@ -45,7 +47,7 @@ def test_shares_of_a_step_are_judged_against_their_limits() -> None:
     for heavy in (parts("mlp", 1 / 0.6, 0.8), parts("mlp", 3.0, 0.95)):
         found = judged(planted(*light[2:], *heavy))["C54"]
         assert found.verdict == "does not hold here"
-        assert [one.workload for one in found.deciding] == ["mlp"]
+        assert [one.id.workload for one in found.deciding] == ["mlp"]
     undecided = judged(planted(*light[2:], *parts("mlp", 2.0, 0.95)))["C54"]
     assert undecided.verdict == "cannot tell"
 
@@ -79,7 +81,7 @@ def test_the_first_of_five_operations_may_not_be_slower_than_the_others() -> Non
     assert judged(planted(*same[:2]))["C27"].verdict.startswith("needs a study")
     slow = judged(planted(*same[:2], position("jax", 3.0)))["C27"]
     assert slow.verdict == "does not hold here"
-    assert [one.framework for one in slow.deciding] == ["jax"]
+    assert [one.id.framework for one in slow.deciding] == ["jax"]
     assert "division, JAX, default, 1 thread: the first over the next four 3.0" in page(
         [slow], [], {}
     )
@@ -135,9 +137,9 @@ def test_memory_is_compared_on_every_network() -> None:
         mib, own = {}, []
         for name, ratio in zip(NETWORKS, ratios, strict=False):
             for framework, value in (("pytorch", 100 * ratio), ("tensorflow", 100.0)):
-                who = (name, framework, "default", "cpu", 2)
+                who = BenchmarkId(name, framework, "default", "cpu", 2)
                 mib[who] = value
-                own.append(Time(*who, 1.0, 0.9, 1.1))
+                own.append(Time(who, 1.0, 0.9, 1.1))
         proven = [row(0.9, workload=name, threads=2) for name in NETWORKS]
         study = replace(planted(*proven), name="networks", times=tuple(own), memory=mib)
         return judged(study)["C40"]
@@ -157,8 +159,7 @@ def shared(workload: str, ratio: float = 0.9, **changed: Any) -> MeasuredRatio:
 
 
 ALONE = "pytorch/two-workers/cpu/2 refused: loss differs by 2.2e-03 at step 1 (allowed 1e-12)"
-REFUSED: dict[str, Any] = {"value": None, "low": None, "high": None, "verdict": None,
-                           "certificate": "", "reason": ALONE}  # fmt: skip
+REFUSED: dict[str, Any] = {"estimate": Estimate(), "certificate": "", "reason": ALONE}
 SPLIT = ["fcn-s", "alexnet-s", "fcn-r", "lstm"]
 
 

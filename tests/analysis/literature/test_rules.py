@@ -1,10 +1,12 @@
 """Rules judge rows as written, and only rows that are certified and certain enough."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from analysis.data.results import BenchmarkId
 from analysis.literature.judging.rules import Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import MeasuredRatio, Pair
 from analysis.stats.inference import estimate
@@ -13,26 +15,21 @@ SPREAD = [-0.01, 0.0, 0.01, 0.004]
 
 
 def row(ratio: float, spread: float = 1.0, **changed: Any) -> MeasuredRatio:
-    """A pair whose replicates scatter by about 1 % times `spread` around `ratio`."""
-    found = estimate([math.log(ratio) + spread * one for one in SPREAD], 0.05, 0.95)
-    values: dict[str, Any] = {
-        "study": "study",
-        "machine": "machine",
-        "pair": Pair("framework", "pytorch", "tensorflow"),
-        "workload": "mlp",
-        "device": "cpu",
-        "threads": 1,
-        "variant": "default",
-        "framework": "pytorch",
-        "replicates": found.replicates,
-        "value": found.ratio,
-        "low": found.ratio_low,
-        "high": found.ratio_high,
-        "verdict": found.verdict,
-        "certificate": "agrees to 1e-14",
-        "reason": "",
-    }
-    return MeasuredRatio(**values | changed)
+    """A pair whose replicates scatter by about 1 % times `spread` around `ratio`. What is changed
+    is a field of the row, of its `id` or of its estimate."""
+    found = MeasuredRatio(
+        "study",
+        "machine",
+        Pair("framework", "pytorch", "tensorflow"),
+        BenchmarkId("mlp", "pytorch", "default", "cpu", 1),
+        estimate([math.log(ratio) + spread * one for one in SPREAD], 0.05, 0.95),
+        "agrees to 1e-14",
+        "",
+    )
+    side = {name: changed.pop(name) for name in BenchmarkId._fields if name in changed}
+    own = {name: changed.pop(name) for name in [*changed] if hasattr(found.estimate, name)}
+    given = {"id": found.id._replace(**side), "estimate": replace(found.estimate, **own)}
+    return replace(found, **given | changed)
 
 
 def holds(text: str, *found: MeasuredRatio) -> list[bool | None]:
@@ -84,12 +81,12 @@ def test_faster_and_slower_follow_the_verdict() -> None:
 
 def test_a_row_without_certificate_or_interval_tells_nothing() -> None:
     refused = row(0.5, certificate="", reason="jax/default/cpu/1 differs")
-    alone = row(0.5, low=None, high=None)
+    alone = row(0.5, ratio_low=None, ratio_high=None)
     assert holds("FASTER(1)", refused, alone) == [None, None]
 
 
 def test_many_tests_of_one_study_are_corrected_together() -> None:
-    barely = row(0.982, spread=1.0, verdict="faster", high=0.9995)
+    barely = row(0.982, spread=1.0, verdict="faster", ratio_high=0.9995)
     assert holds("FASTER(1)", barely) == [True]
     assert holds("FASTER(1)", *[barely] * 40) == [None] * 40
 

@@ -45,7 +45,7 @@ def test_tools_that_trained_another_network_are_set_right() -> None:
 
 def test_a_network_is_closer_only_with_every_number_of_threads() -> None:
     near = row(1.5, workload="fcn-s", pair=JAX, framework="jax")
-    far = replace(row(9.0, workload="fcn-s", pair=JAX, framework="jax"), threads=2)
+    far = row(9.0, workload="fcn-s", pair=JAX, framework="jax", threads=2)
     assert finding(apart(studies(near), {})).endswith("closer on FCN-S.")
     both = apart(studies(near, far), {})
     assert len(both) == 2 and finding(both).endswith("closer on none.")
@@ -56,6 +56,8 @@ def test_gpus_of_2016_stand_alone_until_one_is_here() -> None:
     alone = speed_ups([])
     assert "373 times as fast" in alone.finding and "No GPU of today" in alone.finding
     gpu = row(8.0, workload="fcn-s", pair=Pair("device", "gpu", "cpu"), device="gpu").inverse
-    other = replace(gpu, workload="mlp")  # of the default study: no network of 2016
+    other = replace(
+        gpu, id=gpu.id._replace(workload="mlp")
+    )  # of the default study: no network of 2016
     found = speed_ups(studies(gpu, other))
     assert "No GPU of today" not in found.finding and found.svg.count("today") == 1
