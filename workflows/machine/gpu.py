@@ -45,14 +45,30 @@ def kept_open() -> bool:
     return asked(lambda nvml: nvml.nvmlDeviceGetCount() > 0 and not nvml.nvmlInit(), False)
 
 
+def computing() -> set[int]:
+    """The numbers of the processes that compute on a GPU, none without a driver."""
+    return asked(computing_pids, set())
+
+
+def computing_pids(nvml: Any) -> set[int]:
+    return {
+        process.pid
+        for handle in handles(nvml)
+        for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    }
+
+
 def energy_mj() -> int | None:
     """Millijoules that all GPUs have used; None if there is none, or if one does not tell."""
     return asked(total_mj, None) if kept_open() else None
 
 
 def total_mj(nvml: Any) -> int:
-    handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
-    return sum(nvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)
+    return sum(nvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles(nvml))
+
+
+def handles(nvml: Any) -> list[Any]:
+    return [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
 
 
 def asked(question: Callable[[Any], T], otherwise: T) -> T:
@@ -73,8 +89,7 @@ def asked(question: Callable[[Any], T], otherwise: T) -> T:
 
 def listed(nvml: Any) -> list[Gpu]:
     driver = nvml.nvmlSystemGetDriverVersion()
-    handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
-    return [described(nvml, handle, driver) for handle in handles]
+    return [described(nvml, handle, driver) for handle in handles(nvml)]
 
 
 def described(nvml: Any, handle: Any, driver: str) -> Gpu:

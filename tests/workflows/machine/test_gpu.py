@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from workflows.machine import gpu
-from workflows.machine.gpu import Gpu, cuda_driver, energy_mj, gpus
+from workflows.machine.gpu import Gpu, computing, cuda_driver, energy_mj, gpus
 
 
 class NVMLError(Exception):
@@ -40,6 +40,7 @@ def driver(**changes):
         "nvmlDeviceGetClockInfo": lambda gpu, kind: refused() if gpu else 345,
         "nvmlDeviceGetMaxClockInfo": lambda gpu, kind: 1980,
         "nvmlDeviceGetCurrentClocksEventReasons": lambda gpu: refused() if gpu else 0x04 | 0x60,
+        "nvmlDeviceGetComputeRunningProcesses": lambda gpu: [SimpleNamespace(pid=40 + gpu)],
         "nvmlDeviceGetTotalEnergyConsumption": lambda gpu: 1000 * (gpu + 1),
     }
     return SimpleNamespace(NVMLError=NVMLError, NVML_CLOCK_SM=1, **{**answers, **changes})
@@ -68,6 +69,13 @@ def test_without_a_driver_there_is_no_gpu(monkeypatch, library):
 def test_no_cuda_without_a_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
     assert cuda_driver() == ""
+
+
+def test_processes_are_those_of_all_gpus(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", driver())
+    assert computing() == {40, 41}
+    monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
+    assert computing() == set()
 
 
 def test_energy_is_that_of_all_gpus(monkeypatch):

@@ -6,8 +6,7 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES, GPU, HOST
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
-from workflows.machine.fingerprint import printed
-from workflows.machine.gpu import gpus
+from workflows.machine.gpu import computing, gpus
 from workflows.worker.process import WorkerDied
 from workflows.worker.written_down import NOTHING, written_down
 
@@ -76,7 +75,7 @@ def device(subject: Subject) -> Finding:
     says = subject.ask("answer", subject.basis.dense())["device"]
     pid = subject.opened("float32", subject.device, subject.threads).process.pid
     on_host, title = DEVICES[subject.device].is_host, DEVICES[subject.device].title
-    on_gpu = str(pid) in printed("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
+    on_gpu = pid in computing()
     seen = f"asked for {subject.device}: settings say {says or 'nothing'}"
     if on_host and (on_gpu or not names_host(says)):
         return broken(
@@ -110,7 +109,7 @@ def absent(subject: Subject, seen: str) -> Finding:
         subject.device = mine
     if names_host(says):
         return broken("asked for a GPU, which is not here, it silently uses the processor", mend)
-    return holds(f"{seen}; asked for a GPU, it says {says}, which is none that nvidia-smi knows")
+    return holds(f"{seen}; asked for a GPU, it says {says}, which is none that NVML knows")
 
 
 def names_host(says: Any) -> bool:
