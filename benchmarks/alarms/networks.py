@@ -88,7 +88,7 @@ def layers(shape: Shape, words: bool) -> st.SearchStrategy[Layer]:
         for size in range(1, min(*shape[:2], WINDOW) + 1)
     )
     others = (BATCH_NORM, residuals(shape[2]), subsamples(shape[2]))
-    return st.one_of(*convolutions, *convolutions, ACTIVATIONS, pooling, FLAT, *others)
+    return st.one_of(*convolutions, ACTIVATIONS, pooling, FLAT, *others)
 
 
 def decimals(*exponents: int) -> st.SearchStrategy[float]:

@@ -263,7 +263,4 @@ HANDLED = {
     "shuffling": "one order, drawn once, stored, and given to all",
 }
 
-# What cannot differ here, and why.
-ABSENT = {"layer norm eps": "not in the vocabulary of layers"}
-
 BY_SETTING = {setting: item for item in CHECKLIST for setting in item.settings}
